@@ -1,0 +1,72 @@
+//! Waking an asynchronous task when an array is settled: a task of the engine that follows the one that makes the array.
+
+use crate::array::Array;
+use crate::planner::Until;
+use crate::runtime::runtime;
+use crate::wait::Wait;
+use crate::window::Window;
+use forerun_base::{Error, Team};
+use forerun_engine::{Mode, TaskSpec, Work};
+use std::sync::Mutex;
+use std::task::Waker;
+
+struct Wake(Mutex<Option<Waker>>);
+
+impl Wake {
+    fn wake(&self) {
+        if let Some(waker) = self.0.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Work for Wake {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn run(&self, _team: &dyn Team) {
+        self.wake();
+    }
+
+    fn fail(&self, _error: Error) {
+        self.wake();
+    }
+}
+
+impl Array {
+    /// True if the array is settled; else `waker` is woken when it may be. Without workers the caller does the work here.
+    pub fn settled_or_wake(&self, waker: &Waker) -> bool {
+        if self.settled_now() {
+            return true;
+        }
+        let runtime = runtime();
+        if *runtime.engine.mode() != Mode::Async {
+            // What failed is told to whoever reads.
+            let _ = self.wait_to_read_with(&Wait::default());
+            return true;
+        }
+        let Some(mut planner) = runtime.planner.try_lock() else {
+            waker.wake_by_ref();
+            return false;
+        };
+        let value = self.cell().with_current(|v| v as *const crate::node::Node);
+        // SAFETY: nodes are never freed, and the handle keeps the value open while we look at it.
+        let value = unsafe { &*value };
+        // SAFETY: windows are never freed.
+        let window: &'static Window = unsafe { &*value.window() };
+        planner.advance(window, Until::Index(value.born()), &runtime.engine);
+        match planner.flight_of(value) {
+            Some(flight) if !value.is_settled() => {
+                let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
+                runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(&flight.task));
+                false
+            }
+            _ if value.is_settled() => true,
+            _ => {
+                waker.wake_by_ref();
+                false
+            }
+        }
+    }
+}

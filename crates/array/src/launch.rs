@@ -1,0 +1,195 @@
+//! What a task does: allocate when it starts, run the kernel, publish, let go.
+
+use crate::buffer::Buffer;
+use crate::inline::no_memory;
+use crate::lower::is_large;
+use crate::node::Node;
+use crate::runtime::runtime;
+use forerun_base::{Error, Loc, Team};
+use forerun_engine::{Status, Work};
+use forerun_plan::{Executable, Io};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A kernel bound to values.
+pub(crate) struct Launch {
+    pub(crate) executable: Arc<dyn Executable>,
+    pub(crate) donors: Vec<(usize, usize)>,
+    pub(crate) inputs: Vec<Bound>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) releases: Vec<Release>,
+    pub(crate) settled: AtomicBool,
+}
+
+/// An input: a value, seen from some bytes on.
+pub(crate) struct Bound {
+    pub(crate) node: &'static Node,
+    pub(crate) bytes: usize,
+}
+
+/// An output, and whom to blame for it.
+pub(crate) struct Output {
+    pub(crate) node: &'static Node,
+    pub(crate) generation: u32,
+    pub(crate) bytes: usize,
+    pub(crate) op: &'static str,
+    pub(crate) loc: Loc,
+}
+
+/// Uses that end with a task.
+pub(crate) struct Release {
+    node: &'static Node,
+    large: bool,
+    count: u32,
+    foreign: u32,
+}
+
+impl Release {
+    /// One more use of a value.
+    pub(crate) fn add(releases: &mut Vec<Release>, node: &'static Node, foreign: bool) {
+        match releases.iter_mut().find(|r| std::ptr::eq(r.node, node)) {
+            Some(release) => {
+                release.count += 1;
+                release.foreign += foreign as u32;
+            }
+            None => releases.push(Release {
+                node,
+                large: is_large(node.meta().bytes),
+                count: 1,
+                foreign: foreign as u32,
+            }),
+        }
+    }
+
+    /// The uses are over.
+    pub(crate) fn apply(&self) {
+        self.node.done(self.large, self.count, self.foreign);
+    }
+}
+
+/// Buffers that belong to no value yet; given back if the kernel panics.
+struct Held(Vec<Option<*mut Buffer>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for buffer in self.0.drain(..).flatten() {
+            // SAFETY: the count of a value that does not come to be.
+            unsafe { Buffer::release(buffer) };
+        }
+    }
+}
+
+impl Launch {
+    fn uses_of(&self, node: &Node) -> u32 {
+        self.releases.iter().find(|r| std::ptr::eq(r.node, node)).map_or(0, |r| r.count)
+    }
+
+    /// A failed input, if there is one.
+    fn poison(&self) -> Option<Error> {
+        self.inputs.iter().find(|i| i.node.planned_status() == Status::Failed).map(|i| i.node.error())
+    }
+
+    /// The buffers of the outputs, taken over or new; or which output found no memory.
+    fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
+        let mut held = Held(Vec::with_capacity(self.outputs.len()));
+        let buffers = &mut held.0;
+        for (o, output) in self.outputs.iter().enumerate() {
+            if !is_large(output.bytes) {
+                buffers.push(None);
+                continue;
+            }
+            let donor = self.donors.iter().find(|(to, _)| *to == o).map(|(_, from)| *from).filter(|&i| {
+                let node = self.inputs[i].node;
+                // Two operands may be the same value from before the segment: then it is read elsewhere too.
+                node.meta().bytes == output.bytes
+                    && self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1
+            });
+            let donated = donor.and_then(|i| {
+                let node = self.inputs[i].node;
+                let buffer = node.donate(self.uses_of(node))?;
+                // SAFETY: the buffer is ours now.
+                addresses[i] = unsafe { &*buffer }.ptr();
+                runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
+                Some(buffer)
+            });
+            match donated.or_else(|| Buffer::alloc(output.bytes)) {
+                Some(buffer) => buffers.push(Some(buffer)),
+                None => return Err(o),
+            }
+        }
+        Ok(held)
+    }
+
+    fn finish(&self) {
+        self.releases.iter().for_each(Release::apply);
+    }
+
+    fn fail_all(&self, error: &Error) {
+        // Completion and poisoning are one transition: whoever comes second finds it made.
+        if self.settled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        for output in &self.outputs {
+            output.node.publish_failed(output.generation, error.clone());
+        }
+        self.finish();
+    }
+
+    fn blame(&self, error: Error, output: usize) -> Error {
+        let blamed = self.outputs.get(output).or(self.outputs.first());
+        let error = match blamed {
+            Some(output) => error.in_op(output.op).submitted_at(output.loc),
+            None => error,
+        };
+        runtime().note_failure(&error);
+        error
+    }
+}
+
+impl Work for Launch {
+    fn bytes(&self) -> usize {
+        self.outputs.iter().map(|o| o.bytes).filter(|b| is_large(*b)).sum()
+    }
+
+    fn run(&self, team: &dyn Team) {
+        if let Some(error) = self.poison() {
+            return self.fail_all(&error);
+        }
+        let mut addresses: Vec<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
+        let mut held = match self.buffers(&mut addresses) {
+            Ok(held) => held,
+            Err(o) => return self.fail_all(&self.blame(no_memory(self.outputs[o].bytes), o)),
+        };
+        for (address, input) in addresses.iter_mut().zip(&self.inputs) {
+            // SAFETY: the offset stays inside the value: the view was checked when it was made.
+            *address = unsafe { address.add(input.bytes) };
+        }
+        let targets: Vec<*mut u8> = self
+            .outputs
+            .iter()
+            .zip(&held.0)
+            .map(|(output, buffer)| match buffer {
+                // SAFETY: the buffer is ours.
+                Some(b) => unsafe { &**b }.ptr(),
+                None => output.node.data(),
+            })
+            .collect();
+        let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
+        // SAFETY: all inputs are ready and hold what their metas say; outputs are as large as theirs say, and nobody looks
+        // at them before they are published; a donated buffer belongs to this task alone.
+        unsafe { self.executable.run(io, team) };
+        self.settled.store(true, Ordering::Release);
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
+            if let Some(b) = buffer {
+                output.node.set_buffer(b);
+            }
+            output.node.publish_ready(output.generation);
+        }
+        self.finish();
+    }
+
+    fn fail(&self, error: Error) {
+        self.fail_all(&self.blame(error, 0));
+    }
+}

@@ -1,0 +1,33 @@
+//! Arrays, views, submit, read, wait; the runtime that joins engine, plan and backends. Knows no frontend.
+
+mod array;
+mod awaken;
+mod buffer;
+mod display;
+mod future;
+mod index;
+mod inline;
+mod launch;
+mod lower;
+mod methods;
+mod node;
+mod operators;
+pub mod ops;
+mod planner;
+mod random;
+mod read;
+mod recipe;
+mod record;
+mod runtime;
+mod segment;
+mod submit;
+mod wait;
+mod window;
+
+pub use array::{Arg, Array};
+pub use index::Index;
+pub use random::seed;
+pub use read::Snapshot;
+pub use runtime::{Stats, engine, set_drop_dead, set_fuse, set_tiny_limit, stats};
+pub use future::Ready;
+pub use wait::{Wait, wait_all, wait_all_with};

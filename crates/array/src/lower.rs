@@ -1,0 +1,231 @@
+//! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
+
+use crate::launch::{Bound, Launch, Output, Release};
+use crate::node::{INLINE, Node};
+use crate::planner::Planner;
+use crate::runtime::{Runtime, count};
+use crate::segment::Draft;
+use crate::window::Window;
+use forerun_base::Loc;
+use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
+use forerun_plan::{Executable, Group, Kernel, Plan, Source, plan, write_key};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A plan with its kernels compiled.
+pub(crate) struct CachedPlan {
+    plan: Plan,
+    executables: Vec<Arc<dyn Executable>>,
+    /// For each kernel, which input each output may take the buffer of.
+    donors: Vec<Vec<(usize, usize)>>,
+}
+
+/// A task that was planned.
+pub(crate) struct Flight {
+    pub(crate) task: TaskRef,
+    pub(crate) window: &'static Window,
+    /// First record of its segment.
+    pub(crate) start: u64,
+    makes: Vec<&'static Node>,
+    reads: Vec<&'static Node>,
+}
+
+impl Flight {
+    pub(crate) fn is_done(&self) -> bool {
+        self.task.is_done()
+    }
+
+    pub(crate) fn makes(&self, node: &Node) -> bool {
+        self.makes.iter().any(|n| std::ptr::eq(*n, node))
+    }
+
+    fn reads(&self, node: &Node) -> bool {
+        self.reads.iter().any(|n| std::ptr::eq(*n, node))
+    }
+}
+
+impl Planner {
+    /// Makes tasks of a segment.
+    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: Draft, engine: &Engine) {
+        let options = runtime.plan_options();
+        write_key(&draft.records, options, &mut self.key);
+        let counters = &runtime.counters;
+        count(&counters.segments, 1);
+        let cached = match self.plans.get(self.key.as_slice()) {
+            Some(cached) => {
+                count(&counters.plan_hits, 1);
+                cached.clone()
+            }
+            None => {
+                count(&counters.plan_misses, 1);
+                let plan = plan(&draft.records, options);
+                let executables = plan.groups.iter().map(|g| runtime.backend.compile(&g.kernel)).collect();
+                let donors = plan.groups.iter().map(donors).collect();
+                let cached = Arc::new(CachedPlan { plan, executables, donors });
+                self.keep(cached.clone());
+                cached
+            }
+        };
+        for (g, group) in cached.plan.groups.iter().enumerate() {
+            let flight = self.bind(window, &draft, group, &cached, g, engine);
+            self.flights.push(flight);
+        }
+        count(&counters.tasks, cached.plan.groups.len() as u64);
+        if cached.plan.dropped > 0 {
+            count(&counters.dropped, cached.plan.dropped as u64);
+            drop_dead(&draft, &cached.plan);
+        }
+        self.flights.retain(|f| !f.is_done());
+    }
+
+    fn bind(
+        &self,
+        window: &'static Window,
+        draft: &Draft,
+        group: &Group,
+        cached: &CachedPlan,
+        g: usize,
+        engine: &Engine,
+    ) -> Flight {
+        let node_of = |source: Source| match source {
+            Source::Record(i) => draft.submitted[i as usize].out(),
+            Source::External(i) => draft.externals[i as usize],
+        };
+        let sizes = input_sizes(&group.kernel);
+        let inputs: Vec<Bound> = group
+            .inputs
+            .iter()
+            .zip(sizes)
+            .map(|(operand, size)| Bound {
+                node: node_of(operand.source),
+                bytes: operand.view.map_or(0, |v| draft.offsets[v as usize] as usize * size),
+            })
+            .collect();
+        let outputs: Vec<Output> = group
+            .outputs
+            .iter()
+            .map(|&r| {
+                let submitted = &draft.submitted[r as usize];
+                Output {
+                    node: submitted.out(),
+                    generation: submitted.record.generation,
+                    bytes: submitted.record.recipe.signature.out.bytes,
+                    op: submitted.record.recipe.op().name(),
+                    loc: Loc::from_id(submitted.record.loc),
+                }
+            })
+            .collect();
+        let scalars = group
+            .scalars
+            .iter()
+            .map(|&(r, word)| draft.submitted[r as usize].record.immediates[word as usize])
+            .collect();
+        let mut releases: Vec<Release> = Vec::new();
+        for &r in &group.records {
+            let submitted = &draft.submitted[r as usize];
+            Release::add(&mut releases, submitted.out(), false);
+            for operand in &submitted.operands {
+                Release::add(&mut releases, operand.node, operand.foreign);
+            }
+        }
+        let makes: Vec<&'static Node> = outputs.iter().map(|o| o.node).collect();
+        let mut reads: Vec<&'static Node> = inputs.iter().map(|i| i.node).collect();
+        reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
+
+        let mut predecessors: Vec<TaskRef> = Vec::new();
+        let mut after = |flight: &Flight| {
+            if !flight.is_done() && !predecessors.iter().any(|p| p.age() == flight.task.age()) {
+                predecessors.push(flight.task.clone());
+            }
+        };
+        for node in &reads {
+            if node.planned_status() == Status::Pending
+                && let Some(flight) = self.flight_of(node)
+            {
+                after(flight);
+            }
+        }
+        if matches!(group.kernel, Kernel::Update(_)) {
+            // Writing over the base waits for those who still read it: cheaper than a copy of it.
+            let base = inputs[0].node;
+            self.flights.iter().filter(|f| f.reads(base)).for_each(after);
+        }
+        let source = reads.is_empty();
+        let work = Launch {
+            executable: cached.executables[g].clone(),
+            donors: cached.donors[g].clone(),
+            inputs,
+            outputs,
+            scalars,
+            releases,
+            settled: AtomicBool::new(false),
+        };
+        let task = engine.spawn(TaskSpec { work: Box::new(work), source }, &predecessors);
+        Flight { task, window, start: draft.start, makes, reads }
+    }
+}
+
+/// Dropped records are done before they ran: their uses end here.
+fn drop_dead(draft: &Draft, plan: &Plan) {
+    for (i, submitted) in draft.submitted.iter().enumerate() {
+        if plan.groups.iter().any(|g| g.records.contains(&(i as u16))) {
+            continue;
+        }
+        let mut releases = Vec::new();
+        Release::add(&mut releases, submitted.out(), false);
+        for operand in &submitted.operands {
+            Release::add(&mut releases, operand.node, operand.foreign);
+        }
+        releases.iter().for_each(Release::apply);
+    }
+}
+
+/// Bytes of an element of each input, as the kernel reads it.
+fn input_sizes(kernel: &Kernel) -> Vec<usize> {
+    match kernel {
+        Kernel::Pointwise(p) => p.inputs.iter().map(|i| i.dtype.size()).collect(),
+        Kernel::Reduce(r) => r.program.inputs.iter().map(|i| i.dtype.size()).collect(),
+        Kernel::Product(p) => {
+            let tail = p.tail.iter().flat_map(|t| t.inputs[1..].iter().map(|i| i.dtype.size()));
+            [p.dtype.size(), p.dtype.size()].into_iter().chain(tail).collect()
+        }
+        Kernel::Concat(c) => vec![c.dtype.size(); c.inputs.len()],
+        Kernel::Update(u) => [Some(u.dtype.size()), u.value.map(|v| v.dtype.size())].into_iter().flatten().collect(),
+        Kernel::Fill(_) => Vec::new(),
+    }
+}
+
+/// Which input each output may take the buffer of: dense, whole, of the same element size.
+fn donors(group: &Group) -> Vec<(usize, usize)> {
+    match &group.kernel {
+        Kernel::Pointwise(program) => {
+            let mut taken = vec![false; program.inputs.len()];
+            let mut donors = Vec::new();
+            for (o, dtype) in program.outputs.iter().enumerate() {
+                let free = (0..program.inputs.len()).find(|&i| {
+                    let input = &program.inputs[i];
+                    let alone = group.inputs.iter().filter(|x| x.source == group.inputs[i].source).count() == 1;
+                    !taken[i]
+                        && alone
+                        && group.inputs[i].view.is_none()
+                        && input.layout.is_dense()
+                        && input.dtype.size() == dtype.size()
+                });
+                if let Some(i) = free {
+                    taken[i] = true;
+                    donors.push((o, i));
+                }
+            }
+            donors
+        }
+        Kernel::Update(_) if group.inputs.len() == 1 || group.inputs[0].source != group.inputs[1].source => {
+            vec![(0, 0)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a value of this many bytes has a buffer.
+pub(crate) fn is_large(bytes: usize) -> bool {
+    bytes > INLINE
+}

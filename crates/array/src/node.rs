@@ -1,0 +1,387 @@
+//! Nodes: descriptor slots for cells and values.
+//!
+//! A node is two cache lines. The *front* line belongs to frontends: handle count, uses submitted, what the cell points
+//! at. The *back* line belongs to whoever runs records: the state word, the bytes. Each side writes only its own line
+//! on the hot path; what costs in a queue between two threads is lines that bounce between their cores.
+//!
+//! | who | front | back |
+//! |---|---|---|
+//! | the owning thread (whose window the node is from) | writes | writes `balance` of large values when it closes them |
+//! | another frontend thread | counts handles, closes | adds a use to `balance`, sets FOREIGN |
+//! | whoever runs the record that makes the value | - | writes bytes and state |
+//! | whoever runs a record that reads it | - | reads; takes its use off `balance` |
+//!
+//! **Life of a value.** It is open while a cell points at it. Closing it (last handle dropped, or the cell was pointed
+//! at a newer value) means: no record submitted from now on reads it. `balance` of a value with a buffer is
+//! (uses announced) - (uses done) + CLOSED once closed, where the owner announces its uses only at the close; so it equals
+//! CLOSED exactly once, when the value is closed and everything that reads or makes it is done: then the buffer goes
+//! back, on whatever thread that happens. Values of at most [`INLINE`] bytes have no buffer and skip all this.
+//!
+//! **Life of a slot.** The owner takes a slot back when its cell is dead, its value is closed and every record of its
+//! own window that names it is done (`last <= completed`); uses by other windows show in `balance`.
+//! A slot taken again gets the next generation; the back line need not be reset.
+
+use crate::buffer::{Buffer, BufferRef};
+use crate::window::Window;
+use forerun_base::Error;
+use forerun_engine::{Status, ValueState};
+use forerun_plan::Meta;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
+
+/// Values of at most this many bytes live in the node.
+pub(crate) const INLINE: usize = 32;
+
+/// The value is closed: no new readers.
+pub(crate) const CLOSED_FLAG: u32 = 1;
+/// Records of other windows read it.
+pub(crate) const FOREIGN_FLAG: u32 = 2;
+/// Somebody is changing what the cell points at, or reading it while others might.
+const LOCK_FLAG: u32 = 4;
+
+const CLOSED: i64 = 1 << 40;
+
+#[repr(C, align(64))]
+struct Front {
+    handles: AtomicU32,
+    generation: AtomicU32,
+    meta: AtomicPtr<Meta>,
+    uses: AtomicU32,
+    flags: AtomicU32,
+    born: AtomicU64,
+    last: AtomicU64,
+    window: AtomicPtr<Window>,
+    current: AtomicPtr<Node>,
+    next: AtomicPtr<Node>,
+}
+
+#[repr(C, align(64))]
+struct Back {
+    state: ValueState,
+    balance: AtomicI64,
+    buffer: AtomicPtr<Buffer>,
+    generation: AtomicU32,
+    failed: AtomicU32,
+    inline: UnsafeCell<[u64; INLINE / 8]>,
+}
+
+/// A descriptor slot.
+#[repr(C)]
+pub(crate) struct Node {
+    front: Front,
+    back: Back,
+}
+
+// SAFETY: the protocol above says who may touch what; the inline bytes are written before the state is published and
+// read only after it was seen.
+unsafe impl Sync for Node {}
+// SAFETY: as above.
+unsafe impl Send for Node {}
+
+impl Node {
+    /// A slot that belongs to a window.
+    pub(crate) fn new(window: *const Window) -> Node {
+        let null = std::ptr::null_mut();
+        Node {
+            front: Front {
+                handles: AtomicU32::new(0),
+                generation: AtomicU32::new(0),
+                meta: AtomicPtr::new(null as *mut Meta),
+                uses: AtomicU32::new(0),
+                flags: AtomicU32::new(0),
+                born: AtomicU64::new(0),
+                last: AtomicU64::new(0),
+                window: AtomicPtr::new(window as *mut Window),
+                current: AtomicPtr::new(null as *mut Node),
+                next: AtomicPtr::new(null as *mut Node),
+            },
+            back: Back {
+                state: ValueState::new(),
+                balance: AtomicI64::new(0),
+                buffer: AtomicPtr::new(null as *mut Buffer),
+                generation: AtomicU32::new(0),
+                failed: AtomicU32::new(0),
+                inline: UnsafeCell::new([0; INLINE / 8]),
+            },
+        }
+    }
+
+    // ---- the front line: frontends ----
+
+    /// Takes the slot for a new value made by record `born` (counted from 1; 0 for none). Owner only.
+    pub(crate) fn open(&self, meta: &'static Meta, handles: u32, born: u64) -> u32 {
+        let front = &self.front;
+        let generation = front.generation.load(Relaxed).wrapping_add(1);
+        front.generation.store(generation, Relaxed);
+        front.handles.store(handles, Relaxed);
+        front.meta.store(meta as *const Meta as *mut Meta, Relaxed);
+        front.uses.store((born != 0) as u32, Relaxed);
+        front.flags.store(0, Relaxed);
+        front.born.store(born, Relaxed);
+        front.last.store(born, Relaxed);
+        front.current.store(self as *const Node as *mut Node, Relaxed);
+        generation
+    }
+
+    pub(crate) fn window(&self) -> *const Window {
+        self.front.window.load(Relaxed)
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.front.generation.load(Relaxed)
+    }
+
+    pub(crate) fn meta(&self) -> &'static Meta {
+        // SAFETY: set from a `&'static Meta` when the slot was opened.
+        unsafe { &*self.front.meta.load(Relaxed) }
+    }
+
+    /// One past the index of the record that makes the value; 0 if it came from the host.
+    pub(crate) fn born(&self) -> u64 {
+        self.front.born.load(Relaxed)
+    }
+
+    /// What the cell points at.
+    pub(crate) fn current(&self) -> &Node {
+        // SAFETY: a live cell points at itself or at a value it keeps open.
+        unsafe { &*self.front.current.load(Ordering::Acquire) }
+    }
+
+    pub(crate) fn add_handle(&self) {
+        self.front.handles.fetch_add(1, Relaxed);
+    }
+
+    /// Gives up a handle; true if it was the last. The only holder needs no atomic exchange: nobody else can count.
+    pub(crate) fn drop_handle(&self) -> bool {
+        if self.front.handles.load(Ordering::Acquire) == 1 {
+            self.front.handles.store(0, Relaxed);
+            return true;
+        }
+        self.front.handles.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Whether the cell has more than one handle.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.front.handles.load(Relaxed) > 1
+    }
+
+    /// Runs `f` on the value the cell points at, kept open meanwhile. Only cells with several handles need the lock:
+    /// a handle is never used from two threads at once.
+    pub(crate) fn with_current<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
+        let shared = self.is_shared();
+        if shared {
+            self.lock();
+        }
+        let result = f(self.current());
+        if shared {
+            self.unlock();
+        }
+        result
+    }
+
+    /// Points the cell at a newer value; returns the one it pointed at.
+    pub(crate) fn replace_current(&self, new: &Node) -> &Node {
+        self.lock();
+        let old = self.current();
+        self.front.current.store(new as *const Node as *mut Node, Ordering::Release);
+        self.unlock();
+        old
+    }
+
+    fn lock(&self) {
+        let mut spins = 0u32;
+        while self.front.flags.fetch_or(LOCK_FLAG, Ordering::Acquire) & LOCK_FLAG != 0 {
+            spins += 1;
+            if spins.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    }
+
+    fn unlock(&self) {
+        self.front.flags.fetch_and(!LOCK_FLAG, Ordering::Release);
+    }
+
+    /// A record at `index` (counted from 1) of the owner's window reads it. Owner only.
+    pub(crate) fn use_by_owner(&self, index: u64) {
+        self.front.uses.store(self.front.uses.load(Relaxed) + 1, Relaxed);
+        self.front.last.store(index, Relaxed);
+    }
+
+    /// A record of another window reads it.
+    pub(crate) fn use_by_other(&self) {
+        self.front.flags.fetch_or(FOREIGN_FLAG, Relaxed);
+        self.back.balance.fetch_add(1, Relaxed);
+    }
+
+    /// No record submitted from now on reads the value. `alone` says that the caller had the last handle of its cell,
+    /// so that nobody else can touch the front line and no atomic exchange is needed.
+    pub(crate) fn close(&self, alone: bool) {
+        let uses = self.front.uses.load(Relaxed);
+        if alone {
+            self.front.flags.store(self.front.flags.load(Relaxed) | CLOSED_FLAG, Ordering::Release);
+        } else {
+            self.front.flags.fetch_or(CLOSED_FLAG, Ordering::Release);
+        }
+        if self.is_large() {
+            self.settle(CLOSED + uses as i64);
+        }
+    }
+
+    /// Closed, and by how many records of its window it is made and read; `None` while it is open or foreign.
+    pub(crate) fn closed_uses(&self) -> Option<u32> {
+        let flags = self.front.flags.load(Ordering::Acquire);
+        (flags & (CLOSED_FLAG | FOREIGN_FLAG) == CLOSED_FLAG).then(|| self.front.uses.load(Relaxed))
+    }
+
+    pub(crate) fn next(&self) -> &AtomicPtr<Node> {
+        &self.front.next
+    }
+
+    /// Whether the owner may take the slot again, when records before `completed` are done.
+    pub(crate) fn is_reclaimable(&self, completed: u64) -> bool {
+        if self.front.last.load(Relaxed) > completed {
+            return false;
+        }
+        if self.is_large() {
+            if self.back.balance.load(Ordering::Acquire) != CLOSED {
+                return false;
+            }
+            self.back.balance.store(0, Relaxed);
+            true
+        } else {
+            self.front.flags.load(Relaxed) & FOREIGN_FLAG == 0 || self.back.balance.load(Ordering::Acquire) == 0
+        }
+    }
+
+    /// Whether the value is ready or failed, as its frontend sees it.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.back.state.is_settled(self.generation())
+    }
+
+    /// Where the value stands, as its frontend sees it.
+    pub(crate) fn status(&self) -> Status {
+        self.back.state.load(self.generation())
+    }
+
+    /// Whether the record that makes the value has been planned or run. Only under the planner's lock.
+    pub(crate) fn is_planned(&self) -> bool {
+        self.back.generation.load(Relaxed) == self.generation()
+    }
+
+    fn is_large(&self) -> bool {
+        self.meta().bytes > INLINE
+    }
+
+    // ---- the back line: whoever runs records ----
+
+    /// The record that makes it is being planned: its generation is the current one from here on.
+    pub(crate) fn begin(&self, generation: u32) {
+        if self.back.failed.load(Relaxed) != 0 {
+            self.back.failed.store(0, Relaxed);
+            // SAFETY: the flag says that the inline bytes hold the box of the slot's previous life; nobody reads that
+            // life any more.
+            drop(unsafe { Box::from_raw((*self.back.inline.get())[0] as *mut Error) });
+        }
+        self.back.generation.store(generation, Relaxed);
+    }
+
+    /// Where the value stands, once its record was planned.
+    pub(crate) fn planned_status(&self) -> Status {
+        self.back.state.load(self.back.generation.load(Relaxed))
+    }
+
+    /// First byte of a ready value.
+    pub(crate) fn data(&self) -> *mut u8 {
+        let buffer = self.back.buffer.load(Relaxed);
+        if buffer.is_null() {
+            self.back.inline.get() as *mut u8
+        } else {
+            // SAFETY: a ready value that is still used keeps its buffer.
+            unsafe { &*buffer }.ptr()
+        }
+    }
+
+    /// Whether the value has a buffer, seen from the side that runs records.
+    pub(crate) fn has_buffer(&self) -> bool {
+        !self.back.buffer.load(Relaxed).is_null()
+    }
+
+    pub(crate) fn set_buffer(&self, buffer: *mut Buffer) {
+        self.back.buffer.store(buffer, Relaxed);
+    }
+
+    /// The bytes are there: readers may look.
+    pub(crate) fn publish_ready(&self, generation: u32) {
+        self.back.state.publish(generation, Status::Ready);
+    }
+
+    /// It will never be there.
+    pub(crate) fn publish_failed(&self, generation: u32, error: Error) {
+        // SAFETY: whoever makes the value owns its bytes until the state is published.
+        unsafe { (*self.back.inline.get())[0] = Box::into_raw(Box::new(error)) as u64 };
+        self.back.failed.store(1, Relaxed);
+        self.back.state.publish(generation, Status::Failed);
+    }
+
+    /// The cause of a failed value.
+    pub(crate) fn error(&self) -> Error {
+        // SAFETY: the state was seen to be failed, so the box was written before; it lives as long as this generation.
+        unsafe { (*((*self.back.inline.get())[0] as *const Error)).clone() }
+    }
+
+    /// Changes the balance of a value with a buffer; frees the buffer when it comes out even.
+    pub(crate) fn settle(&self, change: i64) {
+        if self.back.balance.fetch_add(change, Ordering::AcqRel) + change == CLOSED {
+            self.free_buffer();
+        }
+    }
+
+    fn free_buffer(&self) {
+        let buffer = self.back.buffer.swap(std::ptr::null_mut(), Relaxed);
+        if !buffer.is_null() {
+            // SAFETY: the value's own count, given up once: the balance comes out even once.
+            unsafe { Buffer::release(buffer) }
+        }
+    }
+
+    /// Records done with it: `count` uses, `foreign` of them from other windows. `large` is whether the value is too
+    /// large for the node.
+    pub(crate) fn done(&self, large: bool, count: u32, foreign: u32) {
+        if large {
+            self.settle(-(count as i64));
+        } else if foreign > 0 {
+            self.back.balance.fetch_sub(foreign as i64, Ordering::Release);
+        }
+    }
+
+    /// Takes the buffer if the caller's `uses` are all that is left of the value and nobody else holds the bytes.
+    pub(crate) fn donate(&self, uses: u32) -> Option<*mut Buffer> {
+        if self.back.balance.load(Ordering::Acquire) != CLOSED + uses as i64 {
+            return None;
+        }
+        let buffer = self.back.buffer.load(Relaxed);
+        // SAFETY: our uses keep the buffer; the value is closed, so nobody can take a new reference.
+        if buffer.is_null() || !unsafe { &*buffer }.is_unshared() {
+            return None;
+        }
+        self.back.buffer.store(std::ptr::null_mut(), Relaxed);
+        Some(buffer)
+    }
+
+    /// A reference to the buffer of a ready value, or `None` if its bytes are in the node.
+    ///
+    /// # Safety
+    /// The caller holds the value open, and has seen that it is ready.
+    pub(crate) unsafe fn share_buffer(&self) -> Option<BufferRef> {
+        let buffer = self.back.buffer.load(Relaxed);
+        // SAFETY: an open value keeps its buffer.
+        (!buffer.is_null()).then(|| unsafe { BufferRef::share(buffer) })
+    }
+
+    /// The inline bytes of a ready value.
+    pub(crate) fn inline_bytes(&self) -> [u64; INLINE / 8] {
+        // SAFETY: the state was seen to be ready, so they are written and stay.
+        unsafe { *self.back.inline.get() }
+    }
+}
+
+const _: () = assert!(size_of::<Node>() == 128);

@@ -1,0 +1,147 @@
+//! Arrays from parameters, from random streams and from host memory.
+
+use crate::array::{Arg, Array};
+use crate::buffer::Buffer;
+use crate::inline::no_memory;
+use crate::node::INLINE;
+use crate::ops::pointwise;
+use crate::recipe::Recipe;
+use crate::submit::submit;
+use crate::window::window;
+use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo};
+use forerun_ops::{FillKind, Op, Point};
+use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
+
+fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
+    let meta = Meta::dense(dtype, shape);
+    let key = (Op::Fill(kind).code(), [meta.id, 0, 0]);
+    // SAFETY: our own window; interning does not touch it.
+    let owner = unsafe { window().owner() };
+    let made: std::result::Result<_, std::convert::Infallible> =
+        owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, meta)), dtype)));
+    let Ok((recipe, _)) = made;
+    submit(recipe, &[], words, loc)
+}
+
+/// One value everywhere.
+pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
+    Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [value.to_bits(dtype), 0], loc))
+}
+
+/// `start`, `start + step`, ... below `stop`.
+pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
+    let all = [start, stop, step];
+    let float = all.iter().any(|s| s.kind() == Kind::Float);
+    let dtype = dtype.unwrap_or(if float { DType::DEFAULT_FLOAT } else { DType::DEFAULT_INT });
+    if step.as_f64() == 0.0 {
+        return Err(Error::new(ErrorKind::Value, "step must not be zero").in_op("arange"));
+    }
+    let count = ((stop.as_f64() - start.as_f64()) / step.as_f64()).ceil().max(0.0);
+    if !count.is_finite() || count > isize::MAX as f64 / 16.0 {
+        return Err(Error::new(ErrorKind::Value, "maximum allowed size exceeded").in_op("arange"));
+    }
+    let in_dtype = if dtype.kind() == Kind::Float { DType::F64 } else { DType::I64 };
+    let words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
+    Ok(fill(FillKind::Arange, Shape::of(&[count as usize]), dtype, words, loc))
+}
+
+/// Ones on the k-th diagonal.
+pub fn eye(n: usize, m: usize, k: isize, dtype: DType, loc: Loc) -> Result<Array> {
+    Ok(fill(FillKind::Eye, Shape::new(&[n, m])?, dtype, [k as i64 as u64, 0], loc))
+}
+
+fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
+    let name = Op::Fill(kind).name();
+    if dtype.kind() != Kind::Float {
+        return Err(Error::new(ErrorKind::Type, format!("needs a float dtype, not {dtype}")).in_op(name));
+    }
+    let shape = Shape::new(shape).map_err(|e| e.in_op(name))?;
+    let window = window();
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    let stream = &mut unsafe { window.owner() }.random;
+    let words = stream.draw(window.number, forerun_cpu::blocks_for(kind, dtype, shape.size()));
+    Ok(fill(kind, shape, dtype, words, loc))
+}
+
+/// `scale * x + shift`, leaving out what changes nothing.
+fn affine(x: Array, scale: f64, shift: f64, loc: Loc) -> Result<Array> {
+    let mut x = x;
+    if scale != 1.0 {
+        x = pointwise(Point::Multiply, &[Arg::Array(&x), Arg::Scalar(Scalar::Float(scale))], loc)?;
+    }
+    if shift != 0.0 {
+        x = pointwise(Point::Add, &[Arg::Array(&x), Arg::Scalar(Scalar::Float(shift))], loc)?;
+    }
+    Ok(x)
+}
+
+/// Random numbers, normally distributed.
+pub fn normal(shape: &[usize], mean: f64, scale: f64, dtype: DType, loc: Loc) -> Result<Array> {
+    if scale < 0.0 {
+        return Err(Error::new(ErrorKind::Value, "scale must not be negative").in_op("normal"));
+    }
+    affine(draw(FillKind::Normal, shape, dtype, loc)?, scale, mean, loc)
+}
+
+/// Random numbers, uniform in [low, high).
+pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> Result<Array> {
+    affine(draw(FillKind::Uniform, shape, dtype, loc)?, high - low, low, loc)
+}
+
+/// An array of elements in host memory, copied before this returns.
+///
+/// # Safety
+/// `ptr` must be the first of as many readable elements as the layout reaches.
+pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
+    let meta = Meta::dense(dtype, layout.shape);
+    // SAFETY: our own window.
+    let node = unsafe { window().take_node() };
+    let generation = node.open(meta, 1, 0);
+    node.begin(generation);
+    let array = Array::own(node);
+    let target = if meta.bytes > INLINE {
+        match Buffer::alloc(meta.bytes) {
+            Some(buffer) => {
+                node.set_buffer(buffer);
+                node.data()
+            }
+            None => {
+                let error = no_memory(meta.bytes).in_op("array").submitted_at(loc);
+                node.publish_failed(generation, error.clone());
+                return Err(error);
+            }
+        }
+    } else {
+        node.data()
+    };
+    if layout.is_dense() {
+        // SAFETY: the caller's elements are dense; the target is as large.
+        unsafe { std::ptr::copy_nonoverlapping(ptr, target, meta.bytes) };
+    } else if meta.size > 0 {
+        // SAFETY: as the caller promised for the layout; nobody else sees the target yet.
+        unsafe { gather(ptr, target, dtype, layout) };
+    }
+    node.publish_ready(generation);
+    Ok(array)
+}
+
+/// Copies strided elements into dense ones.
+///
+/// # Safety
+/// As for the addresses of a kernel.
+unsafe fn gather(from: *const u8, to: *mut u8, dtype: DType, layout: Layout) {
+    let input = ProgramInput { dtype, layout };
+    let args = [Reg::Input(0); 3];
+    let program = Program {
+        shape: layout.shape,
+        inputs: vec![input],
+        scalars: Vec::new(),
+        code: vec![Instr { op: Point::Copy, dtype, out: dtype, dst: Reg::Out(0), args }],
+        outputs: vec![dtype],
+        temps: 0,
+    };
+    let executable = crate::runtime::runtime().backend.compile(&Kernel::Pointwise(program));
+    // SAFETY: as the caller promised.
+    unsafe { executable.run(Io { inputs: &[from], outputs: &[to], scalars: &[] }, &Solo) };
+}
+

@@ -1,0 +1,147 @@
+//! Tier 1: pointwise ops.
+
+use crate::array::{Arg, Array};
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit};
+use crate::window::{MemoEntry, MemoKey, window};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result};
+use forerun_ops::infer::{self, ArgType};
+use forerun_ops::{Class, Op, Point};
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// Arguments of a pointwise op, sorted for a record.
+pub(crate) struct Sorted<'a> {
+    key: MemoKey,
+    pub(crate) inputs: [Option<&'a Array>; 3],
+    pub(crate) arrays: usize,
+}
+
+/// Sorts arguments into arrays and scalars.
+#[inline]
+fn sort<'a>(point: Point, args: &[Arg<'a>]) -> Sorted<'a> {
+    let mut sorted = Sorted { key: (Op::Point(point).code(), [0; 3]), inputs: [None; 3], arrays: 0 };
+    for (i, arg) in args.iter().enumerate() {
+        sorted.key.1[i] = match arg {
+            Arg::Array(array) => {
+                sorted.inputs[sorted.arrays] = Some(array);
+                sorted.arrays += 1;
+                array.meta().id
+            }
+            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+        };
+    }
+    sorted
+}
+
+/// Infers a pointwise op; `target` fixes the dtype of the result.
+fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEntry> {
+    let types: Vec<ArgType> = args
+        .iter()
+        .map(|a| match a {
+            Arg::Array(x) => ArgType::Array(x.dtype(), x.shape()),
+            Arg::Scalar(s) => ArgType::Scalar(s.kind()),
+        })
+        .collect();
+    let types = infer::pointwise(point, &types, target)?;
+    let metas: Vec<&'static Meta> = args
+        .iter()
+        .filter_map(|a| match a {
+            Arg::Array(x) => Some(x.meta()),
+            Arg::Scalar(_) => None,
+        })
+        .collect();
+    let scalars = args.iter().enumerate().fold(0u8, |m, (i, a)| m | (matches!(a, Arg::Scalar(_)) as u8) << i);
+    let attrs = Attrs::Point { compute: types.compute, scalars, arity: args.len() as u8 };
+    let out = Meta::dense(target.unwrap_or(types.result), types.shape);
+    Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, out)), types.compute))
+}
+
+/// The scalars of the arguments as bits, in the dtype computed in.
+#[inline]
+fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
+    let mut words = [0u64; 2];
+    let mut next = 0;
+    for (i, arg) in args.iter().enumerate() {
+        if let Arg::Scalar(s) = arg {
+            if next == 2 {
+                let text = "at most two arguments may be numbers";
+                return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+            }
+            let condition = i == 0 && point.row().class == Class::Select;
+            words[next] = s.to_bits(if condition { DType::Bool } else { compute });
+            next += 1;
+        }
+    }
+    Ok(words)
+}
+
+/// A pointwise op of the catalogue.
+#[inline]
+pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    if args.len() > 3 {
+        return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
+    }
+    let sorted = sort(point, args);
+    if sorted.arrays == 0 {
+        let text = "at least one argument must be an array";
+        return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+    }
+    // SAFETY: our own window; `infer` does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, compute) = owner.recipe(sorted.key, || infer(point, args, None))?;
+    let words = immediates(point, args, compute)?;
+    Ok(submit_sorted(recipe, &sorted, words, loc))
+}
+
+#[inline]
+fn submit_sorted(recipe: &'static Recipe, sorted: &Sorted<'_>, words: [u64; 2], loc: Loc) -> Array {
+    match sorted.inputs {
+        [Some(a), None, _] => submit(recipe, &[a.input()], words, loc),
+        [Some(a), Some(b), None] => submit(recipe, &[a.input(), b.input()], words, loc),
+        [Some(a), Some(b), Some(c)] => submit(recipe, &[a.input(), b.input(), c.input()], words, loc),
+        [None, ..] => unreachable!("at least one argument is an array"),
+    }
+}
+
+/// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
+pub(crate) fn in_place_recipe(point: Point, x: &Array, value: Arg<'_>) -> Result<(&'static Recipe, [u64; 2])> {
+    let args = [Arg::Array(x), value];
+    let (plain, compute) = infer(point, &args, None)?;
+    let result = plain.signature.out;
+    if result.shape() != x.shape() {
+        return Err(Error::new(
+            ErrorKind::Value,
+            format!("output of shape {} does not match the broadcast shape {}", x.shape(), result.shape()),
+        )
+        .in_op(point.row().name));
+    }
+    if result.dtype.kind() > x.dtype().kind() {
+        return Err(Error::new(
+            ErrorKind::Type,
+            format!("cannot write a {} result into a {} array in place", result.dtype, x.dtype()),
+        )
+        .in_op(point.row().name));
+    }
+    let words = immediates(point, &args, compute)?;
+    let out = Meta::dense(x.dtype(), x.shape());
+    let signature = plain.signature;
+    let recipe = Recipe::of(Signature::of(signature.op, &signature.inputs, signature.attrs.clone(), out));
+    Ok((recipe, words))
+}
+
+/// The elements in another dtype; a copy even if it is the same.
+pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
+    if dtype == x.dtype() {
+        return copy(x, loc);
+    }
+    let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u32, 0]);
+    // SAFETY: our own window; `infer` does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;
+    Ok(submit(recipe, &[Input::Array(x)], [0; 2], loc))
+}
+
+/// A copy.
+pub fn copy(x: &Array, loc: Loc) -> Result<Array> {
+    pointwise(Point::Copy, &[Arg::Array(x)], loc)
+}

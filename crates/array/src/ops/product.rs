@@ -1,0 +1,60 @@
+//! Products.
+
+use crate::array::{Arg, Array};
+use crate::ops::{cast, pointwise, reshape};
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit};
+use crate::window::window;
+use forerun_base::{Error, Loc, Result};
+use forerun_ops::{Op, Point, infer};
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// The matrix product, stacked over leading dimensions.
+pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
+    if a.dtype() != b.dtype() {
+        infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
+        let dtype = a.dtype().promote(b.dtype());
+        return match a.dtype() == dtype {
+            true => matmul(a, &cast(b, dtype, loc)?, loc),
+            false => matmul(&cast(a, dtype, loc)?, b, loc),
+        };
+    }
+    let key = (Op::Matmul.code(), [a.meta().id, b.meta().id, 0]);
+    // SAFETY: our own window; inference does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key, || {
+        let types = infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
+        let attrs = Attrs::Matmul { batch: types.batch, m: types.m, n: types.n, k: types.k };
+        let out = Meta::dense(types.dtype, types.shape);
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, out)), types.dtype))
+    })?;
+    Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))
+}
+
+/// NumPy's `dot`: a product of matrices or vectors, a scaling by a 0-d array, and for more dimensions the sum over the last
+/// axis of `a` and the second to last of `b`.
+pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
+    if a.ndim() == 0 || b.ndim() == 0 {
+        return pointwise(Point::Multiply, &[Arg::Array(a), Arg::Array(b)], loc);
+    }
+    if b.ndim() <= 2 && a.ndim() <= 2 {
+        return matmul(a, b, loc).map_err(|e| e.in_op("dot"));
+    }
+    // Rows of `a` against columns of `b`: two matrices, once the other dimensions are folded.
+    let (sa, sb) = (a.shape(), b.shape());
+    let k = sa[sa.rank() - 1];
+    let rows = reshape(a, &[-1, k as isize], loc)?;
+    let (columns, rest) = if sb.rank() == 1 {
+        (b.clone(), Vec::new())
+    } else {
+        let axis = sb.rank() - 2;
+        let order: Vec<isize> =
+            std::iter::once(axis).chain((0..sb.rank()).filter(|i| *i != axis)).map(|i| i as isize).collect();
+        let first = super::transpose(b, Some(&order))?;
+        let folded = reshape(&first, &[sb[axis] as isize, -1], loc)?;
+        (folded, (0..sb.rank()).filter(|i| *i != axis).map(|i| sb[i] as isize).collect())
+    };
+    let product = matmul(&rows, &columns, loc)?;
+    let dims: Vec<isize> = sa[..sa.rank() - 1].iter().map(|d| *d as isize).chain(rest).collect();
+    reshape(&product, &dims, loc)
+}

@@ -1,0 +1,46 @@
+//! Reductions.
+
+use crate::array::{Arg, Array};
+use crate::ops::pointwise;
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit};
+use crate::window::window;
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
+use forerun_ops::{Op, Point, ReduceKind, infer};
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// Reduces over `axes`, or over all of them. The index kinds take one axis or all.
+pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    let name = Op::Reduce(kind).name();
+    let shape = x.shape();
+    let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(name))?;
+    if matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin) && axes.is_some_and(|a| a.len() != 1) {
+        return Err(Error::new(ErrorKind::Type, "takes one axis or none").in_op(name));
+    }
+    let key = (Op::Reduce(kind).code(), [x.meta().id, mask, keepdims as u32]);
+    // SAFETY: our own window; inference does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key, || {
+        let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
+        let out = Meta::dense(result, out);
+        let attrs = Attrs::Reduce { mask, compute };
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, out)), compute))
+    })?;
+    Ok(submit(recipe, &[Input::Array(x)], [0; 2], loc))
+}
+
+/// The arithmetic mean over `axes`, or over all of them: a sum, divided by the count.
+pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    let shape = x.shape();
+    let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op("mean"))?;
+    let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
+    let floats;
+    let x = if x.dtype().kind() == Kind::Float {
+        x
+    } else {
+        floats = super::cast(x, DType::DEFAULT_FLOAT, loc)?;
+        &floats
+    };
+    let sum = reduce(ReduceKind::Sum, x, axes, keepdims, loc)?;
+    pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)
+}

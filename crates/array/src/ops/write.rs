@@ -1,0 +1,109 @@
+//! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
+
+use crate::array::{Arg, Array};
+use crate::node::Node;
+use crate::ops::pointwise::in_place_recipe;
+use crate::recipe::Recipe;
+use crate::runtime::runtime;
+use crate::submit::{Input, submit, submit_value};
+use crate::wait;
+use crate::window::Window;
+use forerun_base::{Error, ErrorKind, Loc, Result};
+use forerun_ops::{FillKind, Op, Point};
+use forerun_plan::{Attrs, Signature};
+
+/// Points the array's cell at a newer value, which nobody else holds.
+fn repoint(x: &Array, new: &'static Node) {
+    let cell = x.cell();
+    let old = cell.replace_current(new);
+    old.close(false);
+    if !std::ptr::eq(old, cell) {
+        Window::retire(old);
+    }
+    if runtime().sync {
+        wait::run_now(new);
+    }
+}
+
+/// `x[...] = value`, for an array or a view of one. Writing the whole array forgets what it held, failures included.
+pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    match value {
+        Arg::Scalar(s) => {
+            if x.is_view() {
+                update(x, None, s.to_bits(x.dtype()), loc)
+            } else {
+                let meta = x.cell().meta();
+                let recipe = Recipe::of(Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta));
+                repoint(x, submit_value(recipe, &[], [s.to_bits(meta.dtype), 0], loc, 0));
+                Ok(())
+            }
+        }
+        Arg::Array(v) => {
+            // NumPy lets leading dimensions of extent 1 go.
+            let lead = v.ndim().saturating_sub(x.ndim());
+            let squeezed;
+            let mut v = v;
+            if lead > 0 && v.shape()[..lead].iter().all(|d| *d == 1) {
+                squeezed = super::squeeze(v, Some(&(0..lead as isize).collect::<Vec<_>>()))?;
+                v = &squeezed;
+            }
+            if v.layout().broadcast_to(x.shape()).is_none() {
+                let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
+                return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
+            }
+            if x.is_view() {
+                return update(x, Some(v), 0, loc);
+            }
+            let meta = x.cell().meta();
+            let wide = super::broadcast_to(v, &x.shape())?;
+            let point = if v.dtype() == meta.dtype { Point::Copy } else { Point::Cast };
+            let attrs = Attrs::Point { compute: v.dtype(), scalars: 0, arity: 1 };
+            let recipe = Recipe::of(Signature::of(Op::Point(point), &[wide.meta()], attrs, meta));
+            repoint(x, submit_value(recipe, &[wide.input()], [0; 2], loc, 0));
+            Ok(())
+        }
+    }
+}
+
+/// Writes a view: the base with a region overwritten, by an array or by a scalar.
+fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
+    if x.layout().overlaps_itself() {
+        let text = "assignment destination is read-only: it was broadcast";
+        return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
+    }
+    if x.size() == 0 {
+        return Ok(());
+    }
+    let base = x.cell().meta();
+    let attrs = Attrs::Update(x.layout());
+    let words = [x.offset(), bits];
+    let new = match value {
+        Some(v) => {
+            let recipe = Recipe::of(Signature::of(Op::Update, &[base, v.meta()], attrs, base));
+            submit_value(recipe, &[Input::Cell(x), v.input()], words, loc, 0)
+        }
+        None => {
+            let recipe = Recipe::of(Signature::of(Op::Update, &[base], attrs, base));
+            submit_value(recipe, &[Input::Cell(x)], words, loc, 0)
+        }
+    };
+    repoint(x, new);
+    Ok(())
+}
+
+/// `x op= value`: computed in the promoted dtype, written back in that of `x`.
+pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    let (recipe, words) = in_place_recipe(point, x, value)?;
+    let second = match value {
+        Arg::Array(v) => Some(v.input()),
+        Arg::Scalar(_) => None,
+    };
+    let inputs = [x.input(), second.unwrap_or(x.input())];
+    let inputs = &inputs[..1 + second.is_some() as usize];
+    if x.is_view() {
+        let result = submit(recipe, inputs, words, loc);
+        return update(x, Some(&result), 0, loc);
+    }
+    repoint(x, submit_value(recipe, inputs, words, loc, 0));
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Reading: snapshots of settled arrays, and single elements.
+
+use crate::array::Array;
+use crate::buffer::BufferRef;
+use crate::node::INLINE;
+use crate::wait::Wait;
+use forerun_base::{DType, Error, ErrorKind, Layout, Result, Scalar};
+
+/// The elements of an array as they were when it was read: not copied, and never changed afterwards.
+pub struct Snapshot {
+    bytes: Bytes,
+    offset: usize,
+    layout: Layout,
+    dtype: DType,
+}
+
+enum Bytes {
+    Shared(BufferRef),
+    Own(Box<[u64; INLINE / 8]>),
+}
+
+impl Snapshot {
+    /// The first element.
+    pub fn ptr(&self) -> *const u8 {
+        let base = match &self.bytes {
+            Bytes::Shared(buffer) => buffer.ptr(),
+            Bytes::Own(words) => words.as_ptr() as *const u8,
+        };
+        // SAFETY: the offset of a view stays inside its base.
+        unsafe { base.add(self.offset) }
+    }
+
+    /// Shape and strides, in elements.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The elements in row-major order.
+    pub fn elements(&self) -> impl Iterator<Item = Scalar> + '_ {
+        let shape = self.layout.shape;
+        (0..shape.size()).map(move |mut linear| {
+            let mut at = 0isize;
+            for (d, s) in shape.iter().zip(self.layout.strides()).rev() {
+                at += (linear % d) as isize * s;
+                linear /= d;
+            }
+            self.element(at)
+        })
+    }
+
+    fn element(&self, at: isize) -> Scalar {
+        let size = self.dtype.size();
+        let mut bits = [0u8; 8];
+        // SAFETY: the layout's elements lie inside the bytes the snapshot keeps.
+        unsafe {
+            let from = self.ptr().offset(at * size as isize);
+            std::ptr::copy_nonoverlapping(from, bits.as_mut_ptr(), size);
+        }
+        Scalar::from_bits(u64::from_le_bytes(bits), self.dtype)
+    }
+
+    /// The elements in row-major order, as doubles.
+    pub fn to_f64(&self) -> Vec<f64> {
+        self.elements().map(Scalar::as_f64).collect()
+    }
+}
+
+impl Array {
+    /// Waits, and gives the elements without copying them.
+    pub fn snapshot_with(&self, wait: &Wait<'_>) -> Result<Snapshot> {
+        let bytes = self.read(wait, |value| {
+            // SAFETY: the value is ready, and open while it is read.
+            match unsafe { value.share_buffer() } {
+                Some(buffer) => Bytes::Shared(buffer),
+                None => Bytes::Own(Box::new(value.inline_bytes())),
+            }
+        })?;
+        let dtype = self.dtype();
+        Ok(Snapshot { bytes, offset: self.offset() as usize * dtype.size(), layout: self.layout(), dtype })
+    }
+
+    /// Waits, and gives the only element.
+    pub fn item_with(&self, wait: &Wait<'_>) -> Result<Scalar> {
+        if self.size() != 1 {
+            return Err(Error::new(
+                ErrorKind::Value,
+                format!("can only convert an array of size 1 to a scalar, not one of shape {}", self.shape()),
+            )
+            .in_op("item"));
+        }
+        let dtype = self.dtype();
+        let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());
+        self.read(wait, |value| {
+            let mut bits = [0u8; 8];
+            // SAFETY: the value is ready and open; the view's element lies inside it.
+            unsafe { std::ptr::copy_nonoverlapping(value.data().add(offset), bits.as_mut_ptr(), size) };
+            Scalar::from_bits(u64::from_le_bytes(bits), dtype)
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Recipes: a signature together with the way to run a record of it alone. One a signature, for the life of the process.
+
+use crate::runtime::runtime;
+use forerun_ops::Op;
+use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What a record says apart from its values, and how to run it alone.
+pub(crate) struct Recipe {
+    pub(crate) signature: &'static Signature,
+    /// A rough count of elements touched.
+    pub(crate) cost: usize,
+    single: OnceLock<Single>,
+}
+
+/// A compiled kernel for one record, and which of the record's words it takes.
+pub(crate) struct Single {
+    pub(crate) executable: Arc<dyn Executable>,
+    /// The record's input that each kernel input is.
+    pub(crate) inputs: Box<[u8]>,
+    /// The record's immediate that each scalar is.
+    pub(crate) scalars: Box<[u8]>,
+}
+
+impl Recipe {
+    /// The recipe of a signature.
+    pub(crate) fn of(signature: &'static Signature) -> &'static Recipe {
+        static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe>>> = OnceLock::new();
+        let mut table = TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
+        table.entry(signature.id).or_insert_with(|| {
+            Box::leak(Box::new(Recipe { signature, cost: signature.cost(), single: OnceLock::new() }))
+        })
+    }
+
+    pub(crate) fn op(&self) -> Op {
+        self.signature.op
+    }
+
+    /// How to run one record of this signature alone.
+    pub(crate) fn single(&self) -> &Single {
+        self.single.get_or_init(|| {
+            let inputs = (0..self.signature.inputs.len() as u16)
+                .map(|i| Operand { source: Source::External(i), view: None })
+                .collect();
+            let record = SegmentRecord { signature: self.signature, inputs, fate: Fate::Seen };
+            let made = plan(&[record], PlanOptions { fuse: false, drop_dead: false });
+            let group = &made.groups[0];
+            Single {
+                executable: runtime().backend.compile(&group.kernel),
+                inputs: group
+                    .inputs
+                    .iter()
+                    .map(|o| match o.source {
+                        Source::External(i) => i as u8,
+                        Source::Record(_) => unreachable!("a record alone reads nothing of its own"),
+                    })
+                    .collect(),
+                scalars: group.scalars.iter().map(|(_, word)| *word).collect(),
+            }
+        })
+    }
+}

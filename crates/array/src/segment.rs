@@ -1,0 +1,139 @@
+//! Collecting a segment: records out of a window, in the form the plan wants them.
+
+use crate::inline::{Attempt, run_alone};
+use crate::node::Node;
+use crate::planner::{Resolved, operands, resolve};
+use crate::record::Record;
+use crate::runtime::{count, runtime};
+use crate::window::Window;
+use forerun_plan::{Fate, Operand, SegmentRecord, Source};
+
+/// Records on their way to a plan.
+pub(crate) struct Draft {
+    /// As the plan sees them.
+    pub(crate) records: Vec<SegmentRecord>,
+    /// As they were submitted, with their operands resolved.
+    pub(crate) submitted: Vec<Submitted>,
+    /// Values from before the segment, by number.
+    pub(crate) externals: Vec<&'static Node>,
+    /// Offsets of the views, by number.
+    pub(crate) offsets: Vec<u64>,
+    /// Index of the first record.
+    pub(crate) start: u64,
+    /// One past the last record taken.
+    pub(crate) end: u64,
+    /// The record at `end` reads this value of another window, which must be taken first.
+    pub(crate) unplanned: Option<&'static Node>,
+}
+
+/// A record and its operands.
+pub(crate) struct Submitted {
+    pub(crate) record: Record,
+    pub(crate) operands: Vec<Resolved>,
+}
+
+impl Submitted {
+    pub(crate) fn out(&self) -> &'static Node {
+        // SAFETY: nodes are never freed, and only records with a result are collected.
+        unsafe { &*self.record.out }
+    }
+}
+
+impl Draft {
+    /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
+    /// are written once, so nothing collected before can change what they read.
+    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
+        let mut draft = Draft {
+            records: Vec::new(),
+            submitted: Vec::new(),
+            externals: Vec::new(),
+            offsets: Vec::new(),
+            start,
+            end: start,
+            unplanned: None,
+        };
+        let mut inlined = 0;
+        while draft.end < end {
+            let mut index = draft.end;
+            // SAFETY: between head and tail, under the planner's lock; a view is followed by its reader.
+            while unsafe { window.ring.get(index) }.is_view() {
+                index += 1;
+            }
+            // SAFETY: as above.
+            let record = unsafe { window.ring.get(index) };
+            match run_alone(window, index, &record, tiny) {
+                Attempt::Done => inlined += 1,
+                Attempt::Unplanned(node) => {
+                    draft.unplanned = Some(node);
+                    break;
+                }
+                Attempt::NotTiny => {
+                    if let Err(node) = draft.add(window, index, record) {
+                        draft.unplanned = Some(node);
+                        break;
+                    }
+                }
+            }
+            draft.end = index + 1;
+        }
+        count(&runtime().counters.inlined, inlined);
+        draft.decide_fates();
+        draft
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Adds a record, unless it reads a value of another window that was not taken yet.
+    fn add(&mut self, window: &'static Window, index: u64, record: Record) -> Result<(), &'static Node> {
+        let resolved: Vec<Resolved> = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
+        if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
+            return Err(missing.node);
+        }
+        if record.recipe.signature.inputs.len() > 3 {
+            // SAFETY: the list is taken here and only here: the record leaves the window with this call.
+            drop(unsafe { record.inputs[0].take_list() });
+        }
+        let inputs = resolved
+            .iter()
+            .map(|r| Operand {
+                source: self.source(r.node),
+                view: r.view.map(|offset| {
+                    self.offsets.push(offset);
+                    self.offsets.len() as u16 - 1
+                }),
+            })
+            .collect();
+        self.records.push(SegmentRecord { signature: record.recipe.signature, inputs, fate: Fate::Seen });
+        // SAFETY: nodes are never freed, and this record has a result.
+        unsafe { &*record.out }.begin(record.generation);
+        self.submitted.push(Submitted { record, operands: resolved });
+        Ok(())
+    }
+
+    fn source(&mut self, node: &'static Node) -> Source {
+        let same = |n: &&'static Node| std::ptr::eq(*n, node);
+        if let Some(i) = self.submitted.iter().rposition(|s| same(&s.out())) {
+            return Source::Record(i as u16);
+        }
+        let found = self.externals.iter().position(|n| same(n)).unwrap_or_else(|| {
+            self.externals.push(node);
+            self.externals.len() - 1
+        });
+        Source::External(found as u16)
+    }
+
+    /// A result is internal if it is closed and every use ever announced is in this segment.
+    fn decide_fates(&mut self) {
+        for i in 0..self.records.len() {
+            let me = Source::Record(i as u16);
+            let Some(uses) = self.submitted[i].out().closed_uses() else { continue };
+            let inside = self.records.iter().flat_map(|r| &r.inputs).filter(|o| o.source == me).count();
+            // One use is its making.
+            if uses as usize == inside + 1 {
+                self.records[i].fate = Fate::Internal;
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Submitting: a node for the result, a record into the window, one look whether anybody is awake.
+
+use crate::array::Array;
+use crate::node::Node;
+use crate::recipe::Recipe;
+use crate::record::{Record, Word};
+use crate::runtime::runtime;
+use crate::wait;
+use crate::window::{Owner, Window, window};
+use forerun_base::Loc;
+use forerun_ops::Op;
+use forerun_plan::{Attrs, Signature};
+
+/// An array input of a submission.
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'a> {
+    /// An array or a view.
+    Array(&'a Array),
+    /// All that the array's cell holds, whatever view of it the array is.
+    Cell(&'a Array),
+}
+
+/// Submits a record; the array is its result.
+#[inline]
+pub(crate) fn submit(recipe: &'static Recipe, inputs: &[Input<'_>], immediates: [u64; 2], loc: Loc) -> Array {
+    let node = submit_value(recipe, inputs, immediates, loc, 1);
+    let array = Array::own(node);
+    if runtime().sync {
+        wait::run_now(node);
+    }
+    array
+}
+
+/// Submits a record; the caller takes care of the node, which has this many handles.
+#[inline]
+pub(crate) fn submit_value(
+    recipe: &'static Recipe,
+    inputs: &[Input<'_>],
+    immediates: [u64; 2],
+    loc: Loc,
+    handles: u32,
+) -> &'static Node {
+    let window = window();
+    let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    let index = unsafe { window.owner() }.next + views;
+    // SAFETY: our own window.
+    let node = unsafe { window.take_node() };
+    let mut words = [Word::NONE; 3];
+    if inputs.len() <= 3 {
+        let mut back = views;
+        for (word, input) in words.iter_mut().zip(inputs) {
+            *word = operand(window, *input, index, &mut back, loc);
+        }
+    } else {
+        let mut back = views;
+        words[0] = Word::list(inputs.iter().map(|i| operand(window, *i, index, &mut back, loc)).collect());
+    }
+    let generation = node.open(recipe.signature.out, handles, index + 1);
+    push(window, Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() });
+    runtime().engine.submitted();
+    node
+}
+
+/// Announces a use of the input by the record at `index`, with a view record before it if need be.
+#[inline]
+fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64, loc: Loc) -> Word {
+    let announce = |value: &Node| {
+        let foreign = !std::ptr::eq(value.window(), window);
+        if foreign {
+            value.use_by_other();
+        } else {
+            value.use_by_owner(index + 1);
+        }
+        Word::node(value, foreign)
+    };
+    match input {
+        Input::Cell(array) => array.cell().with_current(announce),
+        Input::Array(array) if !array.is_view() => array.cell().with_current(announce),
+        Input::Array(array) => {
+            let base = array.cell().with_current(announce);
+            let (from, to) = (array.cell().meta(), array.meta());
+            // SAFETY: our own window; no other reference to the owner's part is alive.
+            let owner: &mut Owner = unsafe { window.owner() };
+            let key = (Op::View.code(), [from.id, to.id, 0]);
+            let made: Result<_, std::convert::Infallible> = owner
+                .recipe(key, || Ok((Recipe::of(Signature::of(Op::View, &[from], Attrs::None, to)), to.dtype)));
+            let Ok((recipe, _)) = made;
+            let record = Record {
+                recipe,
+                out: std::ptr::null(),
+                inputs: [base, Word::NONE, Word::NONE],
+                immediates: [array.offset(), 0],
+                generation: 0,
+                loc: loc.id(),
+            };
+            push(window, record);
+            let word = Word::view(*back);
+            *back -= 1;
+            word
+        }
+    }
+}
+
+#[inline]
+fn push(window: &'static Window, record: Record) {
+    // SAFETY: our own window: we are its only producer.
+    while unsafe { window.ring.push(record) }.is_err() {
+        wait::make_room(window);
+    }
+    // SAFETY: as above; no other reference to the owner's part is alive.
+    unsafe { window.owner() }.next += 1;
+}

@@ -1,0 +1,213 @@
+//! Waiting: what a caller waits for, and the fast path that runs tiny work on the spot. Parking is the engine's.
+
+use crate::array::Array;
+use crate::node::{INLINE, Node};
+use crate::planner::Until;
+use crate::runtime::runtime;
+use crate::window::Window;
+use forerun_base::{Error, ErrorKind, Loc, Result};
+use forerun_engine::{Engine, Fed, Status, Target, WaitOptions};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// How to wait: the line that waits, and who may interrupt.
+#[derive(Clone, Copy, Default)]
+pub struct Wait<'a> {
+    /// The user's line.
+    pub loc: Loc,
+    /// Asked now and then, and at once after a signal; true gives up.
+    pub interrupt: Option<&'a dyn Fn() -> bool>,
+}
+
+impl Wait<'_> {
+    /// Waiting at this line, without a way to interrupt.
+    pub fn at(loc: Loc) -> Wait<'static> {
+        Wait { loc, interrupt: None }
+    }
+}
+
+/// How long to wait for the planner's lock before asking again.
+const LOCK_PATIENCE: Duration = Duration::from_micros(1);
+
+/// Plans a window up to `until`, if nobody else plans now.
+fn advance(window: &'static Window, until: u64, engine: &Engine) -> Fed {
+    match runtime().planner.try_lock() {
+        Some(mut planner) => planner.advance(window, Until::Index(until), engine),
+        None => Fed::Later(LOCK_PATIENCE),
+    }
+}
+
+/// Waits for one value.
+struct ValueTarget<'a> {
+    node: &'a Node,
+    age: AtomicU64,
+}
+
+impl Target for ValueTarget<'_> {
+    fn done(&self) -> bool {
+        self.node.is_settled()
+    }
+
+    fn age_limit(&self) -> u64 {
+        self.age.load(Relaxed)
+    }
+
+    fn feed(&self, engine: &Engine) -> Fed {
+        if self.age.load(Relaxed) != 0 {
+            return Fed::Empty;
+        }
+        let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
+        // SAFETY: windows are never freed.
+        let window: &'static Window = unsafe { &*self.node.window() };
+        let fed = planner.advance(window, Until::Index(self.node.born()), engine);
+        if let Some(age) = planner.age_of(self.node) {
+            self.age.store(age, Relaxed);
+        }
+        fed
+    }
+}
+
+/// Waits until a window has room.
+struct RoomTarget(&'static Window);
+
+impl Target for RoomTarget {
+    fn done(&self) -> bool {
+        let ring = &self.0.ring;
+        ring.tail() - ring.head() < ring.capacity() as u64 * 3 / 4
+    }
+
+    fn age_limit(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn feed(&self, engine: &Engine) -> Fed {
+        advance(self.0, self.0.ring.tail(), engine)
+    }
+}
+
+/// Waits for everything submitted so far, on every thread.
+struct AllTarget {
+    tails: Vec<(&'static Window, u64)>,
+}
+
+impl Target for AllTarget {
+    fn done(&self) -> bool {
+        self.tails.iter().all(|(w, tail)| w.ring.head() >= *tail) && runtime().engine.in_flight() == 0
+    }
+
+    fn age_limit(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn feed(&self, engine: &Engine) -> Fed {
+        let mut answer = Fed::Empty;
+        for (window, tail) in &self.tails {
+            if window.ring.head() < *tail {
+                match advance(window, *tail, engine) {
+                    Fed::Empty => {}
+                    other => answer = other,
+                }
+            }
+        }
+        answer
+    }
+}
+
+/// Runs what leads to the value on the spot if it is little; never blocks. True if the value is settled afterwards.
+#[inline]
+pub(crate) fn settle_now(node: &Node) -> bool {
+    if node.is_settled() {
+        return true;
+    }
+    // SAFETY: windows are never freed.
+    let window: &'static Window = unsafe { &*node.window() };
+    advance(window, node.born(), &runtime().engine);
+    node.is_settled()
+}
+
+/// Waits for a value, whatever becomes of it.
+fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
+    if settle_now(node) {
+        return Ok(());
+    }
+    let target = ValueTarget { node, age: AtomicU64::new(0) };
+    let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
+    runtime().engine.wait(&target, options).map(|_| ())
+}
+
+/// In sync mode: the record just submitted runs before its submission returns.
+pub(crate) fn run_now(node: &Node) {
+    // Nothing interrupts this wait; a failure stays in the value for whoever reads it.
+    let _ = wait_for(node, &Wait::default());
+}
+
+/// The window is full: the submitter helps until there is room.
+#[cold]
+pub(crate) fn make_room(window: &'static Window) {
+    let _ = runtime().engine.wait(&RoomTarget(window), WaitOptions::default());
+}
+
+impl Array {
+    /// Runs what leads to this array on the spot if it is little; never blocks. True if the array is settled then:
+    /// reading it will not wait.
+    #[inline]
+    pub fn settled_now(&self) -> bool {
+        if self.cell().is_shared() { self.pin(settle_now) } else { settle_now(self.cell().current()) }
+    }
+
+    /// Waits until the array can be read. Fails with the cause if the op that made it failed.
+    #[inline]
+    pub fn wait_to_read_with(&self, wait: &Wait<'_>) -> Result<()> {
+        self.read(wait, |_| ())
+    }
+
+    /// Waits, then runs `f` on the ready value while it cannot be closed.
+    pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
+        while !self.settled_now() {
+            self.pin(|value| wait_for(value, wait))?;
+        }
+        self.cell().with_current(|value| match value.status() {
+            Status::Failed => {
+                let error = value.error();
+                runtime().observe_failure(&error);
+                Err(error.read_at(wait.loc))
+            }
+            Status::Ready => Ok(f(value)),
+            // Another thread has pointed the cell at a newer value since.
+            Status::Pending | Status::Issued { .. } => {
+                Err(Error::new(ErrorKind::Runtime, "the array was changed by another thread while it was read"))
+            }
+        })
+    }
+
+    /// Runs `f` on the value, kept from being taken back meanwhile even if the cell is pointed at another.
+    fn pin<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
+        let value = self.cell().with_current(|value| {
+            value.use_by_other();
+            value as *const Node
+        });
+        // SAFETY: nodes are never freed, and the use announced above keeps this life of it.
+        let value = unsafe { &*value };
+        let result = f(value);
+        value.done(value.meta().bytes > INLINE, 1, 1);
+        result
+    }
+}
+
+/// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
+pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
+    let runtime = runtime();
+    let target = AllTarget { tails: runtime.windows.tails() };
+    let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
+    if let Err(error) = runtime.engine.wait(&target, options) {
+        return Err(vec![if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }]);
+    }
+    let failures = std::mem::take(&mut *runtime.failures.lock());
+    if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(|e| e.read_at(wait.loc)).collect()) }
+}
+
+/// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
+#[track_caller]
+pub fn wait_all() -> std::result::Result<(), Vec<Error>> {
+    wait_all_with(&Wait::at(Loc::caller()))
+}

@@ -1,0 +1,303 @@
+//! Windows: the records one thread submitted and that are not planned yet, and the nodes they name.
+//!
+//! Each frontend thread owns one window. Its ring is published record by record; any thread that holds the planner's lock
+//! may take records out. Windows are never freed: that of a thread that ended is adopted, with what is still in
+//! it, by the next thread that starts; until then everybody can still cut it.
+
+use crate::node::Node;
+use crate::random::Stream;
+use crate::recipe::Recipe;
+use crate::record::Record;
+use crate::runtime::runtime;
+use forerun_base::DType;
+use forerun_engine::Ring;
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Records a window holds; with more, the submitter helps.
+const CAPACITY: usize = 8192;
+/// Nodes made at a time.
+const SLAB: usize = 256;
+/// Slots taken back at a time.
+const SWEEP: usize = 128;
+/// Entries of the inference memo.
+const MEMO: usize = 1024;
+/// Threads that may submit at the same time.
+const MOST_WINDOWS: usize = 4096;
+
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// One thread's window.
+pub(crate) struct Window {
+    /// The records.
+    pub(crate) ring: Ring<Record>,
+    /// Records before this index are done.
+    completed: Line<AtomicU64>,
+    /// Nodes that other threads retired, for the owner to take back.
+    retired_elsewhere: Line<AtomicPtr<Node>>,
+    owner: UnsafeCell<Owner>,
+    planner: UnsafeCell<PlannerSide>,
+    /// The number of the window: the random stream of its thread.
+    pub(crate) number: usize,
+}
+
+// SAFETY: `owner` is touched by the owning thread alone, `planner` under the planner's lock alone; the rest is atomic.
+unsafe impl Sync for Window {}
+// SAFETY: as above; adoption hands the owner's part over through the registry's lock.
+unsafe impl Send for Window {}
+
+/// What the owning thread alone touches.
+pub(crate) struct Owner {
+    free: Vec<*const Node>,
+    retired: VecDeque<*const Node>,
+    memo: Box<[Option<(MemoKey, MemoEntry)>]>,
+    /// Index of the next record.
+    pub(crate) next: u64,
+    pub(crate) random: Stream,
+}
+
+/// What a signature is looked up by: op, and metas or scalar kinds of the arguments.
+pub(crate) type MemoKey = (u16, [u32; 3]);
+/// A recipe and the dtype its scalars are written in.
+pub(crate) type MemoEntry = (&'static Recipe, DType);
+
+/// What the planner notes about a window.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannerSide {
+    pub(crate) seen_tail: u64,
+    pub(crate) seen_at: Option<Instant>,
+}
+
+impl Window {
+    fn new(number: usize) -> Window {
+        Window {
+            ring: Ring::new(CAPACITY),
+            completed: Line(AtomicU64::new(0)),
+            retired_elsewhere: Line(AtomicPtr::new(null_mut())),
+            owner: UnsafeCell::new(Owner {
+                free: Vec::with_capacity(2 * SLAB),
+                retired: VecDeque::with_capacity(2 * CAPACITY),
+                memo: vec![None; MEMO].into_boxed_slice(),
+                next: 0,
+                random: Stream::default(),
+            }),
+            planner: UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None }),
+            number,
+        }
+    }
+
+    /// The owner's part.
+    ///
+    /// # Safety
+    /// Only the owning thread, and only one reference at a time.
+    #[allow(clippy::mut_from_ref, reason = "exclusive by ownership of the window, as the caller promises")]
+    pub(crate) unsafe fn owner(&self) -> &mut Owner {
+        // SAFETY: as the caller promised.
+        unsafe { &mut *self.owner.get() }
+    }
+
+    /// The planner's part.
+    ///
+    /// # Safety
+    /// Only under the planner's lock, and only one reference at a time.
+    #[allow(clippy::mut_from_ref, reason = "exclusive by the planner's lock, as the caller promises")]
+    pub(crate) unsafe fn planner_side(&self) -> &mut PlannerSide {
+        // SAFETY: as the caller promised.
+        unsafe { &mut *self.planner.get() }
+    }
+
+    /// Records before `index` are done.
+    pub(crate) fn set_completed(&self, index: u64) {
+        self.completed.0.store(index, Ordering::Release);
+    }
+
+    /// A slot for a new value.
+    ///
+    /// # Safety
+    /// Only the owning thread.
+    pub(crate) unsafe fn take_node(&self) -> &'static Node {
+        // SAFETY: the owning thread.
+        let owner = unsafe { self.owner() };
+        let node = match owner.free.pop() {
+            Some(node) => node,
+            None => self.sweep(owner),
+        };
+        // SAFETY: nodes are never freed.
+        unsafe { &*node }
+    }
+
+    /// Takes back retired slots, or makes new ones.
+    #[cold]
+    fn sweep(&self, owner: &mut Owner) -> *const Node {
+        let mut other = self.retired_elsewhere.0.swap(null_mut(), Ordering::Acquire);
+        while !other.is_null() {
+            owner.retired.push_back(other);
+            // SAFETY: nodes are never freed; the link was written before the node was pushed.
+            other = unsafe { &*other }.next().load(Ordering::Relaxed);
+        }
+        let completed = self.completed.0.load(Ordering::Acquire);
+        for _ in 0..owner.retired.len().min(SWEEP) {
+            let Some(node) = owner.retired.pop_front() else { break };
+            // SAFETY: nodes are never freed.
+            if unsafe { &*node }.is_reclaimable(completed) {
+                owner.free.push(node);
+            } else {
+                owner.retired.push_back(node);
+            }
+        }
+        owner.free.pop().unwrap_or_else(|| {
+            let slab: &'static [Node] = Box::leak((0..SLAB).map(|_| Node::new(self)).collect::<Box<[Node]>>());
+            owner.free.extend(slab[1..].iter().rev().map(|n| n as *const Node));
+            &slab[0]
+        })
+    }
+
+    /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
+    pub(crate) fn retire(node: &Node) {
+        let window = node.window();
+        if window == current() {
+            // SAFETY: it is our own window, and no other reference to the owner's part is alive here.
+            unsafe { (*window).owner() }.retired.push_back(node);
+            return;
+        }
+        // SAFETY: windows are never freed.
+        let list = unsafe { &(*window).retired_elsewhere.0 };
+        let mut head = list.load(Ordering::Relaxed);
+        loop {
+            node.next().store(head, Ordering::Relaxed);
+            let new = node as *const Node as *mut Node;
+            match list.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+}
+
+impl Owner {
+    /// The recipe for a key, from the memo or from `infer`.
+    #[inline]
+    pub(crate) fn recipe<E>(
+        &mut self,
+        key: MemoKey,
+        infer: impl FnOnce() -> Result<MemoEntry, E>,
+    ) -> Result<MemoEntry, E> {
+        let (op, [a, b, c]) = key;
+        let mixed = (op as u32)
+            .wrapping_mul(0x9e37_79b9)
+            .wrapping_add(a.wrapping_mul(0x85eb_ca6b))
+            .wrapping_add(b.wrapping_mul(0xc2b2_ae35))
+            .wrapping_add(c.wrapping_mul(0x27d4_eb2f));
+        let place = (mixed >> 20) as usize % MEMO;
+        if let Some((known, entry)) = &self.memo[place]
+            && *known == key
+        {
+            return Ok(*entry);
+        }
+        let entry = infer()?;
+        self.memo[place] = Some((key, entry));
+        Ok(entry)
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Window> = const { Cell::new(std::ptr::null()) };
+    static ADOPTABLE: Adoptable = const { Adoptable };
+}
+
+/// Gives the thread's window back when the thread ends.
+struct Adoptable;
+
+impl Drop for Adoptable {
+    fn drop(&mut self) {
+        let window = CURRENT.replace(std::ptr::null());
+        if !window.is_null() {
+            // SAFETY: windows are never freed.
+            runtime().windows.give_back(unsafe { &*window });
+        }
+    }
+}
+
+/// The calling thread's window, or null if it never submitted.
+#[inline]
+pub(crate) fn current() -> *const Window {
+    CURRENT.get()
+}
+
+/// The calling thread's window.
+#[inline]
+pub(crate) fn window() -> &'static Window {
+    let window = CURRENT.get();
+    if window.is_null() {
+        return attach();
+    }
+    // SAFETY: windows are never freed.
+    unsafe { &*window }
+}
+
+#[cold]
+fn attach() -> &'static Window {
+    let window = runtime().windows.take();
+    CURRENT.set(window);
+    // A thread that is already ending cannot give its window back any more; it stays with the registry's list, and can
+    // still be cut by everybody.
+    let _ = ADOPTABLE.try_with(|_| ());
+    window
+}
+
+/// All windows: those of living threads and those waiting for a new owner.
+pub(crate) struct Windows {
+    all: Box<[AtomicPtr<Window>]>,
+    count: AtomicUsize,
+    unowned: Mutex<Vec<&'static Window>>,
+}
+
+impl Windows {
+    pub(crate) fn new() -> Windows {
+        Windows {
+            all: (0..MOST_WINDOWS).map(|_| AtomicPtr::new(null_mut())).collect(),
+            count: AtomicUsize::new(0),
+            unowned: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Every window there is.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Window> {
+        let count = self.count.load(Ordering::Acquire);
+        // SAFETY: entries below the count are set and never freed.
+        self.all[..count].iter().map(|w| unsafe { &*w.load(Ordering::Relaxed) })
+    }
+
+    fn take(&self) -> &'static Window {
+        let mut unowned = self.unowned.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(window) = unowned.pop() {
+            return window;
+        }
+        let number = self.count.load(Ordering::Relaxed);
+        assert!(number < MOST_WINDOWS, "more than {MOST_WINDOWS} threads submit at the same time");
+        let window: &'static Window = Box::leak(Box::new(Window::new(number)));
+        self.all[number].store(window as *const Window as *mut Window, Ordering::Relaxed);
+        self.count.store(number + 1, Ordering::Release);
+        window
+    }
+
+    fn give_back(&self, window: &'static Window) {
+        self.unowned.lock().unwrap_or_else(|e| e.into_inner()).push(window);
+    }
+
+    /// Whether any window holds records.
+    pub(crate) fn any_pending(&self) -> bool {
+        self.iter().any(|w| !w.ring.is_empty())
+    }
+
+    /// Where each window ends now.
+    pub(crate) fn tails(&self) -> Vec<(&'static Window, u64)> {
+        self.iter().map(|w| (w, w.ring.tail())).collect()
+    }
+}
+

@@ -1,0 +1,27 @@
+//! Where bytes live.
+
+use std::fmt;
+
+/// A device that holds buffers and runs tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Device {
+    /// A host device; several numbers are distinct devices over the same cores.
+    Cpu(u8),
+    /// An accelerator.
+    Gpu(u8),
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Device::Cpu(0)
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Cpu(n) => write!(f, "cpu({n})"),
+            Device::Gpu(n) => write!(f, "gpu({n})"),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The one error type: what went wrong, in which op, at which line.
+
+use crate::Loc;
+use std::fmt;
+use std::sync::Arc;
+
+/// A result whose error is ours.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What sort of mistake it was; Python raises the exception NumPy would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// A bad argument or shape: `ValueError`.
+    Value,
+    /// A bad dtype or argument type: `TypeError`.
+    Type,
+    /// An index or axis out of bounds: `IndexError`.
+    Index,
+    /// No memory: `MemoryError`.
+    Memory,
+    /// A wait was interrupted: `KeyboardInterrupt`.
+    Interrupted,
+    /// A fault of the engine or of a kernel: `RuntimeError`.
+    Runtime,
+}
+
+/// An error. Cheap to clone: it may be raised many times, by everything that depends on a failed op.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    op: &'static str,
+    message: String,
+    submitted: Loc,
+    read: Loc,
+}
+
+impl Error {
+    /// An error that belongs to no op yet.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Arc::new(Inner { kind, op: "", message: message.into(), submitted: Loc::UNKNOWN, read: Loc::UNKNOWN }))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Error {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// Names the op, unless one is named already.
+    pub fn in_op(self, op: &'static str) -> Error {
+        if self.0.op.is_empty() { self.with(|e| e.op = op) } else { self }
+    }
+
+    /// Names the line that submitted the op, unless one is named already.
+    pub fn submitted_at(self, loc: Loc) -> Error {
+        if self.0.submitted == Loc::UNKNOWN { self.with(|e| e.submitted = loc) } else { self }
+    }
+
+    /// Names the line that read the result: each read names its own.
+    pub fn read_at(self, loc: Loc) -> Error {
+        self.with(|e| e.read = loc)
+    }
+
+    /// What sort of mistake it was.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The op that failed; empty if none is to blame.
+    pub fn op(&self) -> &'static str {
+        self.0.op
+    }
+
+    /// The line that submitted the op.
+    pub fn submitted(&self) -> Loc {
+        self.0.submitted
+    }
+
+    /// The line that read the result.
+    pub fn read(&self) -> Loc {
+        self.0.read
+    }
+
+    /// Whether both are the same failure, however often it was cloned or read.
+    pub fn same_failure(&self, other: &Error) -> bool {
+        self.0.kind == other.0.kind
+            && self.0.op == other.0.op
+            && self.0.submitted == other.0.submitted
+            && self.0.message == other.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let e = &*self.0;
+        if !e.op.is_empty() {
+            write!(f, "{}: ", e.op)?;
+        }
+        f.write_str(&e.message)?;
+        if e.submitted != Loc::UNKNOWN {
+            write!(f, "\n  submitted at {}", e.submitted.text())?;
+        }
+        if e.read != Loc::UNKNOWN {
+            write!(f, "\n  read at {}", e.read.text())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_cause_wins_and_each_read_is_named() {
+        let e = Error::new(ErrorKind::Value, "inner dimensions differ").in_op("matmul").in_op("add");
+        assert_eq!(e.to_string(), "matmul: inner dimensions differ");
+        let here = Loc::caller();
+        let e = e.submitted_at(here).submitted_at(Loc::foreign(1, 1).0).read_at(here);
+        assert_eq!(e.submitted(), here);
+        assert!(e.to_string().contains("submitted at") && e.to_string().contains("read at"));
+    }
+}

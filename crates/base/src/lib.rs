@@ -1,0 +1,22 @@
+//! The words every room shares: shapes, layouts, dtypes, scalars, devices, locs, errors,
+//! and the traits through which kernels ask for threads and account for bytes.
+//!
+//! Nothing here knows threads, memory policy, operations or frontends.
+
+mod device;
+mod dtype;
+mod error;
+mod layout;
+mod loc;
+mod scalar;
+mod shape;
+mod team;
+
+pub use device::Device;
+pub use dtype::{DType, Kind};
+pub use error::{Error, ErrorKind, Result};
+pub use layout::Layout;
+pub use loc::{Loc, LocText, SourceLine, set_foreign_resolver};
+pub use scalar::Scalar;
+pub use shape::{MAX_RANK, Shape};
+pub use team::{BytesLedger, Solo, Team};

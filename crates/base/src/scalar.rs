@@ -1,0 +1,142 @@
+//! A number written in the user's program. It has a kind but no width: it takes the width of
+//! the array it meets, and travels inside the record as 8 bytes.
+
+use crate::{DType, Kind};
+
+/// A weakly typed scalar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+}
+
+impl Scalar {
+    /// The scalar's family.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Scalar::Bool(_) => Kind::Bool,
+            Scalar::Int(_) => Kind::Int,
+            Scalar::Float(_) => Kind::Float,
+        }
+    }
+
+    /// The dtype that an array of `other` and this scalar promote to.
+    pub const fn promote_with(self, other: DType) -> DType {
+        match (self.kind(), other.kind()) {
+            (Kind::Float, Kind::Bool | Kind::Int) => DType::DEFAULT_FLOAT,
+            (Kind::Int, Kind::Bool) => DType::DEFAULT_INT,
+            _ => other,
+        }
+    }
+
+    /// The dtype of an array made from this scalar alone.
+    pub const fn default_dtype(self) -> DType {
+        match self {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::Int(_) => DType::DEFAULT_INT,
+            Scalar::Float(_) => DType::DEFAULT_FLOAT,
+        }
+    }
+
+    /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word.
+    pub fn to_bits(self, dtype: DType) -> u64 {
+        let float = match self {
+            Scalar::Bool(b) => b as u8 as f64,
+            Scalar::Int(i) => i as f64,
+            Scalar::Float(f) => f,
+        };
+        let int = match self {
+            Scalar::Bool(b) => b as i64,
+            Scalar::Int(i) => i,
+            Scalar::Float(f) => f as i64,
+        };
+        match dtype {
+            DType::Bool => (float != 0.0) as u64,
+            DType::I32 => int as i32 as u32 as u64,
+            DType::I64 => int as u64,
+            // An integer goes straight to single precision, not through double: one rounding.
+            DType::F32 => match self {
+                Scalar::Int(i) => (i as f32).to_bits() as u64,
+                _ => (float as f32).to_bits() as u64,
+            },
+            DType::F64 => float.to_bits(),
+        }
+    }
+
+    /// The scalar that element bits of `dtype` stand for.
+    pub fn from_bits(bits: u64, dtype: DType) -> Scalar {
+        match dtype {
+            DType::Bool => Scalar::Bool(bits & 0xff != 0),
+            DType::I32 => Scalar::Int(bits as u32 as i32 as i64),
+            DType::I64 => Scalar::Int(bits as i64),
+            DType::F32 => Scalar::Float(f32::from_bits(bits as u32) as f64),
+            DType::F64 => Scalar::Float(f64::from_bits(bits)),
+        }
+    }
+
+    /// The value as a double.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Scalar::Bool(b) => b as u8 as f64,
+            Scalar::Int(i) => i as f64,
+            Scalar::Float(f) => f,
+        }
+    }
+}
+
+impl From<bool> for Scalar {
+    fn from(v: bool) -> Self {
+        Scalar::Bool(v)
+    }
+}
+
+impl From<i32> for Scalar {
+    fn from(v: i32) -> Self {
+        Scalar::Int(v as i64)
+    }
+}
+
+impl From<i64> for Scalar {
+    fn from(v: i64) -> Self {
+        Scalar::Int(v)
+    }
+}
+
+impl From<f32> for Scalar {
+    fn from(v: f32) -> Self {
+        Scalar::Float(v as f64)
+    }
+}
+
+impl From<f64> for Scalar {
+    fn from(v: f64) -> Self {
+        Scalar::Float(v)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_round_trip() {
+        for dtype in DType::ALL {
+            let s = Scalar::from_bits(Scalar::Int(1).to_bits(dtype), dtype);
+            assert_eq!(s.as_f64(), 1.0, "{dtype}");
+        }
+        assert_eq!(Scalar::from_bits(Scalar::Int(-3).to_bits(DType::I32), DType::I32), Scalar::Int(-3));
+        assert_eq!(Scalar::Float(0.5).to_bits(DType::Bool), 1);
+    }
+
+    #[test]
+    fn scalars_are_weak() {
+        assert_eq!(Scalar::Int(2).promote_with(DType::F32), DType::F32);
+        assert_eq!(Scalar::Float(2.0).promote_with(DType::I64), DType::F32);
+        assert_eq!(Scalar::Int(2).promote_with(DType::Bool), DType::I64);
+        assert_eq!(Scalar::Bool(true).promote_with(DType::I32), DType::I32);
+    }
+}

@@ -1,0 +1,59 @@
+//! The CPU as a backend: each kernel of a plan becomes one of this crate's executables.
+
+use crate::fill::Filler;
+use crate::place::{Joiner, Overwrite, Rearrange};
+use crate::pointwise::Pointwise;
+use crate::product::Multiply;
+use crate::reduce::Reducer;
+use crate::simd::Isa;
+use forerun_plan::{Backend, Executable, Kernel};
+use std::sync::Arc;
+
+/// Compiles kernels for the host.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuBackend {
+    isa: Isa,
+}
+
+impl CpuBackend {
+    /// The backend for the best instruction set here, or a plainer one if the environment asks for it.
+    pub fn new() -> CpuBackend {
+        CpuBackend { isa: Isa::detect() }
+    }
+
+    /// The backend for one instruction set.
+    ///
+    /// # Panics
+    /// If the processor does not have it.
+    pub fn with_isa(isa: Isa) -> CpuBackend {
+        assert!(isa.is_available(), "this processor has no {}", isa.name());
+        CpuBackend { isa }
+    }
+
+    /// The instruction set that kernels are compiled for.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        CpuBackend::new()
+    }
+}
+
+impl Backend for CpuBackend {
+    fn compile(&self, kernel: &Kernel) -> Arc<dyn Executable> {
+        match kernel {
+            Kernel::Pointwise(program) => match Rearrange::new(program) {
+                Some(copy) => Arc::new(copy),
+                None => Arc::new(Pointwise::new(self.isa, program)),
+            },
+            Kernel::Reduce(reduce) => Arc::new(Reducer::new(self.isa, reduce)),
+            Kernel::Product(product) => Arc::new(Multiply::new(self.isa, product)),
+            Kernel::Concat(concat) => Arc::new(Joiner::new(concat)),
+            Kernel::Update(update) => Arc::new(Overwrite::new(self.isa, update)),
+            Kernel::Fill(fill) => Arc::new(Filler::new(self.isa, fill)),
+        }
+    }
+}

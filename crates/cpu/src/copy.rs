@@ -1,0 +1,157 @@
+//! Copies that change how elements lie: strided to dense, dense to strided, and both at once.
+//!
+//! Invariant: source and target do not overlap. Where one walks rows and the other columns, the copy goes in square
+//! blocks, so that each cache line is used whole while it is there.
+
+use forerun_base::{Layout, MAX_RANK, Shape};
+
+/// The dimensions of a copy: extent, stride of the source, stride of the target; collapsed, innermost last.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    dims: Vec<(usize, isize, isize)>,
+    size: usize,
+}
+
+/// Side of a block of a transposing copy, in elements.
+const SIDE: usize = 32;
+
+impl Copy {
+    /// A copy between two layouts of one shape.
+    pub(crate) fn new(from: &Layout, to: &Layout) -> Copy {
+        debug_assert_eq!(from.shape, to.shape);
+        let mut dims: Vec<(usize, isize, isize)> = Vec::with_capacity(MAX_RANK);
+        for ((&extent, &f), &t) in from.shape.iter().zip(from.strides()).zip(to.strides()) {
+            match dims.last_mut() {
+                _ if extent == 1 => {}
+                Some((e, lf, lt)) if *lf == f * extent as isize && *lt == t * extent as isize => {
+                    (*e, *lf, *lt) = (*e * extent, f, t);
+                }
+                _ => dims.push((extent, f, t)),
+            }
+        }
+        // A transposing copy: bring the dimension that the source walks next to the innermost.
+        if let Some(&(_, last, _)) = dims.last()
+            && last != 1
+            && let Some(d) = dims.iter().position(|&(_, f, _)| f == 1)
+        {
+            let dim = dims.remove(d);
+            dims.insert(dims.len() - 1, dim);
+        }
+        if dims.is_empty() {
+            dims.push((1, 1, 1));
+        }
+        Copy { dims, size: from.shape.size() }
+    }
+
+    /// From a layout to dense rows of the same shape.
+    pub(crate) fn to_dense(from: &Layout) -> Copy {
+        Copy::new(from, &Layout::dense(from.shape))
+    }
+
+    /// From anywhere to a part of a dense array: the part's shape, and the array's strides.
+    pub(crate) fn into_part(from: &Layout, shape: Shape, strides: &[isize]) -> Copy {
+        Copy::new(from, &Layout::strided(shape, strides))
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many slices the outermost dimension can be cut into, and how many elements each has.
+    pub(crate) fn slices(&self) -> (usize, usize) {
+        (self.dims[0].0, self.size / self.dims[0].0.max(1))
+    }
+
+    /// Copies slices `first .. last` of the outermost dimension.
+    ///
+    /// # Safety
+    /// Both addresses must be those of the layouts' first elements, of `size` bytes each, and reach all of them.
+    pub(crate) unsafe fn run(&self, from: *const u8, to: *mut u8, size: usize, first: usize, last: usize) {
+        // SAFETY: the caller's promise; the sizes are those of the three types.
+        unsafe {
+            match size {
+                1 => self.run_as::<u8>(from.cast(), to.cast(), first, last),
+                4 => self.run_as::<u32>(from.cast(), to.cast(), first, last),
+                _ => self.run_as::<u64>(from.cast(), to.cast(), first, last),
+            }
+        }
+    }
+
+    unsafe fn run_as<T: std::marker::Copy>(&self, from: *const T, to: *mut T, first: usize, last: usize) {
+        let (_, f, t) = self.dims[0];
+        // SAFETY: slices of what the caller promises.
+        unsafe {
+            let (from, to) = (from.offset(first as isize * f), to.offset(first as isize * t));
+            let mut dims = [(1, 0, 0); MAX_RANK];
+            let dims = &mut dims[..self.dims.len()];
+            dims.copy_from_slice(&self.dims);
+            dims[0].0 = last - first;
+            nest(dims, from, to);
+        }
+    }
+}
+
+unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *const T, to: *mut T) {
+    // SAFETY: every offset is that of an element of both layouts.
+    unsafe {
+        match *dims {
+            [] => to.write(from.read()),
+            [(n, 1, 1)] => std::ptr::copy_nonoverlapping(from, to, n),
+            [(n, 0, 1)] => {
+                let value = std::mem::MaybeUninit::new(from.read());
+                std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n).fill(value);
+            }
+            [(n, f, t)] => {
+                for i in 0..n as isize {
+                    to.offset(i * t).write(from.offset(i * f).read());
+                }
+            }
+            [rows @ (_, 1, _), columns @ (_, _, _)] => blocks(rows, columns, from, to),
+            [(n, f, t), ref rest @ ..] => {
+                for i in 0..n as isize {
+                    nest(rest, from.offset(i * f), to.offset(i * t));
+                }
+            }
+        }
+    }
+}
+
+/// The source is adjacent along `rows`, the target along `columns` or not at all.
+unsafe fn blocks<T: std::marker::Copy>(
+    (rows, _, to_row): (usize, isize, isize),
+    (columns, from_column, to_column): (usize, isize, isize),
+    from: *const T,
+    to: *mut T,
+) {
+    // SAFETY: every offset is that of an element of both layouts.
+    unsafe {
+        for r in (0..rows).step_by(SIDE) {
+            let height = SIDE.min(rows - r);
+            for c in (0..columns).step_by(SIDE) {
+                let width = SIDE.min(columns - c);
+                let from = from.offset(r as isize + c as isize * from_column);
+                let to = to.offset(r as isize * to_row + c as isize * to_column);
+                if height == SIDE && width == SIDE && to_column == 1 {
+                    // Through a block of its own: both sides then see whole lines.
+                    let mut block = [[std::mem::MaybeUninit::<T>::uninit(); SIDE]; SIDE];
+                    for j in 0..SIDE {
+                        let line = from.offset(j as isize * from_column);
+                        for (i, row) in block.iter_mut().enumerate() {
+                            row[j].write(line.add(i).read());
+                        }
+                    }
+                    for (i, row) in block.iter().enumerate() {
+                        let line = to.offset(i as isize * to_row);
+                        std::ptr::copy_nonoverlapping(row.as_ptr().cast::<T>(), line, SIDE);
+                    }
+                } else {
+                    for i in 0..height as isize {
+                        for j in 0..width as isize {
+                            to.offset(i * to_row + j * to_column).write(from.offset(i + j * from_column).read());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Fills: values made from parameters alone.
+//!
+//! Invariant: element `i` is a function of `i` and the scalars; the cut into pieces does not show.
+
+use crate::philox::{BATCH, Draw, DrawRange};
+use crate::pointwise::Shared;
+use crate::simd::{Isa, Set};
+use forerun_base::{DType, Scalar, Team};
+use forerun_plan::{Executable, Fill, FillKind, Io};
+use std::marker::PhantomData;
+
+/// Elements of a piece: a multiple of what a batch of random blocks makes.
+const PIECE: usize = 64 * 1024;
+const _: () = assert!(PIECE % (4 * BATCH) == 0);
+
+/// How many counter blocks drawing `size` elements uses up; 0 for what is not random.
+pub fn blocks_for(kind: FillKind, dtype: DType, size: usize) -> u64 {
+    draw_of(kind, dtype).map_or(0, |draw| size.div_ceil(draw.per_block()) as u64)
+}
+
+fn draw_of(kind: FillKind, dtype: DType) -> Option<Draw> {
+    match (kind, dtype) {
+        (FillKind::Normal, DType::F64) => Some(Draw::Normal64),
+        (FillKind::Normal, _) => Some(Draw::Normal32),
+        (FillKind::Uniform, DType::F64) => Some(Draw::Uniform64),
+        (FillKind::Uniform, _) => Some(Draw::Uniform32),
+        _ => None,
+    }
+}
+
+/// A compiled fill.
+pub(crate) struct Filler {
+    fill: Fill,
+    isa: Isa,
+    size: usize,
+}
+
+impl Filler {
+    pub(crate) fn new(isa: Isa, fill: &Fill) -> Filler {
+        assert!(
+            draw_of(fill.kind, fill.dtype).is_none() || matches!(fill.dtype, DType::F32 | DType::F64),
+            "random numbers are drawn as floats, not as {}",
+            fill.dtype
+        );
+        Filler { fill: fill.clone(), isa, size: fill.shape.size() }
+    }
+
+    /// # Safety
+    /// As for [`Executable::run`], for elements `start .. end`.
+    unsafe fn piece(&self, io: Io<'_>, start: usize, end: usize) {
+        let count = end - start;
+        // SAFETY: the caller's promise, for these elements; the backend has checked the instruction set.
+        unsafe {
+            let to = io.outputs[0].add(start * self.fill.dtype.size());
+            match self.fill.kind {
+                FillKind::Full => full(io.scalars[0], self.fill.dtype.size(), to, count),
+                FillKind::Arange => arange(self.fill.dtype, io.scalars[0], io.scalars[1], start, to, count),
+                FillKind::Eye => self.eye(io.scalars[0] as i64, start, to, count),
+                FillKind::Normal | FillKind::Uniform => match self.isa {
+                    Isa::Baseline => self.random::<crate::simd::Baseline>(io, start, to, count),
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => self.random::<crate::simd::Avx2>(io, start, to, count),
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => self.random::<crate::simd::Avx512>(io, start, to, count),
+                    #[cfg(not(target_arch = "x86_64"))]
+                    _ => self.random::<crate::simd::Baseline>(io, start, to, count),
+                },
+            }
+        }
+    }
+
+    unsafe fn random<S: Set>(&self, io: Io<'_>, start: usize, to: *mut u8, count: usize) {
+        let Some(draw) = draw_of(self.fill.kind, self.fill.dtype) else { return };
+        let (key, first) = (io.scalars[0], io.scalars[1]);
+        // SAFETY: the backend has checked the instruction set.
+        unsafe { S::vectorize(DrawRange::<S> { draw, key, first, start, count, to, set: PhantomData }) }
+    }
+
+    unsafe fn eye(&self, diagonal: i64, start: usize, to: *mut u8, count: usize) {
+        let size = self.fill.dtype.size();
+        let rank = self.fill.shape.rank();
+        // SAFETY: the caller promises `count` elements.
+        unsafe { std::ptr::write_bytes(to, 0, count * size) };
+        if rank < 2 {
+            return;
+        }
+        let (rows, columns) = (self.fill.shape[rank - 2], self.fill.shape[rank - 1]);
+        let one = Scalar::Int(1).to_bits(self.fill.dtype);
+        let first_row = start / columns;
+        for row in first_row..=(start + count - 1) / columns {
+            let column = (row % rows) as i64 + diagonal;
+            if column < 0 || column >= columns as i64 {
+                continue;
+            }
+            let at = row * columns + column as usize;
+            if at >= start && at < start + count {
+                // SAFETY: within the `count` elements from `start` on.
+                unsafe { full(one, size, to.add((at - start) * size), 1) };
+            }
+        }
+    }
+}
+
+impl Executable for Filler {
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        if self.size == 0 {
+            return;
+        }
+        if self.size <= PIECE || team.width() == 1 {
+            // SAFETY: the caller's promise is this one.
+            return unsafe { self.piece(io, 0, self.size) };
+        }
+        let shared = Shared(io);
+        team.split(self.size.div_ceil(PIECE), &|i| {
+            // SAFETY: pieces do not overlap, and the caller's promise covers each.
+            unsafe { self.piece(shared.get(), i * PIECE, self.size.min((i + 1) * PIECE)) }
+        });
+    }
+}
+
+/// # Safety
+/// `count` elements of `size` bytes must be writable.
+pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promise; the sizes are those of the three types.
+    unsafe {
+        match size {
+            1 => std::ptr::write_bytes(to, bits as u8, count),
+            4 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u32>>(), count)
+                .fill(std::mem::MaybeUninit::new(bits as u32)),
+            _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
+                .fill(std::mem::MaybeUninit::new(bits)),
+        }
+    }
+}
+
+unsafe fn arange(dtype: DType, start_bits: u64, step_bits: u64, first: usize, to: *mut u8, count: usize) {
+    unsafe fn write<T>(to: *mut u8, count: usize, value: impl Fn(usize) -> T) {
+        // SAFETY: the caller promises `count` elements.
+        (0..count).for_each(|i| unsafe { to.cast::<T>().add(i).write(value(i)) });
+    }
+    let (start, step) = (f64::from_bits(start_bits), f64::from_bits(step_bits));
+    let float = |i: usize| start + (first + i) as i64 as f64 * step;
+    let int = |i: usize| (start_bits as i64).wrapping_add(((first + i) as i64).wrapping_mul(step_bits as i64));
+    // SAFETY: the caller promises `count` elements of the dtype.
+    unsafe {
+        match dtype {
+            DType::F32 => write(to, count, |i| float(i) as f32),
+            DType::F64 => write(to, count, float),
+            DType::I32 => write(to, count, |i| int(i) as i32),
+            DType::I64 => write(to, count, int),
+            DType::Bool => write(to, count, |i| int(i) != 0),
+        }
+    }
+}

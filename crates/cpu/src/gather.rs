@@ -1,0 +1,157 @@
+//! Reading a strided or broadcast operand: runs of it, in the row-major order of the iteration space.
+//!
+//! Invariant: dimensions are collapsed once, when a kernel is compiled; adjacent ones that a single stride covers are one.
+
+use forerun_base::{Layout, MAX_RANK};
+
+/// The collapsed dimensions of an operand: extents and strides, in elements, innermost last.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    extents: [usize; MAX_RANK],
+    strides: [isize; MAX_RANK],
+    rank: usize,
+}
+
+impl Walk {
+    /// The walk over a layout. An array of one element has one dimension of extent 1.
+    pub(crate) fn new(layout: &Layout) -> Walk {
+        let mut walk = Walk { extents: [1; MAX_RANK], strides: [0; MAX_RANK], rank: 0 };
+        for (&extent, &stride) in layout.shape.iter().zip(layout.strides()) {
+            if extent == 1 {
+                continue;
+            }
+            let last = walk.rank.wrapping_sub(1);
+            if walk.rank > 0 && walk.strides[last] == stride * extent as isize {
+                walk.extents[last] *= extent;
+                walk.strides[last] = stride;
+            } else {
+                walk.extents[walk.rank] = extent;
+                walk.strides[walk.rank] = stride;
+                walk.rank += 1;
+            }
+        }
+        walk.rank = walk.rank.max(1);
+        walk
+    }
+
+    /// Whether every index names the same element.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.strides[..self.rank].iter().all(|&s| s == 0)
+    }
+
+    /// Calls `run(offset, stride, done, length)` for each run of elements `start .. start + count` along the innermost
+    /// dimension: `offset` of its first element, and how many elements came before.
+    #[inline(always)]
+    pub(crate) fn runs(&self, start: usize, count: usize, mut run: impl FnMut(isize, isize, usize, usize)) {
+        let last = self.rank - 1;
+        let mut index = [0usize; MAX_RANK];
+        let mut offset = 0isize;
+        let mut left = start;
+        for d in (0..self.rank).rev() {
+            index[d] = left % self.extents[d];
+            left /= self.extents[d];
+            offset += index[d] as isize * self.strides[d];
+        }
+        let mut done = 0;
+        while done < count {
+            let length = (self.extents[last] - index[last]).min(count - done);
+            run(offset, self.strides[last], done, length);
+            done += length;
+            index[last] += length;
+            offset += length as isize * self.strides[last];
+            let mut d = last;
+            while d > 0 && index[d] == self.extents[d] {
+                offset -= self.extents[d] as isize * self.strides[d];
+                index[d] = 0;
+                d -= 1;
+                index[d] += 1;
+                offset += self.strides[d];
+            }
+        }
+    }
+
+    /// Elements `start .. start + count` as they lie, if they lie without gaps; else `None`.
+    ///
+    /// # Safety
+    /// `base` must be the operand's first element.
+    #[inline]
+    pub(crate) unsafe fn in_place(&self, base: *const u8, size: usize, start: usize, count: usize) -> Option<*const u8> {
+        let last = self.rank - 1;
+        if self.strides[last] != 1 || start % self.extents[last] + count > self.extents[last] {
+            return None;
+        }
+        let mut offset = 0isize;
+        let mut left = start;
+        for d in (0..self.rank).rev() {
+            offset += (left % self.extents[d]) as isize * self.strides[d];
+            left /= self.extents[d];
+        }
+        // SAFETY: an element of the operand, which the caller promises.
+        Some(unsafe { base.offset(offset * size as isize) })
+    }
+
+    /// Copies elements `start .. start + count` to `to`, without gaps.
+    ///
+    /// # Safety
+    /// `base` must be the operand's first element, and `to` must take `count` elements of `size` bytes.
+    pub(crate) unsafe fn gather(&self, base: *const u8, size: usize, start: usize, count: usize, to: *mut u8) {
+        // SAFETY: the caller's promise; the sizes are those of the three types.
+        unsafe {
+            match size {
+                1 => self.gather_as::<u8>(base, start, count, to),
+                4 => self.gather_as::<u32>(base, start, count, to),
+                _ => self.gather_as::<u64>(base, start, count, to),
+            }
+        }
+    }
+
+    unsafe fn gather_as<T: Copy>(&self, base: *const u8, start: usize, count: usize, to: *mut u8) {
+        let (base, to) = (base.cast::<T>(), to.cast::<T>());
+        self.runs(start, count, |offset, stride, done, length| {
+            // SAFETY: runs name elements of the operand, and `done + length` is at most `count`.
+            unsafe {
+                let (from, to) = (base.offset(offset), to.add(done));
+                match stride {
+                    1 => std::ptr::copy_nonoverlapping(from, to, length),
+                    0 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), length)
+                        .fill(std::mem::MaybeUninit::new(from.read())),
+                    _ => (0..length).for_each(|i| to.add(i).write(from.offset(i as isize * stride).read())),
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_base::Shape;
+
+    #[test]
+    fn adjacent_dimensions_collapse() {
+        let dense = Layout::dense(Shape::of(&[2, 1, 3, 4]));
+        assert_eq!(Walk::new(&dense).extents[..1], [24]);
+        let turned = dense.permute(&[3, 0, 1, 2]);
+        let walk = Walk::new(&turned);
+        assert_eq!((walk.rank, &walk.extents[..2], &walk.strides[..2]), (2, &[4, 6][..], &[1, 4][..]));
+        let row = Layout::dense(Shape::of(&[4])).broadcast_to(Shape::of(&[5, 6, 4])).unwrap();
+        assert_eq!(Walk::new(&row).extents[..2], [30, 4]);
+        assert!(Walk::new(&Layout::dense(Shape::SCALAR)).is_constant());
+    }
+
+    #[test]
+    fn gathers_from_anywhere() {
+        let data: Vec<u32> = (0..24).collect();
+        let turned = Layout::dense(Shape::of(&[4, 6])).permute(&[1, 0]);
+        let all: Vec<u32> = (0..24).map(|i| (i % 4) * 6 + i / 4).collect();
+        let walk = Walk::new(&turned);
+        for start in 0..24 {
+            for count in 0..=24 - start {
+                let mut to = vec![0u32; count];
+                // SAFETY: the layout covers `data`, and `to` holds `count` elements.
+                unsafe { walk.gather(data.as_ptr().cast(), 4, start, count, to.as_mut_ptr().cast()) };
+                assert_eq!(to, all[start..start + count]);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
+
+mod backend;
+mod copy;
+mod fill;
+mod gather;
+mod loops;
+mod philox;
+mod place;
+mod pointwise;
+mod pool;
+mod product;
+mod reduce;
+mod simd;
+mod tile;
+
+pub use backend::CpuBackend;
+pub use fill::blocks_for;
+pub use pool::{Block, Pool, PoolStats};
+pub use simd::Isa;

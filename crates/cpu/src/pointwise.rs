@@ -1,0 +1,69 @@
+//! Pointwise kernels: a fused program over its whole iteration space.
+
+use crate::tile::Tiles;
+use crate::simd::Isa;
+use forerun_base::Team;
+use forerun_plan::{Executable, Io, Program};
+
+/// Elements of a piece of work: a function of nothing, so that a piece is the same whoever runs it.
+const PIECE: usize = 32 * 1024;
+
+/// Work below this many units (about 30 us) is not worth handing out.
+const WORTH_SPLITTING: usize = 256 * 1024;
+
+/// A compiled pointwise kernel.
+pub(crate) struct Pointwise {
+    tiles: Tiles,
+}
+
+impl Pointwise {
+    pub(crate) fn new(isa: Isa, program: &Program) -> Pointwise {
+        Pointwise { tiles: Tiles::new(isa, program, None) }
+    }
+}
+
+impl Executable for Pointwise {
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            if self.tiles.small {
+                self.tiles.run_small(io)
+            } else {
+                run_range(&self.tiles, io, 0, self.tiles.size, team)
+            }
+        }
+    }
+}
+
+/// Runs a program over a part of its iteration space, split over the team where that is worth it.
+///
+/// # Safety
+/// As for [`Executable::run`], for these elements.
+pub(crate) unsafe fn run_range(tiles: &Tiles, io: Io<'_>, start: usize, end: usize, team: &dyn Team) {
+    let count = end - start;
+    if team.width() == 1 || count * tiles.weight.max(1) < WORTH_SPLITTING || count <= PIECE {
+        // SAFETY: the caller's promise is this one.
+        return unsafe { tiles.run(io, start, end) };
+    }
+    let shared = Shared(io);
+    team.split(count.div_ceil(PIECE), &|i| {
+        let from = start + i * PIECE;
+        // SAFETY: pieces do not overlap, and the caller's promise covers each.
+        unsafe { tiles.run(shared.get(), from, end.min(from + PIECE)) }
+    });
+}
+
+/// Addresses that the pieces of one run share.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<T>(pub(crate) T);
+
+impl<T: Copy> Shared<T> {
+    pub(crate) fn get(&self) -> T {
+        self.0
+    }
+}
+
+// SAFETY: pieces write disjoint elements, and the run's caller promises that nobody else touches them.
+unsafe impl<T> Sync for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Send for Shared<T> {}

@@ -1,0 +1,500 @@
+//! The host allocator. Small blocks come in size classes from a cache of the calling thread; large ones are mapped, on
+//! 2 MiB boundaries with huge pages asked for, and kept for reuse within a bound.
+//!
+//! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool. What
+//! the pool keeps beyond its bound is unmapped, so that the system sees memory come back.
+
+use forerun_base::BytesLedger;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Blocks up to this size come from slabs, by class.
+const SMALL: usize = 32 * 1024;
+/// Four classes a doubling, from 64 bytes to [`SMALL`].
+const CLASSES: usize = 32;
+/// What a slab of small blocks is cut from.
+const SLAB: usize = 2 << 20;
+const HUGE: usize = 2 << 20;
+/// What the pool may keep besides as many bytes as are live.
+const KEEP: usize = 128 << 20;
+/// What a thread may keep of one class.
+const THREAD_KEEP: usize = 64 * 1024;
+
+/// Bytes from the pool. Give it back to the pool it came from.
+#[derive(Debug)]
+pub struct Block {
+    /// The first byte, 64-byte aligned.
+    pub ptr: NonNull<u8>,
+    /// Bytes asked for.
+    pub bytes: usize,
+    capacity: usize,
+}
+
+// SAFETY: a block is an address range that belongs to whoever holds it.
+unsafe impl Send for Block {}
+// SAFETY: as above; sharing a block shares an address only.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Bytes there are.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+/// What a pool holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Bytes of blocks given out.
+    pub live: usize,
+    /// Bytes kept for reuse.
+    pub cached: usize,
+}
+
+/// The host allocator.
+pub struct Pool(Arc<Shared>);
+
+struct Shared {
+    ledger: Arc<dyn BytesLedger>,
+    live_large: AtomicUsize,
+    central: Mutex<Central>,
+}
+
+#[derive(Default)]
+struct Central {
+    /// Free small blocks by class.
+    small: [Vec<Address>; CLASSES],
+    /// Free large blocks by capacity.
+    large: BTreeMap<usize, Vec<Address>>,
+    cached_large: usize,
+    /// The slab that small blocks are being cut from.
+    slab: Option<(Address, usize)>,
+    /// Live bytes of small blocks, one counter a thread.
+    live_small: Vec<Arc<AtomicIsize>>,
+    /// What ended threads left in their counters.
+    live_left: isize,
+    slabs: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Address(NonNull<u8>);
+
+// SAFETY: the address of a free block, which nobody else uses.
+unsafe impl Send for Address {}
+
+/// The class of a small size, and the bytes its blocks have.
+#[inline]
+fn class_of(bytes: usize) -> (usize, usize) {
+    let units = bytes.max(1).div_ceil(64);
+    if units <= 4 {
+        return (units - 1, units * 64);
+    }
+    // The leading bit and the two after it, rounded up.
+    let shift = (units - 1).ilog2() as usize - 2;
+    let step = (units - 1) >> shift;
+    (shift * 4 + step, ((step + 1) << shift) * 64)
+}
+
+/// The bytes a large request is rounded to: 1/8 of a power of two, on pages or huge pages.
+fn large_capacity(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 16).max(4096);
+    let rounded = bytes.next_multiple_of(step);
+    if rounded >= HUGE / 2 { rounded.next_multiple_of(HUGE) } else { rounded }
+}
+
+struct Cache {
+    pool: Arc<Shared>,
+    free: [Vec<Address>; CLASSES],
+    live: Arc<AtomicIsize>,
+}
+
+impl Cache {
+    #[inline]
+    fn count(&self, bytes: isize) {
+        // Only this thread writes the counter, so no read-modify-write is needed.
+        self.live.store(self.live.load(Relaxed) + bytes, Relaxed);
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let mut central = self.pool.central();
+        for (class, free) in self.free.iter_mut().enumerate() {
+            central.small[class].append(free);
+        }
+        central.live_left += self.live.load(Relaxed);
+        central.live_small.retain(|c| !Arc::ptr_eq(c, &self.live));
+    }
+}
+
+thread_local! {
+    static CACHE: RefCell<Option<Cache>> = const { RefCell::new(None) };
+}
+
+impl Shared {
+    fn central(&self) -> MutexGuard<'_, Central> {
+        self.central.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Pool {
+    /// An empty pool that reports what is live to the ledger.
+    pub fn new(ledger: Arc<dyn BytesLedger>) -> Pool {
+        Pool(Arc::new(Shared { ledger, live_large: AtomicUsize::new(0), central: Mutex::new(Central::default()) }))
+    }
+
+    /// A block of at least `bytes`; `None` if the system has no memory for it.
+    #[inline]
+    pub fn alloc(&self, bytes: usize) -> Option<Block> {
+        let block = if bytes <= SMALL { self.alloc_small(bytes)? } else { self.alloc_large(bytes)? };
+        self.0.ledger.charge(block.capacity);
+        Some(block)
+    }
+
+    /// Takes a block back.
+    #[inline]
+    pub fn free(&self, block: Block) {
+        self.0.ledger.release(block.capacity);
+        if block.capacity <= SMALL { self.free_small(block) } else { self.free_large(block) }
+    }
+
+    /// Gives everything that is kept and not in use back to the system, but for slabs of small blocks.
+    pub fn trim(&self) {
+        let kept = {
+            let mut central = self.0.central();
+            central.cached_large = 0;
+            std::mem::take(&mut central.large)
+        };
+        for (capacity, blocks) in kept {
+            for block in blocks {
+                unmap(block.0, capacity);
+            }
+        }
+    }
+
+    /// What is live and what is kept.
+    pub fn stats(&self) -> PoolStats {
+        let central = self.0.central();
+        let small = central.live_left + central.live_small.iter().map(|c| c.load(Relaxed)).sum::<isize>();
+        let live_small = small.max(0) as usize;
+        PoolStats {
+            live: live_small + self.0.live_large.load(Relaxed),
+            cached: central.cached_large + (central.slabs * SLAB).saturating_sub(live_small),
+        }
+    }
+
+    #[inline]
+    fn alloc_small(&self, bytes: usize) -> Option<Block> {
+        let (class, capacity) = class_of(bytes);
+        let address = CACHE
+            .try_with(|cache| {
+                let mut cache = cache.try_borrow_mut().ok()?;
+                let cache = self.own(&mut cache)?;
+                if let Some(address) = cache.free[class].pop() {
+                    cache.count(capacity as isize);
+                    return Some(address);
+                }
+                self.refill(cache, class, capacity)
+            })
+            .ok()
+            .flatten();
+        let address = match address {
+            Some(address) => address,
+            None => self.alloc_shared(class, capacity)?,
+        };
+        Some(Block { ptr: address.0, bytes, capacity })
+    }
+
+    #[inline]
+    fn free_small(&self, block: Block) {
+        let (class, capacity) = class_of(block.capacity);
+        let address = Address(block.ptr);
+        let kept = CACHE
+            .try_with(|cache| {
+                let mut cache = cache.try_borrow_mut().ok()?;
+                let cache = self.own(&mut cache)?;
+                cache.count(-(capacity as isize));
+                cache.free[class].push(address);
+                if cache.free[class].len() * capacity > THREAD_KEEP.max(2 * capacity) {
+                    self.spill(cache, class);
+                }
+                Some(())
+            })
+            .ok()
+            .flatten();
+        if kept.is_none() {
+            let mut central = self.0.central();
+            central.small[class].push(address);
+            central.live_left -= capacity as isize;
+        }
+    }
+
+    /// The thread's cache if it serves this pool. The first pool a thread meets gets it.
+    #[inline]
+    fn own<'a>(&self, cache: &'a mut Option<Cache>) -> Option<&'a mut Cache> {
+        if cache.is_none() {
+            let live = Arc::new(AtomicIsize::new(0));
+            self.0.central().live_small.push(live.clone());
+            *cache = Some(Cache { pool: self.0.clone(), free: Default::default(), live });
+        }
+        cache.as_mut().filter(|cache| Arc::ptr_eq(&cache.pool, &self.0))
+    }
+
+    #[cold]
+    fn refill(&self, cache: &mut Cache, class: usize, capacity: usize) -> Option<Address> {
+        let batch = (THREAD_KEEP / 2 / capacity).clamp(1, 64);
+        let mut central = self.0.central();
+        for _ in 0..batch {
+            match central.take_small(class, capacity) {
+                Some(address) => cache.free[class].push(address),
+                None => break,
+            }
+        }
+        drop(central);
+        let address = cache.free[class].pop()?;
+        cache.count(capacity as isize);
+        Some(address)
+    }
+
+    #[cold]
+    fn spill(&self, cache: &mut Cache, class: usize) {
+        let keep = cache.free[class].len() / 2;
+        self.0.central().small[class].extend(cache.free[class].drain(keep..));
+    }
+
+    #[cold]
+    fn alloc_shared(&self, class: usize, capacity: usize) -> Option<Address> {
+        let mut central = self.0.central();
+        let address = central.take_small(class, capacity)?;
+        central.live_left += capacity as isize;
+        Some(address)
+    }
+
+    fn alloc_large(&self, bytes: usize) -> Option<Block> {
+        if bytes > isize::MAX as usize / 4 {
+            return None;
+        }
+        let wanted = large_capacity(bytes);
+        let reused = {
+            let mut central = self.0.central();
+            let fit = central.large.range(wanted..=wanted + wanted / 4).next().map(|(&capacity, _)| capacity);
+            fit.and_then(|capacity| {
+                let blocks = central.large.get_mut(&capacity)?;
+                let address = blocks.pop()?;
+                if blocks.is_empty() {
+                    central.large.remove(&capacity);
+                }
+                central.cached_large -= capacity;
+                Some((address.0, capacity))
+            })
+        };
+        let (ptr, capacity) = match reused {
+            Some(found) => found,
+            None => {
+                let mapped = map(wanted).or_else(|| {
+                    self.trim();
+                    map(wanted)
+                });
+                (mapped?, wanted)
+            }
+        };
+        self.0.live_large.fetch_add(capacity, Relaxed);
+        Some(Block { ptr, bytes, capacity })
+    }
+
+    fn free_large(&self, block: Block) {
+        let live = self.0.live_large.fetch_sub(block.capacity, Relaxed) - block.capacity;
+        let mut excess = Vec::new();
+        {
+            let mut central = self.0.central();
+            central.large.entry(block.capacity).or_default().push(Address(block.ptr));
+            central.cached_large += block.capacity;
+            while central.cached_large > KEEP + live {
+                // The largest first: fewest calls, and the least likely to be asked for again.
+                let Some(mut last) = central.large.last_entry() else { break };
+                let capacity = *last.key();
+                if let Some(address) = last.get_mut().pop() {
+                    excess.push((address, capacity));
+                }
+                if last.get().is_empty() {
+                    last.remove();
+                }
+                central.cached_large -= capacity;
+            }
+        }
+        for (address, capacity) in excess {
+            unmap(address.0, capacity);
+        }
+    }
+}
+
+impl Central {
+    fn take_small(&mut self, class: usize, capacity: usize) -> Option<Address> {
+        if let Some(address) = self.small[class].pop() {
+            return Some(address);
+        }
+        let (slab, used) = match self.slab {
+            Some((slab, used)) if used + capacity <= SLAB => (slab, used),
+            _ => {
+                let slab = Address(map(SLAB)?);
+                self.slabs += 1;
+                (slab, 0)
+            }
+        };
+        self.slab = Some((slab, used + capacity));
+        // SAFETY: `used + capacity` is within the slab.
+        Some(Address(unsafe { slab.0.add(used) }))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let central = self.central.get_mut().unwrap_or_else(|e| e.into_inner());
+        for (&capacity, blocks) in &central.large {
+            for block in blocks {
+                unmap(block.0, capacity);
+            }
+        }
+    }
+}
+
+/// Fresh zeroed pages; from 2 MiB on aligned to huge pages, which are asked for.
+fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let align = if bytes >= HUGE { HUGE } else { 4096 };
+    let total = bytes.checked_add(align - 4096)?;
+    // SAFETY: a fresh anonymous mapping touches nobody's memory.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    let base = base.cast::<u8>();
+    let skip = base.align_offset(align);
+    // SAFETY: the parts given back are the beginning and the end of the fresh mapping, which nobody uses; the advice
+    // changes no contents.
+    unsafe {
+        let start = base.add(skip);
+        if skip > 0 {
+            libc::munmap(base.cast(), skip);
+        }
+        if total - skip > bytes {
+            libc::munmap(start.add(bytes).cast(), total - skip - bytes);
+        }
+        #[cfg(target_os = "linux")]
+        if bytes >= HUGE {
+            libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+        }
+        NonNull::new(start)
+    }
+}
+
+fn unmap(ptr: NonNull<u8>, bytes: usize) {
+    // SAFETY: a mapping of the pool's own that nobody uses any more.
+    unsafe { libc::munmap(ptr.as_ptr().cast(), bytes) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicIsize);
+
+    impl BytesLedger for Count {
+        fn charge(&self, bytes: usize) {
+            self.0.fetch_add(bytes as isize, Relaxed);
+        }
+        fn release(&self, bytes: usize) {
+            self.0.fetch_sub(bytes as isize, Relaxed);
+        }
+    }
+
+    #[test]
+    fn classes_fit_tightly_and_in_order() {
+        let mut last = 0;
+        for bytes in 0..=SMALL {
+            let (class, capacity) = class_of(bytes);
+            assert!(class < CLASSES && capacity >= bytes && capacity % 64 == 0 && capacity <= SMALL);
+            assert!(capacity <= bytes.max(64) * 5 / 4 + 64);
+            assert!(class == last || class == last + 1);
+            assert_eq!(class_of(capacity), (class, capacity));
+            last = class;
+        }
+        assert_eq!(last, CLASSES - 1);
+    }
+
+    #[test]
+    fn blocks_are_distinct_aligned_and_counted() {
+        let ledger = Arc::new(Count::default());
+        let pool = Pool::new(ledger.clone());
+        let sizes = [0, 1, 64, 65, 1000, 32 << 10, (32 << 10) + 1, 1 << 20, 3 << 20, 20 << 20];
+        let blocks: Vec<Block> = sizes.iter().flat_map(|&s| [s, s]).map(|s| pool.alloc(s).unwrap()).collect();
+        for (i, a) in blocks.iter().enumerate() {
+            assert_eq!(a.ptr.as_ptr() as usize % if a.capacity() >= HUGE { HUGE } else { 64 }, 0);
+            // SAFETY: the block's own bytes.
+            unsafe { std::ptr::write_bytes(a.ptr.as_ptr(), i as u8, a.bytes) };
+        }
+        for (i, a) in blocks.iter().enumerate() {
+            // SAFETY: the block's own bytes, written above.
+            assert!((0..a.bytes).all(|j| unsafe { a.ptr.as_ptr().add(j).read() } == i as u8));
+        }
+        assert_eq!(pool.stats().live as isize, ledger.0.load(Relaxed));
+        let total: usize = blocks.iter().map(Block::capacity).sum();
+        assert_eq!(pool.stats().live, total);
+        for block in blocks {
+            pool.free(block);
+        }
+        assert_eq!((pool.stats().live, ledger.0.load(Relaxed)), (0, 0));
+        assert!(pool.stats().cached >= 40 << 20);
+        pool.trim();
+        assert!(pool.stats().cached <= SLAB);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_reused() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        let first = pool.alloc(64 << 20).unwrap();
+        let address = first.ptr;
+        pool.free(first);
+        let again = pool.alloc(64 << 20).unwrap();
+        assert_eq!(again.ptr, address);
+        pool.free(again);
+        let many: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
+        many.into_iter().for_each(|b| pool.free(b));
+        assert!(pool.stats().cached <= KEEP);
+    }
+
+    #[test]
+    fn absurd_sizes_fail_and_nothing_breaks() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        assert!(pool.alloc(usize::MAX).is_none());
+        assert!(pool.alloc(isize::MAX as usize - 5).is_none());
+        assert!(pool.alloc(1 << 47).is_none());
+        pool.free(pool.alloc(10).unwrap());
+        assert_eq!(pool.stats().live, 0);
+    }
+
+    #[test]
+    fn blocks_may_be_freed_by_other_threads() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let blocks: Vec<Block> = (0..1000).map(|i| pool.alloc(i).unwrap()).collect();
+                let pool = &pool;
+                scope.spawn(move || blocks.into_iter().for_each(|b| pool.free(b)));
+            }
+        });
+        assert_eq!(pool.stats().live, 0);
+    }
+}

@@ -1,0 +1,116 @@
+//! One block of a product, on one thread: the one place that knows which library multiplies.
+
+use super::vector;
+use crate::simd::Isa;
+use forerun_base::DType;
+
+/// A matrix in memory: first element, row and column strides in elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Matrix {
+    pub(crate) first: *const u8,
+    pub(crate) rows: isize,
+    pub(crate) columns: isize,
+}
+
+impl Matrix {
+    pub(crate) fn new(first: *const u8, (rows, columns): (isize, isize)) -> Matrix {
+        Matrix { first, rows, columns }
+    }
+
+    /// With rows and columns exchanged.
+    pub(crate) fn turned(self) -> Matrix {
+        Matrix { first: self.first, rows: self.columns, columns: self.rows }
+    }
+}
+
+/// What is known of a product when it is compiled.
+#[derive(Clone, Copy)]
+pub(crate) struct Extents {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    pub(crate) a: (isize, isize),
+    pub(crate) b: (isize, isize),
+}
+
+/// Computes `c = a * b` for a block: `(m, n, k, a, b, c, row stride of c)`, `k` at least 1.
+pub(crate) type Block = unsafe fn(usize, usize, usize, Matrix, Matrix, *mut u8, usize);
+
+/// The routine for a dtype and a shape.
+pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
+    match dtype {
+        // A product with a vector is bound by reading the matrix.
+        DType::F32 | DType::F64 if e.n == 1 && vector::takes(e.a) => vector::by_column(isa, dtype),
+        DType::F32 | DType::F64 if e.m == 1 && vector::takes((e.b.1, e.b.0)) => vector::by_row(isa, dtype),
+        DType::F32 if e.m * e.n * e.k <= TINY => plain::<f32>,
+        DType::F64 if e.m * e.n * e.k <= TINY => plain::<f64>,
+        DType::F32 => library::<f32>,
+        DType::F64 => library::<f64>,
+        DType::I32 => plain::<i32>,
+        DType::I64 => plain::<i64>,
+        DType::Bool => plain::<bool>,
+    }
+}
+
+/// Multiply-adds below which the library's start weighs more than the work.
+const TINY: usize = 256;
+
+unsafe fn library<T: Copy + Default + From<u8> + 'static>(
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Matrix,
+    b: Matrix,
+    c: *mut u8,
+    c_rows: usize,
+) {
+    // SAFETY: the caller promises the elements of the three matrices.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.cast::<T>(),
+            1,
+            c_rows as isize,
+            false,
+            a.first.cast::<T>(),
+            a.columns,
+            a.rows,
+            b.first.cast::<T>(),
+            b.columns,
+            b.rows,
+            T::default(),
+            T::from(1),
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+/// For integers and for tiny floats: row by row, `k` in order, so that the inner loop runs along rows of B and C.
+unsafe fn plain<T: forerun_ops::Num + 'static>(m: usize, n: usize, k: usize, a: Matrix, b: Matrix, c: *mut u8, c_rows: usize) {
+    /// Columns at a time: their sums stay in the first-level cache.
+    const STRIP: usize = 512;
+    let (from_a, from_b, c) = (a.first.cast::<T>(), b.first.cast::<T>(), c.cast::<T>());
+    // SAFETY: the caller promises the elements of the three matrices.
+    unsafe {
+        for column in (0..n).step_by(STRIP) {
+            let width = STRIP.min(n - column);
+            for row in 0..m {
+                let to = c.add(row * c_rows + column);
+                for l in 0..k {
+                    let factor = from_a.offset(row as isize * a.rows + l as isize * a.columns).read();
+                    let with = from_b.offset(l as isize * b.rows + column as isize * b.columns);
+                    for j in 0..width {
+                        let product = factor.mul(with.offset(j as isize * b.columns).read());
+                        let sum = if l == 0 { product } else { to.add(j).read().add(product) };
+                        to.add(j).write(sum);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How a product is cut into blocks of its result.
+
+use std::ops::Range;
+
+/// Multiply-adds of a product that is not worth cutting, about 128^3.
+const SMALL: usize = 1 << 21;
+
+/// A grid of blocks over an `m x n` result. A function of the extents alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    m: usize,
+    n: usize,
+    down: usize,
+    across: usize,
+    worth: bool,
+}
+
+impl Grid {
+    pub(crate) fn new(m: usize, n: usize, k: usize, matrices: usize) -> Grid {
+        let work = m * n * k;
+        let wanted = match work / SMALL {
+            _ if matrices >= 16 => 1,
+            0..2 => 1,
+            2..4 => 2,
+            4..64 => 4,
+            64..1024 => 8,
+            _ => 16,
+        };
+        // Columns first: each thread then packs its own part of B once, and A, which is packed for every column of
+        // blocks, is the cheaper one to pack. But no narrow blocks beside many rows.
+        let (mut down, mut across) = (1, 1);
+        while down * across < wanted {
+            let (height, width) = (m / down, n / across);
+            if width >= 256 && height < 4 * width || height < 16 {
+                across *= 2;
+            } else {
+                down *= 2;
+            }
+        }
+        Grid { m, n, down: down.min(m.max(1)), across: across.min(n.max(1)), worth: work * matrices >= 2 * SMALL }
+    }
+
+    pub(crate) fn worth_splitting(&self) -> bool {
+        self.worth
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.down * self.across
+    }
+
+    pub(crate) fn rows(&self, block: usize) -> Range<usize> {
+        cut(self.m, self.down, block / self.across, 8)
+    }
+
+    pub(crate) fn columns(&self, block: usize) -> Range<usize> {
+        cut(self.n, self.across, block % self.across, 16)
+    }
+}
+
+/// Part `i` of `parts` even parts of `0 .. length`, cut at multiples of the micro-tile.
+fn cut(length: usize, parts: usize, i: usize, micro: usize) -> Range<usize> {
+    let units = length.div_ceil(micro);
+    let at = |i: usize| (units * i / parts * micro).min(length);
+    at(i)..at(i + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_result_once() {
+        for (m, n, k) in [(1, 1, 1), (1000, 1000, 1000), (1024, 10, 512), (3, 5000, 900), (5000, 3, 900), (129, 130, 131)] {
+            let grid = Grid::new(m, n, k, 1);
+            let mut seen = vec![0u8; m * n];
+            for block in 0..grid.blocks() {
+                for r in grid.rows(block) {
+                    for c in grid.columns(block) {
+                        seen[r * n + c] += 1;
+                    }
+                }
+            }
+            assert!(seen.iter().all(|&s| s == 1), "{m} x {n} x {k}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Reductions over a dimension that others follow: each result comes from a column of elements a row apart.
+//!
+//! Columns are taken in strips. Eight rows at a time are folded one after another, and these blocks in a binary tree.
+
+use super::fold::{Cascade, Element, Fold, fold_slices};
+use super::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use crate::simd::{Memory, Set};
+use forerun_base::Team;
+use forerun_ops::Num;
+use forerun_plan::Io;
+use std::mem::MaybeUninit;
+
+/// Rows of a block.
+const ROWS: usize = 8;
+/// Columns of a strip.
+const STRIP: usize = 512;
+
+/// One strip of columns of one outer index, and how its rows are cut.
+struct Strip {
+    outer: usize,
+    column: usize,
+    width: usize,
+}
+
+impl Reducer {
+    fn strip(&self, n: usize) -> Strip {
+        let width = STRIP.min(self.tiles.tile);
+        let strips = self.inner.div_ceil(width);
+        let column = n % strips * width;
+        Strip { outer: n / strips, column, width: width.min(self.inner - column) }
+    }
+
+    fn strips(&self) -> usize {
+        self.outer * self.inner.div_ceil(STRIP.min(self.tiles.tile))
+    }
+
+    /// Folds rows `first .. last` of a strip, `first` at a block, into `result`.
+    #[inline(always)]
+    unsafe fn fold_rows<V: Memory<Elem: Element> + Num, F: Fold>(
+        &self,
+        source: &mut Source<'_, '_>,
+        io: Io<'_>,
+        strip: &Strip,
+        first: usize,
+        last: usize,
+        result: &mut [V::Elem; STRIP],
+    ) {
+        let mut cascade = Cascade::<V::Elem, STRIP>::new();
+        let width = strip.width;
+        let at = |row: usize| (strip.outer * self.reduced + row) * self.inner + strip.column;
+        let mut block = [F::start(); STRIP];
+        for row in (first..last).step_by(ROWS) {
+            let rows = ROWS.min(last - row);
+            // SAFETY: the caller promises the elements of these rows.
+            unsafe {
+                match self.direct {
+                    Some(input) => {
+                        let from = io.inputs[input].cast::<V::Elem>().add(at(row));
+                        fold_block::<V, F>(&mut block, from, self.inner, rows, width);
+                    }
+                    None => {
+                        block[..width].fill(F::start());
+                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
+                        let together = if width == self.inner { (self.tiles.tile / width).clamp(1, ROWS) } else { 1 };
+                        for i in (0..rows).step_by(together) {
+                            let n = together.min(rows - i);
+                            let elements = source.read::<V::Elem>(at(row + i), n * width);
+                            for j in 0..n {
+                                fold_slices::<V, F>(block.as_mut_ptr(), elements.add(j * width), width);
+                            }
+                        }
+                    }
+                }
+            }
+            cascade.push::<V, F>(&mut block, width, 0);
+        }
+        cascade.finish::<V, F>(result, width);
+    }
+}
+
+/// As folding one row after another into `block`, but a vector of columns at a time, in a register.
+#[inline(always)]
+unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
+    block: &mut [V::Elem; STRIP],
+    from: *const V::Elem,
+    stride: usize,
+    rows: usize,
+    width: usize,
+) {
+    let whole = width - width % V::LANES;
+    // SAFETY: the caller promises `rows` rows of `width` elements, `stride` apart.
+    unsafe {
+        for i in (0..whole).step_by(V::LANES) {
+            let mut sum = V::splat(F::start());
+            if rows == ROWS {
+                for row in 0..ROWS {
+                    sum = F::fold(sum, V::load(from.add(row * stride + i)));
+                }
+            } else {
+                for row in 0..rows {
+                    sum = F::fold(sum, V::load(from.add(row * stride + i)));
+                }
+            }
+            sum.store(block.as_mut_ptr().add(i));
+        }
+        for i in whole..width {
+            block[i] = (0..rows).fold(F::start(), |sum, row| F::fold(sum, from.add(row * stride + i).read()));
+        }
+    }
+}
+
+/// Sum, product, largest, smallest of each column.
+///
+/// # Safety
+/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
+    let addresses = shared(io);
+    let strips = r.strips();
+    let blocks = r.reduced.div_ceil(ROWS);
+    let per_strip = (PIECE / (r.reduced.max(1) * r.inner.min(STRIP))).max(1);
+    if strips < 8 && blocks >= 16 && r.splits(team) {
+        // Few strips: cut the rows as well. At most 32 KiB a chunk at a time.
+        let per_chunk = blocks_per_chunk(blocks, (PIECE / (ROWS * r.inner.min(STRIP))).max(1));
+        let chunks = blocks.div_ceil(per_chunk);
+        let mut space = [const { MaybeUninit::<[V::Elem; STRIP]>::uninit() }; CHUNKS];
+        for n in 0..strips {
+            let strip = r.strip(n);
+            let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; STRIP]>());
+            team.split(chunks, &|chunk| {
+                let first = chunk * per_chunk * ROWS;
+                let last = r.reduced.min(first + per_chunk * ROWS);
+                // SAFETY: the elements of one chunk of the strip; each chunk has a partial result of its own.
+                unsafe {
+                    let io = addresses.get();
+                    let result = &mut *partials.at(chunk);
+                    r.tiles.with_machine(io, |machine| {
+                        S::vectorize(Piece(
+                            #[inline(always)]
+                            || {
+                                let mut source = Source { machine, arg: r.arg };
+                                r.fold_rows::<V, F>(&mut source, io, &strip, first, last, result);
+                            },
+                        ));
+                    });
+                }
+            });
+            let mut cascade = Cascade::<V::Elem, STRIP>::new();
+            let mut result = [F::start(); STRIP];
+            for chunk in 0..chunks {
+                // SAFETY: every chunk of the strip has been written, for the strip's width.
+                let part = unsafe { &mut *partials.at(chunk) };
+                let level = per_chunk.trailing_zeros() as usize;
+                cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level);
+            }
+            cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width);
+            // SAFETY: there is a result for each column.
+            unsafe {
+                let to = to.at(strip.outer * r.inner + strip.column);
+                std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
+            }
+        }
+        return;
+    }
+    split(r, team, strips.div_ceil(per_strip), &|piece| {
+        // SAFETY: the elements of the piece's strips, and their results.
+        unsafe {
+            let io = addresses.get();
+            r.tiles.with_machine(io, |machine| {
+                S::vectorize(Piece(
+                    #[inline(always)]
+                    || {
+                        let mut source = Source { machine, arg: r.arg };
+                        let mut result = [F::start(); STRIP];
+                        for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
+                            let strip = r.strip(n);
+                            result[..strip.width].fill(F::start());
+                            r.fold_rows::<V, F>(&mut source, io, &strip, 0, r.reduced, &mut result);
+                            let to = to.at(strip.outer * r.inner + strip.column);
+                            std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
+                        }
+                    },
+                ));
+            });
+        }
+    });
+}
+
+/// Index of the first extreme of each column.
+///
+/// # Safety
+/// As for [`fold`].
+pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
+    let addresses = shared(io);
+    split(r, team, r.strips(), &|n| {
+        // SAFETY: the elements of the strip, and its results.
+        unsafe {
+            r.tiles.with_machine(addresses.get(), |machine| {
+                S::vectorize(Piece(
+                    #[inline(always)]
+                    || {
+                        let mut source = Source { machine, arg: r.arg };
+                        let strip = r.strip(n);
+                        let mut best = [F::start::<V::Elem>(); STRIP];
+                        let mut place = [0i64; STRIP];
+                        for row in 0..r.reduced {
+                            let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
+                            let elements = source.read::<V::Elem>(start, strip.width);
+                            for i in 0..strip.width {
+                                let new = elements.add(i).read();
+                                if row == 0 || F::wins(new, best[i]) {
+                                    best[i] = new;
+                                    place[i] = row as i64;
+                                }
+                            }
+                        }
+                        let to = to.at(strip.outer * r.inner + strip.column);
+                        std::ptr::copy_nonoverlapping(place.as_ptr(), to, strip.width);
+                    },
+                ));
+            });
+        }
+    });
+}

@@ -1,0 +1,186 @@
+//! The operations that reductions fold with, and the tree that blocks are folded in.
+
+use crate::simd::Memory;
+use forerun_ops::Num;
+use std::mem::MaybeUninit;
+
+/// Elements as reductions see them: each operation has a value that changes nothing.
+pub(crate) trait Element: Num<Mask = bool> + Default + Send + Sync + 'static {
+    const ZERO: Self;
+    const ONE: Self;
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    /// Whether it is no number, and so wins every comparison.
+    fn is_nan(self) -> bool;
+}
+
+macro_rules! element {
+    ($($type:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $nan:expr;)*) => {
+        $(impl Element for $type {
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            const LOWEST: Self = $lowest;
+            const HIGHEST: Self = $highest;
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                ($nan)(self)
+            }
+        })*
+    };
+}
+
+element! {
+    bool: false, true, false, true, |_| false;
+    i32: 0, 1, i32::MIN, i32::MAX, |_| false;
+    i64: 0, 1, i64::MIN, i64::MAX, |_| false;
+    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::is_nan;
+    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
+}
+
+/// What a reduction does with two elements.
+pub(crate) trait Fold: 'static {
+    fn start<T: Element>() -> T;
+    fn fold<V: Num>(a: V, b: V) -> V;
+    /// Whether `new` takes the place of `old` in a search for the first extreme.
+    fn wins<T: Element>(new: T, old: T) -> bool;
+}
+
+pub(crate) enum Sum {}
+pub(crate) enum Product {}
+pub(crate) enum Largest {}
+pub(crate) enum Smallest {}
+
+impl Fold for Sum {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::ZERO
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        a.add(b)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(_: T, _: T) -> bool {
+        false
+    }
+}
+
+impl Fold for Product {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::ONE
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        a.mul(b)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(_: T, _: T) -> bool {
+        false
+    }
+}
+
+impl Fold for Largest {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::LOWEST
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        a.max(b)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(new: T, old: T) -> bool {
+        old.lt(new) | (new.is_nan() & !old.is_nan())
+    }
+}
+
+impl Fold for Smallest {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::HIGHEST
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        a.min(b)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(new: T, old: T) -> bool {
+        new.lt(old) | (new.is_nan() & !old.is_nan())
+    }
+}
+
+/// Folds `count` elements of `from` into `to`, element by element: `to[i] = fold(to[i], from[i])`.
+///
+/// # Safety
+/// Both must have `count` elements, apart from each other or the same.
+#[inline(always)]
+pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
+    to: *mut V::Elem,
+    from: *const V::Elem,
+    count: usize,
+) {
+    let whole = count - count % V::LANES;
+    // SAFETY: whole vectors, then what is left.
+    unsafe {
+        for i in (0..whole).step_by(V::LANES) {
+            F::fold(V::load(to.add(i)), V::load(from.add(i))).store(to.add(i));
+        }
+        for i in whole..count {
+            to.add(i).write(F::fold(to.add(i).read(), from.add(i).read()));
+        }
+    }
+}
+
+/// A binary counter of partial results, `W` elements each: block `n` meets block `n ^ 1`, pairs meet pairs, and so on.
+pub(crate) struct Cascade<T, const W: usize> {
+    levels: [MaybeUninit<[T; W]>; 48],
+    filled: u64,
+}
+
+impl<T: Element, const W: usize> Cascade<T, W> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Cascade { levels: [const { MaybeUninit::uninit() }; 48], filled: 0 }
+    }
+
+    /// Adds the result of `2^level` blocks; `width` elements of it count. Uses `block` as scratch.
+    #[inline(always)]
+    pub(crate) fn push<V: Memory<Elem = T> + Num, F: Fold>(&mut self, block: &mut [T; W], width: usize, level: usize) {
+        let mut level = level;
+        while self.filled >> level & 1 == 1 {
+            // SAFETY: a filled level was written for `width` elements; old results come first in the order.
+            unsafe {
+                let old = self.levels[level].as_mut_ptr().cast::<T>();
+                fold_slices::<V, F>(old, block.as_ptr(), width);
+                std::ptr::copy_nonoverlapping(old, block.as_mut_ptr(), width);
+            }
+            self.filled &= !(1 << level);
+            level += 1;
+        }
+        // SAFETY: `width` is at most W.
+        unsafe {
+            std::ptr::copy_nonoverlapping(block.as_ptr(), self.levels[level].as_mut_ptr().cast::<T>(), width);
+        }
+        self.filled |= 1 << level;
+    }
+
+    /// The result of all blocks, into `result`, for `width` elements; untouched if there was none.
+    #[inline(always)]
+    pub(crate) fn finish<V: Memory<Elem = T> + Num, F: Fold>(&mut self, result: &mut [T; W], width: usize) {
+        let mut first = true;
+        while self.filled != 0 {
+            let level = self.filled.trailing_zeros() as usize;
+            self.filled &= self.filled - 1;
+            // SAFETY: a filled level was written for `width` elements.
+            unsafe {
+                let old = self.levels[level].as_mut_ptr().cast::<T>();
+                if !first {
+                    fold_slices::<V, F>(old, result.as_ptr(), width);
+                }
+                std::ptr::copy_nonoverlapping(old, result.as_mut_ptr(), width);
+            }
+            first = false;
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Reductions over the last dimension: each result comes from a row of adjacent elements.
+//!
+//! A row is folded in blocks of 512 into 64 virtual lanes (element `i` into lane `i % 64`); the lanes of the blocks are
+//! folded in a binary tree, and at the end the 64 lanes of the row.
+
+use super::fold::{Cascade, Element, Fold};
+use super::{PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use crate::simd::{Memory, Set};
+use forerun_base::Team;
+use forerun_ops::Num;
+use forerun_plan::Io;
+use std::mem::MaybeUninit;
+
+const BLOCK: usize = 512;
+const WIDTH: usize = 64;
+
+/// Folds `count` elements into the lanes; only the last call for a block may have a `count` that is no multiple of 64.
+#[inline(always)]
+unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
+    lanes: &mut [V::Elem; WIDTH],
+    from: *const V::Elem,
+    count: usize,
+) {
+    // SAFETY: whole groups of lanes, then what is left, which the caller promises.
+    unsafe {
+        let whole = count - count % WIDTH;
+        let start = V::splat(F::start());
+        // Named vectors, so that they stay in registers: 64 lanes are 4 or 8 of them.
+        let mut held = [start; 8];
+        let vectors = WIDTH / V::LANES;
+        for v in 0..vectors {
+            held[v] = V::load(lanes.as_ptr().add(v * V::LANES));
+        }
+        for i in (0..whole).step_by(WIDTH) {
+            for v in 0..vectors {
+                held[v] = F::fold(held[v], V::load(from.add(i + v * V::LANES)));
+            }
+        }
+        let rest = count - whole;
+        if rest > 0 {
+            let mut padded = [F::start::<V::Elem>(); WIDTH];
+            std::ptr::copy_nonoverlapping(from.add(whole), padded.as_mut_ptr(), rest);
+            for v in 0..vectors {
+                held[v] = F::fold(held[v], V::load(padded.as_ptr().add(v * V::LANES)));
+            }
+        }
+        for v in 0..vectors {
+            held[v].store(lanes.as_mut_ptr().add(v * V::LANES));
+        }
+    }
+}
+
+/// The fold of the 64 lanes.
+#[inline(always)]
+fn tree<T: Element, F: Fold>(mut lanes: [T; WIDTH]) -> T {
+    let mut half = WIDTH / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = F::fold(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+impl Reducer {
+    /// Lanes of elements `start .. start + count` of the iteration space, which begin at a block of a row.
+    #[inline(always)]
+    unsafe fn lanes<V: Memory<Elem: Element> + Num, F: Fold>(
+        &self,
+        source: &mut Source<'_, '_>,
+        io: Io<'_>,
+        start: usize,
+        count: usize,
+    ) -> [V::Elem; WIDTH] {
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut result = [F::start(); WIDTH];
+        let mut at = 0;
+        while at < count {
+            let block = BLOCK.min(count - at);
+            let mut lanes = [F::start(); WIDTH];
+            // SAFETY: the caller promises the elements; tiles are multiples of 64.
+            unsafe {
+                if let Some(input) = self.direct {
+                    into_lanes::<V, F>(&mut lanes, io.inputs[input].cast::<V::Elem>().add(start + at), block);
+                } else {
+                    let mut done = 0;
+                    while done < block {
+                        let n = self.tiles.tile.min(block - done);
+                        let elements = source.read(start + at + done, n);
+                        into_lanes::<V, F>(&mut lanes, elements, n);
+                        done += n;
+                    }
+                }
+            }
+            if count <= BLOCK {
+                return lanes;
+            }
+            cascade.push::<V, F>(&mut lanes, WIDTH, 0);
+            at += block;
+        }
+        cascade.finish::<V, F>(&mut result, WIDTH);
+        result
+    }
+}
+
+/// Sum, product, largest, smallest of each row.
+///
+/// # Safety
+/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
+    let addresses = shared(io);
+    let (outer, reduced) = (r.outer, r.reduced);
+    if reduced >= 2 * PIECE && outer < 16 && r.splits(team) {
+        let blocks = reduced.div_ceil(BLOCK);
+        let per_chunk = blocks_per_chunk(blocks, PIECE / BLOCK);
+        let chunks = blocks.div_ceil(per_chunk);
+        let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; super::CHUNKS];
+        for row in 0..outer {
+            let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
+            team.split(chunks, &|chunk| {
+                let from = chunk * per_chunk * BLOCK;
+                let count = (per_chunk * BLOCK).min(reduced - from);
+                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
+                unsafe {
+                    let io = addresses.get();
+                    r.tiles.with_machine(io, |machine| {
+                        S::vectorize(Piece(
+                            #[inline(always)]
+                            || {
+                                let mut source = Source { machine, arg: r.arg };
+                                let lanes = r.lanes::<V, F>(&mut source, io, row * reduced + from, count);
+                                partials.at(chunk).write(lanes);
+                            },
+                        ));
+                    });
+                }
+            });
+            let level = per_chunk.trailing_zeros() as usize;
+            let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+            let mut result = [F::start(); WIDTH];
+            for chunk in 0..chunks {
+                // SAFETY: every chunk of the row has been written.
+                let mut lanes = unsafe { partials.at(chunk).read() };
+                // The scalar type as a vector of itself keeps this off the vector features.
+                cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(&mut lanes, WIDTH, level);
+            }
+            cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, WIDTH);
+            // SAFETY: there is a result for each row.
+            unsafe { to.at(row).write(tree::<V::Elem, F>(result)) };
+        }
+        return;
+    }
+    let per_piece = (PIECE / reduced.max(1)).max(1);
+    split(r, team, outer.div_ceil(per_piece), &|piece| {
+        let (first, last) = (piece * per_piece, outer.min((piece + 1) * per_piece));
+        // SAFETY: the elements of the piece's rows, and their results.
+        unsafe {
+            let io = addresses.get();
+            r.tiles.with_machine(io, |machine| {
+                S::vectorize(Piece(
+                    #[inline(always)]
+                    || {
+                        let mut source = Source { machine, arg: r.arg };
+                        if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
+                            // Several rows a tile: the program starts once for all of them.
+                            let rows = r.tiles.tile / reduced;
+                            for row in (first..last).step_by(rows) {
+                                let n = rows.min(last - row);
+                                let elements = source.read::<V::Elem>(row * reduced, n * reduced);
+                                for i in 0..n {
+                                    let mut lanes = [F::start(); WIDTH];
+                                    into_lanes::<V, F>(&mut lanes, elements.add(i * reduced), reduced);
+                                    to.at(row + i).write(tree::<V::Elem, F>(lanes));
+                                }
+                            }
+                        } else {
+                            for row in first..last {
+                                let lanes = r.lanes::<V, F>(&mut source, io, row * reduced, reduced);
+                                to.at(row).write(tree::<V::Elem, F>(lanes));
+                            }
+                        }
+                    },
+                ));
+            });
+        }
+    });
+}
+
+/// Index of the first extreme of each row.
+///
+/// # Safety
+/// As for [`fold`].
+pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
+    let addresses = shared(io);
+    let reduced = r.reduced;
+    let per_piece = (PIECE / reduced.max(1)).max(1);
+    split(r, team, r.outer.div_ceil(per_piece), &|piece| {
+        // SAFETY: the elements of the piece's rows, and their results.
+        unsafe {
+            r.tiles.with_machine(addresses.get(), |machine| {
+                S::vectorize(Piece(
+                    #[inline(always)]
+                    || {
+                        let mut source = Source { machine, arg: r.arg };
+                        for row in piece * per_piece..r.outer.min((piece + 1) * per_piece) {
+                            let mut best: Option<(V::Elem, usize)> = None;
+                            let mut at = 0;
+                            while at < reduced {
+                                let n = r.tiles.tile.min(reduced - at);
+                                let elements = source.read::<V::Elem>(row * reduced + at, n);
+                                let mut lanes = [F::start(); WIDTH];
+                                into_lanes::<V, F>(&mut lanes, elements, n);
+                                let extreme = tree::<V::Elem, F>(lanes);
+                                if best.is_none_or(|(old, _)| F::wins(extreme, old)) {
+                                    let is_it =
+                                        |x: V::Elem| if extreme.is_nan() { x.is_nan() } else { Num::eq(x, extreme) };
+                                    let i = (0..n).find(|&i| is_it(elements.add(i).read())).unwrap_or(0);
+                                    best = Some((extreme, at + i));
+                                }
+                                at += n;
+                            }
+                            to.at(row).write(best.map_or(0, |(_, i)| i as i64));
+                        }
+                    },
+                ));
+            });
+        }
+    });
+}

@@ -1,0 +1,216 @@
+//! The AVX-512 set: 16 lanes; masks in mask registers.
+
+use super::lanes::Lanes;
+use super::pair::Pair;
+use super::set::{Memory, Set, Work};
+use super::x86::{x86_float, x86_set};
+use crate::loops::{self, Loop, Operand};
+use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single};
+use std::arch::x86_64::*;
+
+/// The set.
+pub(crate) enum Avx512 {}
+
+x86_set!(Avx512, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi1,bmi2,lzcnt,popcnt", 16, F32x16, Pair<F64x8>);
+
+x86_float! {
+    F32x16(__m512) of 16 f32, mask Mask16, format Single;
+    add = |a, b| _mm512_add_ps(a, b);
+    sub = |a, b| _mm512_sub_ps(a, b);
+    mul = |a, b| _mm512_mul_ps(a, b);
+    div = |a, b| _mm512_div_ps(a, b);
+    min = |a, b| _mm512_min_ps(a, b);
+    max = |a, b| _mm512_max_ps(a, b);
+    and = |a, b| _mm512_and_ps(a, b);
+    or = |a, b| _mm512_or_ps(a, b);
+    xor = |a, b| _mm512_xor_ps(a, b);
+    andnot = |a, b| _mm512_andnot_ps(b, a);
+    scale = |a, n| _mm512_scalef_ps(a, n);
+    fma = |a, b, c| _mm512_fmadd_ps(a, b, c);
+    sqrt = |a| _mm512_sqrt_ps(a);
+    floor = |a| _mm512_roundscale_ps::<0x09>(a);
+    ceil = |a| _mm512_roundscale_ps::<0x0a>(a);
+    trunc = |a| _mm512_roundscale_ps::<0x0b>(a);
+    rint = |a| _mm512_roundscale_ps::<0x08>(a);
+    eq = |a, b| _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(a, b);
+    lt = |a, b| _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
+    le = |a, b| _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b);
+    nan = |a, b| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, b);
+    select = |m, yes, no| _mm512_mask_blend_ps(m, no, yes);
+}
+
+x86_float! {
+    F64x8(__m512d) of 8 f64, mask Mask8, format Double;
+    add = |a, b| _mm512_add_pd(a, b);
+    sub = |a, b| _mm512_sub_pd(a, b);
+    mul = |a, b| _mm512_mul_pd(a, b);
+    div = |a, b| _mm512_div_pd(a, b);
+    min = |a, b| _mm512_min_pd(a, b);
+    max = |a, b| _mm512_max_pd(a, b);
+    and = |a, b| _mm512_and_pd(a, b);
+    or = |a, b| _mm512_or_pd(a, b);
+    xor = |a, b| _mm512_xor_pd(a, b);
+    andnot = |a, b| _mm512_andnot_pd(b, a);
+    scale = |a, n| _mm512_scalef_pd(a, n);
+    fma = |a, b, c| _mm512_fmadd_pd(a, b, c);
+    sqrt = |a| _mm512_sqrt_pd(a);
+    floor = |a| _mm512_roundscale_pd::<0x09>(a);
+    ceil = |a| _mm512_roundscale_pd::<0x0a>(a);
+    trunc = |a| _mm512_roundscale_pd::<0x0b>(a);
+    rint = |a| _mm512_roundscale_pd::<0x08>(a);
+    eq = |a, b| _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(a, b);
+    lt = |a, b| _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b);
+    le = |a, b| _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b);
+    nan = |a, b| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, b);
+    select = |m, yes, no| _mm512_mask_blend_pd(m, no, yes);
+}
+
+/// Mantissa and exponent of a register, by its type.
+trait Split: Copy {
+    /// # Safety
+    /// The processor must have AVX-512 F.
+    unsafe fn split(self) -> (Self, Self);
+}
+
+#[inline(always)]
+unsafe fn split<R: Split>(register: R) -> (R, R) {
+    // SAFETY: the caller's promise is this one.
+    unsafe { register.split() }
+}
+
+impl Split for __m512 {
+    #[inline(always)]
+    unsafe fn split(self) -> (Self, Self) {
+        // SAFETY: the caller promises AVX-512 F.
+        unsafe {
+            let bits = _mm512_castps_si512(self);
+            let e = _mm512_srai_epi32::<23>(_mm512_sub_epi32(bits, _mm512_set1_epi32((2f32 / 3.0).to_bits() as i32)));
+            let m = _mm512_sub_epi32(bits, _mm512_slli_epi32::<23>(e));
+            (_mm512_castsi512_ps(m), _mm512_cvtepi32_ps(e))
+        }
+    }
+}
+
+impl Split for __m512d {
+    #[inline(always)]
+    unsafe fn split(self) -> (Self, Self) {
+        // SAFETY: the caller promises AVX-512 F and DQ.
+        unsafe {
+            let bits = _mm512_castpd_si512(self);
+            let e = _mm512_srai_epi64::<52>(_mm512_sub_epi64(bits, _mm512_set1_epi64((2f64 / 3.0).to_bits() as i64)));
+            let m = _mm512_sub_epi64(bits, _mm512_slli_epi64::<52>(e));
+            (_mm512_castsi512_pd(m), _mm512_cvtepi64_pd(e))
+        }
+    }
+}
+
+macro_rules! mask {
+    ($mask:ident($bits:ty) of $lanes:literal, $load:expr, $store:expr) => {
+        /// A mask register.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $mask($bits);
+
+        impl Mask for $mask {
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                $mask(self.0 & other.0)
+            }
+            #[inline(always)]
+            fn or(self, other: Self) -> Self {
+                $mask(self.0 | other.0)
+            }
+            #[inline(always)]
+            fn not(self) -> Self {
+                $mask(!self.0)
+            }
+        }
+
+        impl Memory for $mask {
+            type Elem = bool;
+            const LANES: usize = $lanes;
+            #[inline(always)]
+            unsafe fn load(from: *const bool) -> Self {
+                // SAFETY: the caller promises the elements, and the features.
+                $mask(unsafe { $load(from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut bool) {
+                // SAFETY: the caller promises the elements, and the features; bytes written are 0 or 1.
+                unsafe { $store(to.cast(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_first(from: *const bool, count: usize) -> Self {
+                let mut all = [false; $lanes];
+                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from, all.as_mut_ptr(), count);
+                    Self::load(all.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut bool, count: usize) {
+                let mut all = [false; $lanes];
+                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                unsafe {
+                    self.store(all.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(all.as_ptr(), to, count);
+                }
+            }
+            #[inline(always)]
+            fn splat(value: bool) -> Self {
+                $mask(if value { !0 } else { 0 })
+            }
+        }
+    };
+}
+
+mask!(
+    Mask16(__mmask16) of 16,
+    |from: *const __m128i| { let bytes = _mm_loadu_si128(from); _mm_test_epi8_mask(bytes, bytes) },
+    |to: *mut __m128i, bits: __mmask16| _mm_storeu_si128(to, _mm_maskz_set1_epi8(bits, 1))
+);
+mask!(
+    Mask8(__mmask8) of 8,
+    |from: *const __m128i| {
+        let bytes = _mm_loadl_epi64(from);
+        _mm_test_epi8_mask(bytes, bytes) as __mmask8
+    },
+    |to: *mut __m128i, bits: __mmask8| _mm_storel_epi64(to, _mm_maskz_set1_epi8(bits as __mmask16, 1))
+);
+
+macro_rules! memory {
+    ($vector:ident, $elem:ty, $lanes:literal, $mask:ty, $set1:ident, $load:ident, $store:ident, $maskz:ident, $masked:ident) => {
+        impl Memory for $vector {
+            type Elem = $elem;
+            const LANES: usize = $lanes;
+            #[inline(always)]
+            unsafe fn load(from: *const $elem) -> Self {
+                // SAFETY: the caller promises the elements, and the features.
+                $vector(unsafe { $load(from) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $elem) {
+                // SAFETY: the caller promises the elements, and the features.
+                unsafe { $store(to, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_first(from: *const $elem, count: usize) -> Self {
+                // SAFETY: lanes that are masked off are not touched.
+                $vector(unsafe { $maskz(((1u32 << count) - 1) as $mask, from) })
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $elem, count: usize) {
+                // SAFETY: lanes that are masked off are not touched.
+                unsafe { $masked(to, ((1u32 << count) - 1) as $mask, self.0) }
+            }
+            #[inline(always)]
+            fn splat(value: $elem) -> Self {
+                // SAFETY: only called where the set's features are enabled.
+                $vector(unsafe { $set1(value) })
+            }
+        }
+    };
+}
+
+memory!(F32x16, f32, 16, __mmask16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
+memory!(F64x8, f64, 8, __mmask8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);

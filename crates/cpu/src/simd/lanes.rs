@@ -1,0 +1,183 @@
+//! Vectors as arrays of the reference scalars. Every dtype of the baseline set, and the integers and truth values of
+//! the others: compiled inside a function with the set's features, the element loops become vector instructions.
+
+use super::set::{Memory, Set, Work};
+use crate::loops::{self, Loop, Operand};
+use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned};
+
+/// `N` elements.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct Lanes<T, const N: usize>(pub(crate) [T; N]);
+
+#[inline(always)]
+fn map<T: Copy, U: Copy, const N: usize>(a: Lanes<T, N>, f: impl Fn(T) -> U) -> Lanes<U, N> {
+    Lanes(std::array::from_fn(|i| f(a.0[i])))
+}
+
+#[inline(always)]
+fn zip<T: Copy, U: Copy, const N: usize>(a: Lanes<T, N>, b: Lanes<T, N>, f: impl Fn(T, T) -> U) -> Lanes<U, N> {
+    Lanes(std::array::from_fn(|i| f(a.0[i], b.0[i])))
+}
+
+impl<const N: usize> Mask for Lanes<bool, N> {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        zip(self, other, |a, b| a & b)
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        zip(self, other, |a, b| a | b)
+    }
+    #[inline(always)]
+    fn not(self) -> Self {
+        map(self, |a| !a)
+    }
+}
+
+macro_rules! mapped {
+    ($($name:ident($($other:ident)?))*) => {
+        $(mapped!(@ $name $($other)?);)*
+    };
+    (@ $name:ident) => {
+        #[inline(always)]
+        fn $name(self) -> Self {
+            map(self, T::$name)
+        }
+    };
+    (@ $name:ident $other:ident) => {
+        #[inline(always)]
+        fn $name(self, $other: Self) -> Self {
+            zip(self, $other, T::$name)
+        }
+    };
+}
+
+impl<T: Num<Mask = bool>, const N: usize> Num for Lanes<T, N> {
+    type Mask = Lanes<bool, N>;
+    mapped! { add(other) mul(other) max(other) min(other) abs() }
+    #[inline(always)]
+    fn eq(self, other: Self) -> Self::Mask {
+        zip(self, other, T::eq)
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> Self::Mask {
+        zip(self, other, T::lt)
+    }
+    #[inline(always)]
+    fn le(self, other: Self) -> Self::Mask {
+        zip(self, other, T::le)
+    }
+    #[inline(always)]
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+        Lanes(std::array::from_fn(|i| T::select(mask.0[i], yes.0[i], no.0[i])))
+    }
+}
+
+impl<T: NumSigned<Mask = bool>, const N: usize> NumSigned for Lanes<T, N> {
+    #[inline(always)]
+    fn small(value: i8) -> Self {
+        Lanes([T::small(value); N])
+    }
+    mapped! { sub(other) neg() floor_div(other) remainder(other) power(other) floor() ceil() trunc() rint() }
+}
+
+impl<T: NumBits<Mask = bool>, const N: usize> NumBits for Lanes<T, N> {
+    mapped! { bit_and(other) bit_or(other) bit_xor(other) bit_not() }
+}
+
+impl<T: NumFloat<Mask = bool>, const N: usize> NumFloat for Lanes<T, N> {
+    type Format = T::Format;
+    #[inline(always)]
+    fn constant(value: f64) -> Self {
+        Lanes([T::constant(value); N])
+    }
+    mapped! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        // Without the instruction a fused form would be a library call an element.
+        self.mul(b).add(c)
+    }
+    #[inline(always)]
+    fn split(self) -> (Self, Self) {
+        (map(self, |a| a.split().0), map(self, |a| a.split().1))
+    }
+}
+
+impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
+    type Elem = T;
+    const LANES: usize = N;
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller's promise is this one; an array may lie at any address of its elements.
+        unsafe { from.cast::<Self>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: as above.
+        unsafe { to.cast::<Self>().write_unaligned(self) }
+    }
+    #[inline(always)]
+    unsafe fn load_first(from: *const T, count: usize) -> Self {
+        let mut all = [T::default(); N];
+        // SAFETY: the caller promises `count` readable elements, and `count` is less than N.
+        unsafe { std::ptr::copy_nonoverlapping(from, all.as_mut_ptr(), count) };
+        Lanes(all)
+    }
+    #[inline(always)]
+    unsafe fn store_first(self, to: *mut T, count: usize) {
+        // SAFETY: the caller promises `count` writable elements, and `count` is less than N.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) }
+    }
+    #[inline(always)]
+    fn splat(value: T) -> Self {
+        Lanes([value; N])
+    }
+}
+
+/// The set that every processor has.
+pub(crate) enum Baseline {}
+
+impl Set for Baseline {
+    type F32 = Lanes<f32, 8>;
+    type F64 = Lanes<f64, 8>;
+    type I32 = Lanes<i32, 8>;
+    type I64 = Lanes<i64, 8>;
+    type Bool = Lanes<bool, 8>;
+
+    fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
+        unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+            // SAFETY: the caller's promise is this one.
+            unsafe { loops::unary::<V, B>(to, from, count) }
+        }
+        run::<V, B>
+    }
+    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
+        unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+            // SAFETY: the caller's promise is this one.
+            unsafe { loops::binary::<V, B>(to, from, count) }
+        }
+        run::<V, B>
+    }
+    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop {
+        unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
+            to: *mut u8,
+            from: &[Operand; 3],
+            count: usize,
+        ) {
+            // SAFETY: the caller's promise is this one.
+            unsafe { loops::choice::<V, B>(to, from, count) }
+        }
+        run::<V, B>
+    }
+    fn cast<A: Copy, B: Copy + loops::CastFrom<A>>() -> Loop {
+        unsafe fn run<A: Copy, B: Copy + loops::CastFrom<A>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+            // SAFETY: the caller's promise is this one.
+            unsafe { loops::cast::<A, B, 8>(to, from, count) }
+        }
+        run::<A, B>
+    }
+    unsafe fn vectorize<W: Work>(work: W) -> W::Out {
+        work.run()
+    }
+}

@@ -1,0 +1,24 @@
+//! Vectors: the types that pointwise bodies are instantiated with, one set an instruction set.
+//!
+//! Invariant: every vector of a set has the same number of lanes, whatever its dtype, so that casts, comparisons and
+//! choices need no bookkeeping. Methods are `#[inline(always)]` and only sound inside a function that
+//! enables the set's features: [`crate::loops`] and the other users of [`Set`] see to that.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod pair;
+mod set;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
+pub(crate) use lanes::{Baseline, Lanes};
+pub use set::Isa;
+pub(crate) use set::{Memory, Set, Work};

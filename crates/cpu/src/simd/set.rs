@@ -1,0 +1,125 @@
+//! What a vector must offer besides arithmetic, and what an instruction set must offer.
+
+use crate::loops::Loop;
+use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned};
+
+/// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
+pub(crate) trait Memory: Copy {
+    /// One element.
+    type Elem: Copy;
+    /// Elements in a vector.
+    const LANES: usize;
+
+    /// # Safety
+    /// `LANES` elements must be readable.
+    unsafe fn load(from: *const Self::Elem) -> Self;
+
+    /// # Safety
+    /// `LANES` elements must be writable.
+    unsafe fn store(self, to: *mut Self::Elem);
+
+    /// The first `count` elements, less than `LANES`, and zeros after them.
+    ///
+    /// # Safety
+    /// `count` elements must be readable.
+    unsafe fn load_first(from: *const Self::Elem, count: usize) -> Self;
+
+    /// # Safety
+    /// `count` elements, less than `LANES`, must be writable.
+    unsafe fn store_first(self, to: *mut Self::Elem, count: usize);
+
+    /// The same element in every lane.
+    fn splat(value: Self::Elem) -> Self;
+}
+
+/// An instruction set: its vectors, and loops compiled for it.
+pub(crate) trait Set: 'static {
+    /// Single precision.
+    type F32: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f32>;
+    /// Double precision.
+    type F64: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f64>;
+    /// 32-bit integers.
+    type I32: NumSigned<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = i32>;
+    /// 64-bit integers.
+    type I64: NumSigned<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = i64>;
+    /// Truth values.
+    type Bool: Num<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = bool>;
+
+    /// Elements in every vector of the set.
+    const LANES: usize = <Self::F32 as Memory>::LANES;
+
+    /// The loop over one operand.
+    fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop;
+    /// The loop over two operands.
+    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop;
+    /// The loop over a mask and two operands.
+    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
+    /// The loop that casts.
+    fn cast<A: Copy, B: Copy + crate::loops::CastFrom<A>>() -> Loop;
+    /// Calls `work` in a function that has the set's features.
+    ///
+    /// # Safety
+    /// The processor must have them.
+    unsafe fn vectorize<W: Work>(work: W) -> W::Out;
+}
+
+/// Something to run with a set's features enabled; `run` must be `#[inline(always)]`.
+pub(crate) trait Work {
+    /// What it gives.
+    type Out;
+    /// Does it.
+    fn run(self) -> Self::Out;
+}
+
+/// The instruction sets there are kernels for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Isa {
+    /// What every processor of the architecture has.
+    Baseline,
+    /// AVX2 with fused multiply-add.
+    Avx2,
+    /// AVX-512 F, BW, VL and DQ.
+    Avx512,
+}
+
+impl Isa {
+    /// Every instruction set, the plainest first.
+    pub const ALL: [Isa; 3] = [Isa::Baseline, Isa::Avx2, Isa::Avx512];
+
+    /// The name, as the environment variable `FORERUN_ISA` spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Baseline => "baseline",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Isa::Baseline => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                Isa::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// The best one this processor has, or a plainer one if `FORERUN_ISA` names it.
+    pub fn detect() -> Isa {
+        let best = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Baseline);
+        let wanted = std::env::var("FORERUN_ISA").ok();
+        Isa::ALL.into_iter().find(|isa| Some(isa.name()) == wanted.as_deref()).map_or(best, |isa| isa.min(best))
+    }
+}

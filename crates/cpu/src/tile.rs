@@ -1,0 +1,337 @@
+//! The tile interpreter: a pointwise program, run over a few hundred elements at a time so that what passes from one
+//! instruction to the next stays in the first-level cache.
+//!
+//! Invariant: dense inputs and outputs are used where they lie, everything else is gathered into scratch on the stack;
+//! nothing is allocated. A program's result does not depend on where its iteration space is cut.
+
+use crate::gather::Walk;
+use crate::loops::{self, Loop, Operand};
+use crate::simd::Isa;
+use forerun_base::DType;
+use forerun_ops::{Class, Point};
+use forerun_plan::{Instr, Io, Program, Reg};
+use std::mem::MaybeUninit;
+
+/// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
+pub(crate) const TILE: usize = 512;
+
+/// The scalars and constant inputs of a program lie as one vector each, 16 elements of up to 8 bytes.
+const SPLAT: usize = 128;
+
+/// A program, compiled.
+#[derive(Debug)]
+pub(crate) struct Tiles {
+    code: Box<[Step]>,
+    inputs: Box<[Input]>,
+    /// Element sizes of the scalars and of the outputs.
+    scalars: Box<[u8]>,
+    outputs: Box<[u8]>,
+    temps: usize,
+    /// Elements of the iteration space, and of a tile.
+    pub(crate) size: usize,
+    pub(crate) tile: usize,
+    /// Bytes of scratch a machine needs.
+    scratch: usize,
+    /// Whether a run of the whole program is one tile with every operand in place.
+    pub(crate) small: bool,
+    /// What an element costs, in units of the cheapest instruction.
+    pub(crate) weight: usize,
+}
+
+#[derive(Debug)]
+struct Step {
+    run: Loop,
+    to: u16,
+    from: [u16; 3],
+    steps: [u32; 3],
+}
+
+#[derive(Debug)]
+struct Input {
+    size: u8,
+    access: Access,
+}
+
+#[derive(Debug)]
+enum Access {
+    Dense,
+    /// One element for all; its copies lie in scratch.
+    Constant,
+    Strided(Box<Walk>),
+}
+
+impl Tiles {
+    /// Compiles a program. `watched` is a register that somebody reads after each tile; it must be no scalar.
+    pub(crate) fn new(isa: Isa, program: &Program, watched: Option<Reg>) -> Tiles {
+        let lanes = loops::lanes(isa);
+        let inputs: Box<[Input]> = program
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(i, input)| {
+                let walk = Walk::new(&input.layout);
+                let access = if input.layout.is_dense() && program.shape.size() != 1 {
+                    Access::Dense
+                } else if input.layout.is_dense() && watched == Some(Reg::Input(i as u8)) {
+                    Access::Dense
+                } else if walk.is_constant() && watched != Some(Reg::Input(i as u8)) {
+                    Access::Constant
+                } else {
+                    Access::Strided(Box::new(walk))
+                };
+                Input { size: input.dtype.size() as u8, access }
+            })
+            .collect();
+        let place = Places { inputs: inputs.len(), scalars: program.scalars.len(), outputs: program.outputs.len() };
+        let mut weight = 0;
+        let code = program
+            .code
+            .iter()
+            .map(|instr| {
+                weight += weight_of(instr);
+                let run = loops::find(isa, instr.op, instr.dtype, instr.out)
+                    .unwrap_or_else(|| panic!("{}: no loop for {}", instr.op, instr.dtype));
+                let step = |n: usize| {
+                    let moves = match instr.args[n] {
+                        Reg::Scalar(_) => false,
+                        Reg::Input(i) => !matches!(inputs[i as usize].access, Access::Constant),
+                        Reg::Temp(_) | Reg::Out(_) => true,
+                    };
+                    let dtype = if n == 0 && instr.op.row().class == Class::Select { DType::Bool } else { instr.dtype };
+                    if moves { (lanes * dtype.size()) as u32 } else { 0 }
+                };
+                let from = instr.args.map(|reg| place.of(reg));
+                Step { run, to: place.of(instr.dst), from, steps: [step(0), step(1), step(2)] }
+            })
+            .collect();
+        let temps = program.temps as usize;
+        let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
+        let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
+        let mut tile = TILE;
+        while tile > 64 && (temps + strided) * tile * 8 > LARGE - 64 * 1024 {
+            tile /= 2;
+        }
+        let scratch = constants * SPLAT + (temps + strided) * tile * 8;
+        let size = program.shape.size();
+        Tiles {
+            code,
+            scalars: program.scalars.iter().map(|d| d.size() as u8).collect(),
+            outputs: program.outputs.iter().map(|d| d.size() as u8).collect(),
+            temps,
+            size,
+            tile,
+            scratch,
+            small: size <= tile && strided == 0 && scratch <= SMALL && place.count(temps) <= SMALL_SLOTS,
+            weight,
+            inputs,
+        }
+    }
+
+    fn places(&self) -> Places {
+        Places { inputs: self.inputs.len(), scalars: self.scalars.len(), outputs: self.outputs.len() }
+    }
+
+    /// Runs the program over elements `start .. end` of the iteration space.
+    ///
+    /// # Safety
+    /// As for [`forerun_plan::Executable::run`], for these elements.
+    pub(crate) unsafe fn run(&self, io: Io<'_>, start: usize, end: usize) {
+        // SAFETY: the caller's promise covers every tile.
+        unsafe {
+            self.with_machine(io, |machine| {
+                let mut at = start;
+                while at < end {
+                    let count = self.tile.min(end - at);
+                    machine.tile(at, count);
+                    at += count;
+                }
+            });
+        }
+    }
+
+    /// Runs a program whose iteration space is one tile.
+    ///
+    /// # Safety
+    /// As for [`forerun_plan::Executable::run`]; `small` must hold.
+    #[inline]
+    pub(crate) unsafe fn run_small(&self, io: Io<'_>) {
+        let mut scratch = Scratch::<SMALL>(MaybeUninit::uninit());
+        let mut slots = [std::ptr::null_mut(); SMALL_SLOTS];
+        // SAFETY: the scratch is large enough, since `small` holds, and the rest is the caller's promise.
+        unsafe {
+            let mut machine = Machine::new(self, io, scratch.0.as_mut_ptr().cast(), &mut slots);
+            machine.tile(0, self.size);
+        }
+    }
+
+    /// Gives `work` a machine for this program, with scratch from the stack.
+    ///
+    /// # Safety
+    /// As for [`forerun_plan::Executable::run`], for the elements that `work` asks for.
+    pub(crate) unsafe fn with_machine<R>(&self, io: Io<'_>, work: impl FnOnce(&mut Machine<'_>) -> R) -> R {
+        if self.scratch <= MEDIUM && self.places().count(self.temps) <= 64 {
+            // SAFETY: the scratch and the slots are large enough.
+            unsafe { self.with_sizes::<MEDIUM, 64, R>(io, work) }
+        } else {
+            // SAFETY: registers are numbered by bytes, so there are at most 1024 slots, and `new` shrinks the tile
+            // until the scratch fits.
+            unsafe { self.with_sizes::<LARGE, 1024, R>(io, work) }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn with_sizes<const BYTES: usize, const SLOTS: usize, R>(
+        &self,
+        io: Io<'_>,
+        work: impl FnOnce(&mut Machine<'_>) -> R,
+    ) -> R {
+        assert!(self.scratch <= BYTES, "a pointwise program needs too much scratch");
+        let mut scratch = Scratch::<BYTES>(MaybeUninit::uninit());
+        let mut slots = [std::ptr::null_mut(); SLOTS];
+        // SAFETY: the scratch is large enough, and the rest is the caller's promise.
+        unsafe { work(&mut Machine::new(self, io, scratch.0.as_mut_ptr().cast(), &mut slots)) }
+    }
+}
+
+const SMALL: usize = 4 * 1024;
+const SMALL_SLOTS: usize = 16;
+const MEDIUM: usize = 40 * 1024;
+const LARGE: usize = 320 * 1024;
+
+#[repr(align(64))]
+struct Scratch<const BYTES: usize>(MaybeUninit<[u8; BYTES]>);
+
+/// Which slot a register has: inputs, then scalars, outputs, temporaries.
+#[derive(Clone, Copy)]
+struct Places {
+    inputs: usize,
+    scalars: usize,
+    outputs: usize,
+}
+
+impl Places {
+    fn of(self, reg: Reg) -> u16 {
+        (match reg {
+            Reg::Input(n) => n as usize,
+            Reg::Scalar(n) => self.inputs + n as usize,
+            Reg::Out(n) => self.inputs + self.scalars + n as usize,
+            Reg::Temp(n) => self.inputs + self.scalars + self.outputs + n as usize,
+        }) as u16
+    }
+
+    fn count(self, temps: usize) -> usize {
+        self.inputs + self.scalars + self.outputs + temps
+    }
+}
+
+fn weight_of(instr: &Instr) -> usize {
+    let wide = if instr.dtype.size() == 8 { 2 } else { 1 };
+    wide * match instr.op {
+        Point::Exp | Point::Log | Point::Tanh | Point::Sigmoid => 4,
+        Point::Divide | Point::Sqrt | Point::Reciprocal => 2,
+        Point::Power | Point::FloorDivide | Point::Remainder => 64,
+        _ => 1,
+    }
+}
+
+/// A compiled program bound to addresses and scratch.
+pub(crate) struct Machine<'a> {
+    tiles: &'a Tiles,
+    io: Io<'a>,
+    slots: &'a mut [*mut u8],
+    /// The first scratch tile of the strided inputs.
+    gathered: *mut u8,
+}
+
+impl<'a> Machine<'a> {
+    /// # Safety
+    /// The scratch must have the bytes the program asks for, `slots` a place for each register, and `io` the addresses.
+    #[inline]
+    unsafe fn new(tiles: &'a Tiles, io: Io<'a>, scratch: *mut u8, slots: &'a mut [*mut u8]) -> Machine<'a> {
+        let mut next = scratch;
+        let places = tiles.places();
+        // SAFETY: everything placed here was counted when the program was compiled.
+        unsafe {
+            for (i, input) in tiles.inputs.iter().enumerate() {
+                if let Access::Constant = input.access {
+                    let bits = match input.size {
+                        1 => io.inputs[i].read() as u64,
+                        4 => io.inputs[i].cast::<u32>().read_unaligned() as u64,
+                        _ => io.inputs[i].cast::<u64>().read_unaligned(),
+                    };
+                    splat(bits, input.size, next);
+                    slots[i] = next;
+                    next = next.add(SPLAT);
+                }
+            }
+            for (i, &size) in tiles.scalars.iter().enumerate() {
+                splat(io.scalars[i], size, next);
+                slots[places.inputs + i] = next;
+                next = next.add(SPLAT);
+            }
+            let first = places.count(0);
+            for slot in &mut slots[first..first + tiles.temps] {
+                *slot = next;
+                next = next.add(tiles.tile * 8);
+            }
+        }
+        Machine { tiles, io, slots, gathered: next }
+    }
+
+    /// Runs the program for `count` elements from `start` on; `count` is at most a tile.
+    ///
+    /// # Safety
+    /// The elements must be within the iteration space and untouched by anybody else.
+    #[inline]
+    pub(crate) unsafe fn tile(&mut self, start: usize, count: usize) {
+        let mut scratch = self.gathered;
+        // SAFETY: addresses of elements within the iteration space, or in scratch of a tile each.
+        unsafe {
+            for (i, input) in self.tiles.inputs.iter().enumerate() {
+                let size = input.size as usize;
+                match &input.access {
+                    Access::Dense => self.slots[i] = self.io.inputs[i].add(start * size).cast_mut(),
+                    Access::Constant => {}
+                    Access::Strided(walk) => {
+                        self.slots[i] = match walk.in_place(self.io.inputs[i], size, start, count) {
+                            Some(address) => address.cast_mut(),
+                            None => {
+                                walk.gather(self.io.inputs[i], size, start, count, scratch);
+                                scratch
+                            }
+                        };
+                        scratch = scratch.add(self.tiles.tile * 8);
+                    }
+                }
+            }
+            let first = self.tiles.inputs.len() + self.tiles.scalars.len();
+            for (i, &size) in self.tiles.outputs.iter().enumerate() {
+                self.slots[first + i] = self.io.outputs[i].add(start * size as usize);
+            }
+            for step in &self.tiles.code {
+                let operand =
+                    |n: usize| Operand { from: self.slots[step.from[n] as usize], step: step.steps[n] as usize };
+                (step.run)(self.slots[step.to as usize], &[operand(0), operand(1), operand(2)], count);
+            }
+        }
+    }
+
+    /// Where the elements of a register lie after [`Machine::tile`].
+    #[inline]
+    pub(crate) fn register(&self, reg: Reg) -> *const u8 {
+        self.slots[self.tiles.places().of(reg) as usize]
+    }
+}
+
+/// Writes 16 copies of an element.
+#[inline]
+unsafe fn splat(bits: u64, size: u8, to: *mut u8) {
+    // SAFETY: the caller has `SPLAT` bytes, aligned to 64.
+    unsafe {
+        match size {
+            1 => to.cast::<[u8; 16]>().write([bits as u8; 16]),
+            4 => to.cast::<[u32; 16]>().write([bits as u32; 16]),
+            _ => to.cast::<[u64; 16]>().write([bits; 16]),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! A reference for kernels, one element at a time, and what it takes to run both.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use forerun_base::{DType, Layout, Scalar, Shape, Solo, Team};
+use forerun_cpu::{CpuBackend, Isa};
+use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned, Point, bodies};
+use forerun_plan::{Backend, Instr, Io, Kernel, Program, ProgramInput, Reg};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A team of threads made for each split.
+pub struct Threads(pub usize);
+
+impl Team for Threads {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn split(&self, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..self.0 {
+                scope.spawn(|| {
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        if i >= pieces {
+                            break;
+                        }
+                        piece(i);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Elements of one dtype, as bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Data {
+    pub dtype: DType,
+    pub bits: Vec<u64>,
+}
+
+impl Data {
+    pub fn bytes(&self) -> Vec<u8> {
+        let size = self.dtype.size();
+        self.bits.iter().flat_map(|b| b.to_le_bytes()[..size].to_vec()).collect()
+    }
+
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Data {
+        let bits = bytes
+            .chunks_exact(dtype.size())
+            .map(|c| c.iter().rev().fold(0u64, |word, &byte| word << 8 | byte as u64))
+            .collect();
+        Data { dtype, bits }
+    }
+
+    pub fn f64(&self) -> Vec<f64> {
+        self.bits.iter().map(|&b| Scalar::from_bits(b, self.dtype).as_f64()).collect()
+    }
+}
+
+/// A small generator for test data.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Ordinary numbers.
+    pub fn data(&mut self, dtype: DType, count: usize) -> Data {
+        let bits = (0..count)
+            .map(|_| match dtype {
+                DType::Bool => self.next() & 1,
+                DType::I32 | DType::I64 => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
+                _ => Scalar::Float(self.unit() * 8.0 - 4.0).to_bits(dtype),
+            })
+            .collect();
+        Data { dtype, bits }
+    }
+
+    /// Edges mixed with ordinary numbers and any bits at all.
+    pub fn edges(&mut self, dtype: DType, count: usize) -> Data {
+        let special: Vec<u64> = match dtype {
+            DType::Bool => vec![0, 1],
+            DType::I32 => [0, 1, -1, 2, i32::MIN, i32::MAX, 7, -7].map(|i: i32| i as u32 as u64).to_vec(),
+            DType::I64 => [0, 1, -1, 2, i64::MIN, i64::MAX, 7, -7].map(|i: i64| i as u64).to_vec(),
+            _ => {
+                let tiny = if dtype == DType::F32 { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
+                [
+                    0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, tiny,
+                    -tiny, tiny / 8.0, 88.7, -87.4, -103.0, 709.5, -745.0, 0.75, 3e9, -3e9, 1e19,
+                ]
+                .map(|f| Scalar::Float(f).to_bits(dtype))
+                .to_vec()
+            }
+        };
+        let mut ordinary = self.data(dtype, count).bits;
+        for bits in &mut ordinary {
+            match self.next() % 3 {
+                0 => *bits = special[self.next() as usize % special.len()],
+                1 if dtype == DType::F32 => *bits = self.next() & 0xffff_ffff,
+                1 if dtype == DType::F64 => *bits = self.next(),
+                _ => {}
+            }
+        }
+        Data { dtype, bits: ordinary }
+    }
+}
+
+trait Bits: Copy {
+    fn from(bits: u64) -> Self;
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($type:ty, $from:expr, $to:expr;)*) => {
+        $(impl Bits for $type {
+            fn from(bits: u64) -> Self { ($from)(bits) }
+            fn bits(self) -> u64 { ($to)(self) }
+        })*
+    };
+}
+
+bits! {
+    bool, |b| b != 0, |v| v as u64;
+    i32, |b| b as i32, |v: i32| v as u32 as u64;
+    i64, |b| b as i64, |v: i64| v as u64;
+    f32, |b| f32::from_bits(b as u32), |v: f32| v.to_bits() as u64;
+    f64, f64::from_bits, f64::to_bits;
+}
+
+macro_rules! apply_of {
+    ($args:expr, $dtype:expr, Cast, $arity:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Any, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Compare, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Select, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Number, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Float, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Predicate, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Logic, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool) };
+    ($args:expr, $dtype:expr, Bits, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64) };
+    (@ $args:expr, $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
+        match $dtype {
+            $(DType::$name => apply_of!(@@ $args, $arity, $point, $type),)*
+            #[allow(unreachable_patterns)]
+            _ => unreachable!(),
+        }
+    };
+    (@@ $args:expr, 1, $point:ident, $type:ty) => {
+        Bits::bits(<bodies::$point as Body<($type,)>>::apply((Bits::from($args[0]),)))
+    };
+    (@@ $args:expr, 2, $point:ident, $type:ty) => {
+        Bits::bits(<bodies::$point as Body<($type, $type)>>::apply((Bits::from($args[0]), Bits::from($args[1]))))
+    };
+    (@@ $args:expr, 3, $point:ident, $type:ty) => {
+        Bits::bits(<bodies::$point as Body<(bool, $type, $type)>>::apply((
+            Bits::from($args[0]), Bits::from($args[1]), Bits::from($args[2]),
+        )))
+    };
+}
+
+macro_rules! reference {
+    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+        /// The op on one element.
+        pub fn apply(op: Point, dtype: DType, args: &[u64]) -> u64 {
+            match op {
+                $(Point::$point => apply_of!(args, dtype, $class, $arity, $point),)*
+            }
+        }
+    };
+}
+
+forerun_ops::for_each_point!(reference);
+
+/// A cast of one element.
+pub fn cast(bits: u64, from: DType, to: DType) -> u64 {
+    match (from, to) {
+        (_, DType::Bool) => match from {
+            DType::F32 => (f32::from_bits(bits as u32) != 0.0) as u64,
+            DType::F64 => (f64::from_bits(bits) != 0.0) as u64,
+            _ => (bits != 0) as u64,
+        },
+        (DType::F32, DType::I32) => f32::from_bits(bits as u32) as i32 as u32 as u64,
+        (DType::F64, DType::I32) => f64::from_bits(bits) as i32 as u32 as u64,
+        (DType::F32, DType::F64) => (f32::from_bits(bits as u32) as f64).to_bits(),
+        (DType::F32, DType::F32) | (DType::F64, DType::F64) => bits,
+        _ => Scalar::from_bits(bits, from).to_bits(to),
+    }
+}
+
+/// Where element `i` of a row-major walk over a layout lies, relative to the first.
+pub fn offset(layout: &Layout, i: usize) -> isize {
+    let (mut left, mut at) = (i, 0);
+    for (&extent, &stride) in layout.shape.iter().zip(layout.strides()).rev() {
+        at += (left % extent) as isize * stride;
+        left /= extent;
+    }
+    at
+}
+
+/// What a program gives, one element at a time. Inputs lie as their layouts say; `first[i]` is where input i begins.
+pub fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[u64]) -> Vec<Data> {
+    let size = program.shape.size();
+    let mut outputs: Vec<Data> = program.outputs.iter().map(|&dtype| Data { dtype, bits: vec![0; size] }).collect();
+    for i in 0..size {
+        let mut temps = vec![0u64; program.temps as usize];
+        for instr in &program.code {
+            let read = |reg: Reg| match reg {
+                Reg::Input(n) => {
+                    let (data, first) = &inputs[n as usize];
+                    let at = *first as isize + offset(&program.inputs[n as usize].layout, i);
+                    data.bits[at as usize]
+                }
+                Reg::Scalar(n) => scalars[n as usize],
+                Reg::Temp(n) => temps[n as usize],
+                Reg::Out(n) => outputs[n as usize].bits[i],
+            };
+            let args = instr.args.map(read);
+            let value = match instr.op {
+                Point::Cast => cast(args[0], instr.dtype, instr.out),
+                op => apply(op, instr.dtype, &args),
+            };
+            match instr.dst {
+                Reg::Temp(n) => temps[n as usize] = value,
+                Reg::Out(n) => outputs[n as usize].bits[i] = value,
+                _ => panic!("written to {:?}", instr.dst),
+            }
+        }
+    }
+    outputs
+}
+
+/// Whether two results are the same: bit for bit, but any NaN is as good as another.
+pub fn same(a: &Data, b: &Data) -> bool {
+    a.dtype == b.dtype
+        && a.bits.len() == b.bits.len()
+        && a.bits.iter().zip(&b.bits).all(|(&x, &y)| {
+            x == y || (Scalar::from_bits(x, a.dtype).as_f64().is_nan() && Scalar::from_bits(y, a.dtype).as_f64().is_nan())
+        })
+}
+
+/// Runs a kernel. Buffers are exactly as long as their data, at odd places, with guards around the outputs.
+pub fn run(isa: Isa, kernel: &Kernel, inputs: &[(Data, usize)], scalars: &[u64], outputs: &[(DType, usize)], team: &dyn Team) -> Vec<Data> {
+    const GUARD: usize = 64;
+    let exe = CpuBackend::with_isa(isa).compile(kernel);
+    let held: Vec<Vec<u8>> = inputs.iter().map(|(data, _)| data.bytes()).collect();
+    let addresses: Vec<*const u8> =
+        held.iter().zip(inputs).map(|(b, (data, first))| b.as_ptr().wrapping_add(first * data.dtype.size())).collect();
+    let mut made: Vec<Vec<u8>> = outputs.iter().map(|&(d, n)| vec![0xa5; n * d.size() + 2 * GUARD]).collect();
+    let places: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr().wrapping_add(GUARD)).collect();
+    // SAFETY: the buffers are as the kernel's layouts say.
+    unsafe { exe.run(Io { inputs: &addresses, outputs: &places, scalars }, team) };
+    made.iter()
+        .zip(outputs)
+        .map(|(b, &(dtype, _))| {
+            let (head, rest) = b.split_at(GUARD);
+            let (body, tail) = rest.split_at(rest.len() - GUARD);
+            assert!(head.iter().chain(tail).all(|&x| x == 0xa5), "wrote beyond its output");
+            Data::from_bytes(dtype, body)
+        })
+        .collect()
+}
+
+/// The instruction sets of this processor.
+pub fn isas() -> Vec<Isa> {
+    Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
+}
+
+/// A program of one instruction over dense inputs.
+pub fn single(op: Point, dtype: DType, out: DType, shape: &[usize]) -> Program {
+    let shape = Shape::of(shape);
+    let row = op.row();
+    let inputs: Vec<ProgramInput> = (0..row.arity)
+        .map(|i| {
+            let dtype = if i == 0 && op == Point::Where { DType::Bool } else { dtype };
+            ProgramInput { dtype, layout: Layout::dense(shape) }
+        })
+        .collect();
+    let arg = |n: usize| Reg::Input(if n < row.arity { n as u8 } else { 0 });
+    let code = vec![Instr { op, dtype, out, dst: Reg::Out(0), args: [arg(0), arg(1), arg(2)] }];
+    Program { shape, inputs, scalars: vec![], code, outputs: vec![out], temps: 0 }
+}
+
+/// The team of one.
+pub const SOLO: Solo = Solo;

@@ -1,0 +1,183 @@
+//! How the engine is set up: arguments, environment, and what the machine allows. Read once, at the start.
+
+use std::fs;
+use std::path::Path;
+
+/// Who runs tasks, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Workers run ahead, waiters help.
+    #[default]
+    Async,
+    /// No workers: everything runs in the wait, oldest first.
+    Sync,
+    /// No workers: one waiter at a time runs ready tasks in an order drawn from this seed.
+    Seeded(u64),
+    /// No workers: one waiter at a time runs tasks in this order of ages, as a seeded run recorded it. Where the order does
+    /// not fit the program (the task is not ready), the oldest ready task runs.
+    Replay(Vec<u64>),
+}
+
+/// How the engine is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Threads of the pool, and the number of tasks and pieces that run at once.
+    pub workers: usize,
+    /// Who runs tasks, and in which order.
+    pub mode: Mode,
+    /// Whether tasks may split their work over the pool.
+    pub intra_op: bool,
+    /// Bytes that may be live; `None` for 80 % of the memory this process may have.
+    pub budget: Option<usize>,
+    /// Bytes that sources may allocate ahead of the oldest unfinished task.
+    pub prefetch: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { workers: cores(), mode: Mode::Async, intra_op: true, budget: None, prefetch: 32 << 20 }
+    }
+}
+
+impl Config {
+    /// From `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE` (`async`,
+    /// `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_MEMORY_BUDGET` and `FORERUN_PREFETCH` (bytes).
+    pub fn from_env() -> Config {
+        Config::from_vars(|name| std::env::var(name).ok())
+    }
+
+    fn from_vars(var: impl Fn(&str) -> Option<String>) -> Config {
+        let number = |name: &str| var(name).and_then(|v| v.trim().parse::<usize>().ok());
+        let default = Config::default();
+        let threads = ["FORERUN_NUM_THREADS", "OMP_NUM_THREADS"].into_iter().filter_map(number).find(|&n| n > 0);
+        let mode = match var("FORERUN_ENGINE").as_deref().map(str::trim) {
+            Some("sync") => Mode::Sync,
+            Some(text) => match text.strip_prefix("seeded:").and_then(|seed| seed.parse().ok()) {
+                Some(seed) => Mode::Seeded(seed),
+                None => Mode::Async,
+            },
+            None => Mode::Async,
+        };
+        Config {
+            workers: threads.unwrap_or(default.workers),
+            mode,
+            intra_op: var("FORERUN_INTRA_OP").is_none_or(|v| v.trim() != "0"),
+            budget: number("FORERUN_MEMORY_BUDGET"),
+            prefetch: number("FORERUN_PREFETCH").unwrap_or(default.prefetch),
+        }
+    }
+
+    /// The budget in bytes.
+    pub(crate) fn budget_bytes(&self) -> usize {
+        self.budget.unwrap_or_else(|| memory() / 5 * 4)
+    }
+}
+
+/// Cores this process may use: the affinity mask or the cgroup's quota rounded up, whichever is less.
+fn cores() -> usize {
+    // The standard library reads the affinity mask and both versions of the cgroup quota, but rounds the quota down.
+    let floor = std::thread::available_parallelism().map_or(1, |n| n.get());
+    match quota() {
+        Some(quota) => affinity().unwrap_or(floor).min(quota).max(1),
+        None => floor,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn affinity() -> Option<usize> {
+    // SAFETY: the set is plain bits, for which zero is valid, and the call writes within the given size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let done = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0;
+        done.then(|| libc::CPU_COUNT(&set) as usize).filter(|&n| n > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn affinity() -> Option<usize> {
+    None
+}
+
+/// This process's directory in a cgroup hierarchy, then its parents up to the mount: a limit anywhere above holds.
+fn cgroup_values(controller: &str, mount: &str, file: &str) -> Vec<String> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut path = groups
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (names, path) = (fields.next()?, fields.next()?);
+            names.split(',').any(|name| name == controller).then(|| path.trim_start_matches('/').to_owned())
+        })
+        .next()
+        .unwrap_or_default();
+    let mut values = Vec::new();
+    loop {
+        values.extend(fs::read_to_string(Path::new(mount).join(&path).join(file)));
+        match path.rfind('/') {
+            Some(slash) => path.truncate(slash),
+            None if path.is_empty() => return values,
+            None => path.clear(),
+        }
+    }
+}
+
+fn quota() -> Option<usize> {
+    let round_up = |quota: &str, period: &str| {
+        let (quota, period) = (quota.trim().parse::<usize>().ok()?, period.trim().parse::<usize>().ok()?);
+        (quota > 0 && period > 0).then(|| quota.div_ceil(period))
+    };
+    let unified = cgroup_values("", "/sys/fs/cgroup", "cpu.max");
+    let unified = unified.iter().filter_map(|text| text.split_once(' ').and_then(|(q, p)| round_up(q, p)));
+    let quotas = cgroup_values("cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
+    let periods = cgroup_values("cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_period_us");
+    let divided = quotas.iter().zip(&periods).filter_map(|(q, p)| round_up(q, p));
+    unified.chain(divided).min()
+}
+
+/// Bytes this process may have: the machine's memory or the cgroup's limit, whichever is less.
+fn memory() -> usize {
+    let limits = cgroup_values("", "/sys/fs/cgroup", "memory.max")
+        .into_iter()
+        .chain(cgroup_values("memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"))
+        .filter_map(|text| text.trim().parse::<usize>().ok());
+    limits.chain(physical_memory()).min().unwrap_or(usize::MAX)
+}
+
+#[cfg(unix)]
+fn physical_memory() -> Option<usize> {
+    // SAFETY: sysconf has no preconditions.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    (pages > 0 && size > 0).then(|| pages as usize * size as usize)
+}
+
+#[cfg(not(unix))]
+fn physical_memory() -> Option<usize> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(pairs: &[(&str, &str)]) -> Config {
+        Config::from_vars(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string()))
+    }
+
+    #[test]
+    fn the_environment_is_read() {
+        let config = from(&[("FORERUN_NUM_THREADS", "3"), ("OMP_NUM_THREADS", "5"), ("FORERUN_INTRA_OP", "0")]);
+        assert_eq!((config.workers, config.intra_op, config.mode), (3, false, Mode::Async));
+        assert_eq!(from(&[("OMP_NUM_THREADS", "5")]).workers, 5);
+        assert_eq!(from(&[("FORERUN_NUM_THREADS", "0")]).workers, cores());
+        assert_eq!(from(&[("FORERUN_ENGINE", "sync")]).mode, Mode::Sync);
+        assert_eq!(from(&[("FORERUN_ENGINE", "seeded:9")]).mode, Mode::Seeded(9));
+        assert_eq!(from(&[("FORERUN_MEMORY_BUDGET", "1000")]).budget_bytes(), 1000);
+    }
+
+    #[test]
+    fn the_machine_has_limits() {
+        assert!(cores() >= 1);
+        assert!(memory() > 1 << 20);
+        assert!(Config::default().budget_bytes() < memory());
+    }
+}

@@ -1,0 +1,41 @@
+//! Tasks, lanes, parking, helping, poison, budget: runs what others planned.
+//!
+//! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Others hand it [`Work`] to run,
+//! a [`Feeder`] that plans more when workers run dry, and [`Target`]s to wait for. A task runs when its predecessors are done and
+//! its bytes fit; whoever waits helps. Every atomic comes from `sync`, so that loom checks the modules that ship:
+//! under `cfg(loom)` the test `loom` includes their sources, and this crate is empty.
+
+#![cfg(not(loom))]
+
+mod asymmetric;
+mod config;
+mod edges;
+mod engine;
+mod float_mode;
+mod job;
+mod ledger;
+mod parker;
+mod pool;
+mod ready;
+mod ring;
+mod run;
+mod signals;
+mod slots;
+mod sleep;
+mod state;
+mod stats;
+mod sync;
+mod task;
+mod wait;
+mod waiters;
+mod work;
+mod worker;
+
+pub use config::{Config, Mode};
+pub use engine::Engine;
+pub use ledger::Budget;
+pub use ring::{Full, Ring};
+pub use state::{Status, ValueState};
+pub use stats::Stats;
+pub use task::{Task, TaskRef};
+pub use work::{Fed, Feeder, Target, TaskSpec, WaitOptions, Waited, Work};

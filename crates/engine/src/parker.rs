@@ -1,0 +1,153 @@
+//! How a thread sleeps and is woken: one word a thread.
+//!
+//! | word | meaning | park | unpark |
+//! |---|---|---|---|
+//! | empty | nobody sleeps, no token | -> parked, sleeps | -> token |
+//! | parked | the owner sleeps, or is about to | | -> token, and the kernel is told |
+//! | token | a wake that was not yet taken | -> empty, returns at once | stays |
+//!
+//! Only the owner parks. A park may return early for any reason: callers look at what they wait for and park again. On Linux the
+//! sleep is a futex of our own, because it has to come back when a signal arrives, so that a waiter can ask whether to give up.
+
+use std::time::Duration;
+
+/// Why a park returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// Somebody called unpark.
+    Called,
+    /// A signal came.
+    Signalled,
+    /// The time is over, or no reason.
+    Otherwise,
+}
+
+#[cfg(all(not(loom), target_os = "linux"))]
+mod real {
+    use super::*;
+    use crate::sync::{AtomicU32, Ordering};
+    use std::ptr;
+
+    const EMPTY: u32 = 0;
+    const TOKEN: u32 = 1;
+    const PARKED: u32 = 2;
+
+    /// The word of one thread.
+    pub(crate) struct Parker(AtomicU32);
+
+    impl Parker {
+        pub(crate) fn new() -> Parker {
+            Parker(AtomicU32::new(EMPTY))
+        }
+
+        /// Sleeps until unparked, a signal, or the end of the time.
+        pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
+            // Acquire wherever the token is taken: what the waker wrote is visible.
+            if self.0.compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Acquire).is_err() {
+                self.0.swap(EMPTY, Ordering::Acquire);
+                return Woken::Called;
+            }
+            let time = timeout.map(|t| libc::timespec {
+                tv_sec: t.as_secs().min(i32::MAX as u64) as libc::time_t,
+                tv_nsec: t.subsec_nanos() as _,
+            });
+            let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+            let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+            // SAFETY: the word outlives the call, and `time` is null or points at a timespec on this stack.
+            let failed = unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, PARKED, time) } != 0;
+            let signalled = failed && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
+            match self.0.swap(EMPTY, Ordering::Acquire) {
+                TOKEN => Woken::Called,
+                _ if signalled => Woken::Signalled,
+                _ => Woken::Otherwise,
+            }
+        }
+
+        /// Wakes the owner, or lets its next park return at once. True if that took a system call.
+        pub(crate) fn unpark(&self) -> bool {
+            // Release: the owner sees what was written before.
+            if self.0.swap(TOKEN, Ordering::Release) != PARKED {
+                return false;
+            }
+            let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+            // SAFETY: waking only uses the address.
+            unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, 1) };
+            true
+        }
+    }
+}
+
+#[cfg(all(not(loom), not(target_os = "linux")))]
+mod real {
+    use super::*;
+    use crate::sync::{Condvar, Mutex};
+
+    /// The token of one thread.
+    pub(crate) struct Parker(Mutex<bool>, Condvar);
+
+    impl Parker {
+        pub(crate) fn new() -> Parker {
+            Parker(Mutex::new(false), Condvar::new())
+        }
+
+        /// Sleeps until unparked or the end of the time.
+        pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
+            let mut token = self.0.lock();
+            if !*token {
+                match timeout {
+                    Some(timeout) => drop(self.1.wait_for(&mut token, timeout)),
+                    None => self.1.wait(&mut token),
+                }
+            }
+            if std::mem::take(&mut *token) { Woken::Called } else { Woken::Otherwise }
+        }
+
+        /// Wakes the owner, or lets its next park return at once. True if that took a system call.
+        pub(crate) fn unpark(&self) -> bool {
+            *self.0.lock() = true;
+            self.1.notify_one()
+        }
+    }
+}
+
+#[cfg(loom)]
+mod real {
+    use super::*;
+
+    /// The token of one thread. Time does not pass in a model: a lost wake shows as a deadlock.
+    pub(crate) struct Parker(loom::sync::Mutex<bool>, loom::sync::Condvar);
+
+    impl Parker {
+        pub(crate) fn new() -> Parker {
+            Parker(loom::sync::Mutex::new(false), loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn park(&self, _timeout: Option<Duration>) -> Woken {
+            let mut token = self.0.lock().unwrap();
+            while !*token {
+                token = self.1.wait(token).unwrap();
+            }
+            *token = false;
+            Woken::Called
+        }
+
+        pub(crate) fn unpark(&self) -> bool {
+            *self.0.lock().unwrap() = true;
+            self.1.notify_one();
+            true
+        }
+    }
+}
+
+pub(crate) use real::Parker;
+
+#[cfg(not(loom))]
+thread_local! {
+    static CURRENT: crate::sync::Arc<Parker> = crate::sync::Arc::new(Parker::new());
+}
+
+/// The calling thread's parker.
+#[cfg(not(loom))]
+pub(crate) fn current() -> crate::sync::Arc<Parker> {
+    CURRENT.with(crate::sync::Arc::clone)
+}

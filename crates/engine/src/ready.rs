@@ -1,0 +1,301 @@
+//! Ready tasks, and who of them may start.
+//!
+//! The rule of admission, for a task that will allocate `b` bytes:
+//!
+//! 1. The oldest unfinished task may always start; so may a task with `b = 0`.
+//! 2. Any other must leave room for everything before it: `committed + (bytes of all older unstarted tasks) + b <= limit`.
+//! 3. A source (a task without task inputs) also needs `b` and the bytes of the sources that started early to be within the prefetch
+//!    allowance; a source counts as early while an older task is unfinished.
+//!
+//! Why peak <= max(limit, peak of the sync run): take the moment when the oldest task starts by rule 1 alone. If a younger task had started
+//! by rule 2 while it was waiting, the last such task had left room for it and for all others that could start since, so it would fit.
+//! So none did: all live bytes come from older tasks, which have all finished, as in the sync run at this task.
+//!
+//! By rule 2, if a task must wait, every younger one with `b > 0` must: so only the heads of three queues are looked at, those of
+//! tasks without bytes, of tasks with bytes, and of sources.
+
+use crate::config::Mode;
+use crate::ledger::Ledger;
+use crate::stats::Counter;
+use crate::sync::{AtomicUsize, Mutex, Ordering, Padded};
+use crate::task::{OldestFirst, Task, TaskRef};
+use std::collections::{BinaryHeap, VecDeque};
+
+/// What the asker is ready to run.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish {
+    /// No task younger than this.
+    pub(crate) age_limit: u64,
+    /// Whether heavy tasks are welcome.
+    pub(crate) heavy: bool,
+}
+
+impl Wish {
+    /// Anything.
+    pub(crate) const ANY: Wish = Wish { age_limit: u64::MAX, heavy: true };
+
+    fn allows(&self, task: &Task) -> bool {
+        task.age() <= self.age_limit && (self.heavy || !task.heavy)
+    }
+}
+
+/// The spawned tasks of one engine.
+pub(crate) struct Ready {
+    count: Padded<AtomicUsize>,
+    tasks: Mutex<Tasks>,
+    /// Times the oldest ready task was held back.
+    pub(crate) deferred: Counter,
+}
+
+struct Tasks {
+    next_age: u64,
+    /// In order of age. Finished tasks leave when they come to the front, or when most are finished.
+    unfinished: VecDeque<TaskRef>,
+    queue: Queue,
+    prefetch: usize,
+    /// Age and bytes of the sources that started early.
+    early: Vec<(u64, usize)>,
+}
+
+enum Queue {
+    OldestFirst([BinaryHeap<OldestFirst>; 3]),
+    Drawn { tasks: Vec<TaskRef>, order: Order, started: Vec<u64> },
+}
+
+enum Order {
+    Random(u64),
+    Given(Vec<u64>),
+}
+
+impl Ready {
+    pub(crate) fn new(mode: &Mode, prefetch: usize) -> Ready {
+        let drawn = |order| Queue::Drawn { tasks: Vec::new(), order, started: Vec::new() };
+        let queue = match mode {
+            Mode::Async | Mode::Sync => Queue::OldestFirst([BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new()]),
+            Mode::Seeded(seed) => drawn(Order::Random(*seed)),
+            Mode::Replay(ages) => drawn(Order::Given(ages.clone())),
+        };
+        let tasks = Tasks { next_age: 1, unfinished: VecDeque::new(), queue, prefetch, early: Vec::new() };
+        Ready { count: Padded(AtomicUsize::new(0)), tasks: Mutex::new(tasks), deferred: Counter::default() }
+    }
+
+    /// Whether no task is ready.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// Gives a new task its age and keeps it until it has finished.
+    pub(crate) fn enroll(&self, task: &mut TaskRef, in_flight: usize) {
+        let mut tasks = self.tasks.lock();
+        // SAFETY: the caller has just made the task and has the only reference.
+        unsafe { task.set_age(tasks.next_age) };
+        tasks.next_age += 1;
+        tasks.unfinished.push_back(task.clone());
+        tasks.drop_finished(in_flight);
+    }
+
+    /// The task's predecessors are done.
+    pub(crate) fn push(&self, task: TaskRef) {
+        let mut tasks = self.tasks.lock();
+        match &mut tasks.queue {
+            Queue::OldestFirst(heaps) => heaps[class(&task)].push(OldestFirst(task)),
+            Queue::Drawn { tasks, .. } => tasks.push(task),
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A task that may start now; its bytes are promised and it counts as started.
+    pub(crate) fn take(&self, wish: Wish, ledger: &Ledger) -> Option<TaskRef> {
+        let mut tasks = self.tasks.lock();
+        let task = tasks.take(wish, ledger, &self.deferred)?;
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        tasks.start(&task, ledger);
+        Some(task)
+    }
+
+    /// Starts a task that is ready and in no queue, if it may start.
+    pub(crate) fn start_directly(&self, task: &TaskRef, ledger: &Ledger) -> bool {
+        let mut tasks = self.tasks.lock();
+        if matches!(tasks.queue, Queue::Drawn { .. }) || !tasks.admits(task, ledger) {
+            return false;
+        }
+        tasks.start(task, ledger);
+        true
+    }
+
+    /// Whether [`Ready::take`] would find a task.
+    pub(crate) fn has(&self, wish: Wish, ledger: &Ledger) -> bool {
+        !self.is_empty() && self.tasks.lock().has(wish, ledger)
+    }
+
+    /// The ages in the order in which tasks started; recorded where the order is drawn or given.
+    pub(crate) fn schedule(&self) -> Vec<u64> {
+        match &self.tasks.lock().queue {
+            Queue::OldestFirst(_) => Vec::new(),
+            Queue::Drawn { started, .. } => started.clone(),
+        }
+    }
+
+    /// The tasks that never started, oldest first, when nobody can run them any more.
+    pub(crate) fn abandon(&self) -> Vec<TaskRef> {
+        let mut tasks = self.tasks.lock();
+        match &mut tasks.queue {
+            Queue::OldestFirst(heaps) => heaps.iter_mut().for_each(BinaryHeap::clear),
+            Queue::Drawn { tasks, .. } => tasks.clear(),
+        }
+        self.count.store(0, Ordering::Relaxed);
+        tasks.unfinished.drain(..).filter(|task| !task.is_started()).collect()
+    }
+}
+
+/// Which of the three queues a task stands in.
+fn class(task: &Task) -> usize {
+    match (task.bytes, task.source) {
+        (0, _) => 0,
+        (_, false) => 1,
+        (_, true) => 2,
+    }
+}
+
+impl Tasks {
+    fn drop_finished(&mut self, in_flight: usize) {
+        while self.unfinished.front().is_some_and(|task| task.is_done()) {
+            self.unfinished.pop_front();
+        }
+        // A long task at the front must not keep all the finished ones behind it.
+        if self.unfinished.len() > 2 * in_flight + 1024 {
+            self.unfinished.retain(|task| !task.is_done());
+        }
+    }
+
+    fn oldest_unfinished(&mut self) -> u64 {
+        self.drop_finished(usize::MAX / 4);
+        self.unfinished.front().map_or(u64::MAX, |task| task.age())
+    }
+
+    fn admits(&mut self, task: &Task, ledger: &Ledger) -> bool {
+        if task.bytes == 0 || (!task.source && ledger.everything_fits()) {
+            return true;
+        }
+        let oldest = self.oldest_unfinished();
+        if task.age() == oldest {
+            return true;
+        }
+        if task.source {
+            self.early.retain(|&(age, _)| age > oldest);
+            let early: usize = self.early.iter().map(|&(_, bytes)| bytes).sum();
+            if early.saturating_add(task.bytes) > self.prefetch {
+                return false;
+            }
+        }
+        let older = self.unfinished.iter().take_while(|older| older.age() < task.age());
+        let wanted = older.filter(|older| !older.is_started()).fold(task.bytes, |sum, o| sum.saturating_add(o.bytes));
+        ledger.fits(wanted) || {
+            // Bytes may have come free before the note was seen: look once more after it.
+            ledger.hold_back();
+            ledger.fits(wanted)
+        }
+    }
+
+    fn start(&mut self, task: &Task, ledger: &Ledger) {
+        if task.source && task.bytes > 0 && task.age() != self.oldest_unfinished() {
+            self.early.push((task.age(), task.bytes));
+        }
+        ledger.promise(task.bytes);
+        task.start();
+        if let Queue::Drawn { started, .. } = &mut self.queue {
+            started.push(task.age());
+        }
+    }
+
+    /// The heads that the wish allows, oldest first, by queue.
+    fn heads(&self, wish: Wish) -> [Option<(u64, usize)>; 3] {
+        let mut heads = [None; 3];
+        if let Queue::OldestFirst(heaps) = &self.queue {
+            for (at, heap) in heaps.iter().enumerate() {
+                heads[at] = heap.peek().filter(|task| wish.allows(&task.0)).map(|task| (task.0.age(), at));
+            }
+            heads.sort_unstable_by_key(|head| head.map_or(u64::MAX, |(age, _)| age));
+        }
+        heads
+    }
+
+    fn head(&self, at: usize) -> TaskRef {
+        match &self.queue {
+            Queue::OldestFirst(heaps) => heaps[at].peek().expect("the head was just seen").0.clone(),
+            Queue::Drawn { tasks, .. } => tasks[at].clone(),
+        }
+    }
+
+    fn admitted_head(&mut self, wish: Wish, ledger: &Ledger) -> Option<usize> {
+        for (_, at) in self.heads(wish).into_iter().flatten() {
+            let task = self.head(at);
+            if self.admits(&task, ledger) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, wish: Wish, ledger: &Ledger, deferred: &Counter) -> Option<TaskRef> {
+        if matches!(self.queue, Queue::Drawn { .. }) {
+            return self.draw(wish, ledger);
+        }
+        let first = self.heads(wish)[0];
+        let at = self.admitted_head(wish, ledger);
+        if first.is_some() && first.map(|(_, at)| at) != at {
+            deferred.add(1);
+        }
+        match &mut self.queue {
+            Queue::OldestFirst(heaps) => heaps[at?].pop().map(|task| task.0),
+            Queue::Drawn { .. } => None,
+        }
+    }
+
+    fn has(&mut self, wish: Wish, ledger: &Ledger) -> bool {
+        match &self.queue {
+            Queue::OldestFirst(_) => self.admitted_head(wish, ledger).is_some(),
+            Queue::Drawn { tasks, .. } => {
+                let allowed: Vec<TaskRef> = tasks.iter().filter(|task| wish.allows(task)).cloned().collect();
+                allowed.iter().any(|task| self.admits(task, ledger))
+            }
+        }
+    }
+
+    fn draw(&mut self, wish: Wish, ledger: &Ledger) -> Option<TaskRef> {
+        let Queue::Drawn { tasks, order, started } = &mut self.queue else { return None };
+        // In order of age first, so that the draw depends on what is ready and not on how it came there.
+        tasks.sort_unstable_by_key(|task| task.age());
+        let mut candidates: Vec<usize> = (0..tasks.len()).filter(|&at| wish.allows(&tasks[at])).collect();
+        match order {
+            Order::Random(state) => shuffle(&mut candidates, state),
+            Order::Given(ages) => {
+                let wanted = ages.get(started.len()).copied();
+                candidates.sort_by_key(|&at| Some(tasks[at].age()) != wanted);
+            }
+        }
+        for at in candidates {
+            let task = self.head(at);
+            if self.admits(&task, ledger) {
+                if let Queue::Drawn { tasks, .. } = &mut self.queue {
+                    tasks.swap_remove(at);
+                }
+                return Some(task);
+            }
+        }
+        None
+    }
+}
+
+/// Fisher and Yates, with the splitmix64 generator.
+fn shuffle(items: &mut [usize], state: &mut u64) {
+    for last in (1..items.len()).rev() {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        items.swap(last, (z % (last as u64 + 1)) as usize);
+    }
+}

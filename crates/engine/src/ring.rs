@@ -1,0 +1,154 @@
+//! A bounded ring with one producer, whose consumers take turns under a lock of their own.
+//!
+//! `head <= tail <= head + capacity`, both only grow. Indices in `[head, tail)` are full, the others are empty.
+//!
+//! | who | may | publishes |
+//! |---|---|---|
+//! | producer | write the slot at `tail`, then move `tail` by one | `tail`, release: the slot's content goes with it |
+//! | anyone | read `tail` (acquire) and `head` | |
+//! | holder of the consumers' lock | read slots in `[head, tail)`, then move `head` | `head`, release: its reads are over |
+//!
+//! The producer keeps a copy of `head` on its own cache line and re-reads the consumers' line only when the copy says full, so
+//! the two sides share a line once a lap and not once a push. The ring does not know what it carries.
+
+use crate::sync::{AtomicU64, Ordering, Padded, UnsafeCell};
+use std::mem::MaybeUninit;
+
+/// The ring has no empty slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The ring; see the module.
+pub struct Ring<T: Copy> {
+    producer: Padded<Producer>,
+    head: Padded<AtomicU64>,
+    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+}
+
+struct Producer {
+    tail: AtomicU64,
+    /// A head the producer has seen; only the producer touches it, atomic so that no access can be undefined.
+    seen_head: AtomicU64,
+}
+
+// SAFETY: slots are written by the producer alone while empty and read under the consumers' lock while full; the
+// callers of `push`, `get` and `advance` promise it, and tail and head carry the hand-over.
+unsafe impl<T: Copy + Send> Sync for Ring<T> {}
+// SAFETY: the ring owns its slots, and `T` may move between threads.
+unsafe impl<T: Copy + Send> Send for Ring<T> {}
+
+impl<T: Copy> Ring<T> {
+    /// An empty ring.
+    ///
+    /// # Panics
+    /// If the capacity is not a power of two.
+    pub fn new(capacity: usize) -> Ring<T> {
+        assert!(capacity.is_power_of_two(), "ring: capacity {capacity} is not a power of two");
+        Ring {
+            producer: Padded(Producer { tail: AtomicU64::new(0), seen_head: AtomicU64::new(0) }),
+            head: Padded(AtomicU64::new(0)),
+            slots: (0..capacity).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
+        }
+    }
+
+    /// How many items fit.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    #[inline]
+    fn slot(&self, index: u64) -> &UnsafeCell<MaybeUninit<T>> {
+        let at = index as usize & (self.slots.len() - 1);
+        // SAFETY: the length is a power of two, so the mask keeps the index within it.
+        unsafe { self.slots.get_unchecked(at) }
+    }
+
+    /// Appends an item and publishes it.
+    ///
+    /// # Safety
+    /// One thread at a time may push: the producer.
+    #[inline]
+    pub unsafe fn push(&self, item: T) -> Result<(), Full> {
+        let tail = self.producer.tail.load(Ordering::Relaxed);
+        let capacity = self.slots.len() as u64;
+        if tail - self.producer.seen_head.load(Ordering::Relaxed) == capacity {
+            // Acquire: the consumer's reads of the slot are over before it is written again.
+            let head = self.head.load(Ordering::Acquire);
+            self.producer.seen_head.store(head, Ordering::Relaxed);
+            if tail - head == capacity {
+                return Err(Full);
+            }
+        }
+        self.slot(tail).with_mut(|slot| {
+            // SAFETY: the slot at the tail is empty and belongs to the producer, which is this thread.
+            unsafe { (*slot).write(item) };
+        });
+        self.producer.tail.store(tail + 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// One past the last published item. What was written into the items before is visible.
+    #[inline]
+    pub fn tail(&self) -> u64 {
+        self.producer.tail.load(Ordering::Acquire)
+    }
+
+    /// The first item that is not consumed yet.
+    #[inline]
+    pub fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing is between head and tail.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head() == self.tail()
+    }
+
+    /// The item at `index`.
+    ///
+    /// # Safety
+    /// The caller holds the consumers' lock and has seen `head <= index < tail`.
+    #[inline]
+    pub unsafe fn get(&self, index: u64) -> T {
+        self.slot(index).with(|slot| {
+            // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
+            unsafe { (*slot).assume_init() }
+        })
+    }
+
+    /// Gives the slots before `to` back to the producer.
+    ///
+    /// # Safety
+    /// The caller holds the consumers' lock, has seen `head <= to <= tail`, and reads no slot before `to` any more.
+    #[inline]
+    pub unsafe fn advance(&self, to: u64) {
+        self.head.store(to, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_and_round_again() {
+        let ring = Ring::new(4);
+        // SAFETY: one thread plays both sides.
+        unsafe {
+            for lap in 0..3u64 {
+                for i in 0..4 {
+                    ring.push(lap * 4 + i).unwrap();
+                }
+                assert_eq!(ring.push(99), Err(Full));
+                assert_eq!((ring.head(), ring.tail()), (lap * 4, lap * 4 + 4));
+                for i in ring.head()..ring.tail() {
+                    assert_eq!(ring.get(i), i);
+                }
+                ring.advance(ring.tail());
+                assert!(ring.is_empty());
+            }
+        }
+    }
+}

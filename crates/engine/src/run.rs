@@ -1,0 +1,109 @@
+//! Running one task: the work, its panics, its bytes, and what becomes ready by it.
+
+use crate::engine::Engine;
+use crate::sync::Ordering;
+use crate::task::{Task, TaskRef};
+use forerun_base::{Error, ErrorKind};
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// The thread is a worker or in the wait funnel, and not inside a task: it will look for work by itself.
+    static LOOKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread will look for work by itself.
+pub(crate) fn looks_for_work() -> bool {
+    LOOKS.get()
+}
+
+/// Marks the calling thread until dropped.
+pub(crate) struct Looking(bool);
+
+impl Looking {
+    pub(crate) fn set(looks: bool) -> Looking {
+        Looking(LOOKS.replace(looks))
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        LOOKS.set(self.0);
+    }
+}
+
+impl Engine {
+    /// Runs a started task on this thread. With `inline`, one task that became ready by it is started and given back to be run next.
+    pub(crate) fn run(&self, task: &TaskRef, inline: bool) -> Option<TaskRef> {
+        // SAFETY: the task was started by this thread, which is the only one to run it.
+        let work = unsafe { task.take_work() }.expect("a task runs once");
+        {
+            let _busy = Looking::set(false);
+            let _draw = self.state.ledger.draw(task.bytes);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run(self))) {
+                let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
+                // A second panic must not end the thread; whoever panics in `fail` leaves its values pending.
+                let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
+            }
+            let _ = catch_unwind(AssertUnwindSafe(move || drop(work)));
+        }
+        self.state.tasks.add(1);
+        self.finish(task, inline && !self.state.pool.is_stopped())
+    }
+
+    fn finish(&self, task: &Task, inline: bool) -> Option<TaskRef> {
+        let state = &*self.state;
+        let mut next: Option<TaskRef> = None;
+        let mut pushed = false;
+        let mut became_ready = |successor: TaskRef| {
+            // The oldest goes on here, the others into the queue.
+            let other = match next.take() {
+                None => return next = Some(successor),
+                Some(known) if known.age() < successor.age() => {
+                    next = Some(known);
+                    successor
+                }
+                Some(known) => {
+                    next = Some(successor);
+                    known
+                }
+            };
+            state.ready.push(other);
+            pushed = true;
+        };
+        let visit = |successor: *const Task| {
+            // SAFETY: a successor is enrolled, hence alive, until it has run, and it cannot run before this arrival.
+            if unsafe { (*successor).join.arrive(1) } {
+                // SAFETY: whoever completes the arrivals is the only one who can make it run, and has not yet.
+                became_ready(unsafe { TaskRef::again(successor) });
+            }
+        };
+        // SAFETY: this thread ran the task and finishes it once.
+        unsafe { task.successors.close(visit) };
+        // Release: who sees the count sees what the task wrote.
+        state.in_flight.fetch_sub(1, Ordering::Release);
+        if let Some(candidate) = next.take() {
+            if inline && state.ready.start_directly(&candidate, &state.ledger) {
+                next = Some(candidate);
+            } else {
+                state.ready.push(candidate);
+                pushed = true;
+            }
+        }
+        state.signals.notify_waiters();
+        if pushed && next.is_some() {
+            // More than this thread can do.
+            self.share_work();
+        }
+        next
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text,
+        _ => "unknown cause",
+    }
+}

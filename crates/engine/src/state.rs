@@ -1,0 +1,134 @@
+//! The atomic word of a value: pending, issued, ready or failed.
+//!
+//! | word's generation | tag | read as |
+//! |---|---|---|
+//! | not the reader's | any | pending: the slot still shows an earlier value |
+//! | the reader's | 0 | pending |
+//! | the reader's | 1 | issued on a lane, with a ticket |
+//! | the reader's | 2 | ready |
+//! | the reader's | 3 | failed |
+//!
+//! Only the task (or the record run on the spot) that makes the value publishes, so a plain release store is enough:
+//! pending -> issued -> ready or failed, pending -> ready or failed. Whoever reads ready or failed with
+//! acquire sees the buffer or the error written before. Reusing the word for the next value costs nothing: the next
+//! generation reads as pending until it is published. The word does not know what a value holds.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Where a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its task has not produced it yet.
+    Pending,
+    /// An in-order device was told to produce it; it is there when the lane passes the ticket.
+    Issued {
+        /// The lane, below 64.
+        lane: u8,
+        /// The ticket modulo 2^24.
+        ticket: u32,
+    },
+    /// It can be read.
+    Ready,
+    /// It will never be there; the cause is kept by whoever owns the value.
+    Failed,
+}
+
+const TAG_BITS: u32 = 2;
+const LANE_BITS: u32 = 6;
+
+/// The atomic word of a value: 32 bits of generation, 32 bits of status.
+#[derive(Debug)]
+pub struct ValueState(AtomicU64);
+
+impl ValueState {
+    /// A word that reads as pending in every generation.
+    #[cfg(not(loom))]
+    pub const fn new() -> ValueState {
+        ValueState(AtomicU64::new(0))
+    }
+
+    /// A word that reads as pending in every generation.
+    #[cfg(loom)]
+    pub fn new() -> ValueState {
+        ValueState(AtomicU64::new(0))
+    }
+
+    /// The status of the value of this generation. What was written before it was published is visible.
+    #[inline]
+    pub fn load(&self, generation: u32) -> Status {
+        unpack(self.0.load(Ordering::Acquire), generation)
+    }
+
+    /// Makes the status of the value of this generation visible, together with everything written before.
+    #[inline]
+    pub fn publish(&self, generation: u32, status: Status) {
+        self.0.store(pack(generation, status), Ordering::Release);
+    }
+
+    /// Whether the value of this generation is ready or failed: nothing is left to wait for.
+    #[inline]
+    pub fn is_settled(&self, generation: u32) -> bool {
+        matches!(self.load(generation), Status::Ready | Status::Failed)
+    }
+}
+
+impl Default for ValueState {
+    fn default() -> Self {
+        ValueState::new()
+    }
+}
+
+fn pack(generation: u32, status: Status) -> u64 {
+    let low = match status {
+        Status::Pending => 0,
+        Status::Issued { lane, ticket } => {
+            debug_assert!((lane as u32) < 1 << LANE_BITS);
+            1 | (lane as u32) << TAG_BITS | ticket << (TAG_BITS + LANE_BITS)
+        }
+        Status::Ready => 2,
+        Status::Failed => 3,
+    };
+    (generation as u64) << 32 | low as u64
+}
+
+fn unpack(word: u64, generation: u32) -> Status {
+    if (word >> 32) as u32 != generation {
+        return Status::Pending;
+    }
+    let low = word as u32;
+    match low & ((1 << TAG_BITS) - 1) {
+        0 => Status::Pending,
+        1 => Status::Issued {
+            lane: (low >> TAG_BITS) as u8 & ((1 << LANE_BITS) - 1),
+            ticket: low >> (TAG_BITS + LANE_BITS),
+        },
+        2 => Status::Ready,
+        _ => Status::Failed,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_survives_the_word() {
+        let issued = Status::Issued { lane: 63, ticket: (1 << 24) - 1 };
+        let word = ValueState::new();
+        for status in [issued, Status::Ready, Status::Failed, Status::Pending] {
+            word.publish(7, status);
+            assert_eq!(word.load(7), status);
+        }
+    }
+
+    #[test]
+    fn the_next_generation_is_pending_without_a_write() {
+        let word = ValueState::new();
+        assert_eq!(word.load(0), Status::Pending);
+        word.publish(0, Status::Ready);
+        assert!(word.is_settled(0));
+        assert_eq!(word.load(1), Status::Pending);
+        word.publish(1, Status::Failed);
+        assert_eq!(word.load(1), Status::Failed);
+    }
+}

@@ -1,0 +1,168 @@
+//! A task: work, a place in the order of submission, a join counter and successors.
+//!
+//! Life: spawned -> ready (join counter down) -> started -> finished (successors closed). The work is dropped when it has
+//! run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive.
+//! The engine holds one reference from spawning until it has seen the task finished.
+
+use crate::edges::{Edge, Join, Successors};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell};
+use crate::work::{TaskSpec, Work};
+use std::cmp;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// Predecessors beyond these take one more allocation.
+const INLINE_EDGES: usize = 4;
+
+/// A task; see the module.
+pub struct Task {
+    references: AtomicUsize,
+    age: u64,
+    pub(crate) bytes: usize,
+    pub(crate) source: bool,
+    pub(crate) heavy: bool,
+    started: AtomicBool,
+    pub(crate) join: Join,
+    pub(crate) successors: Successors<Task>,
+    work: UnsafeCell<Option<Box<dyn Work>>>,
+    edges: [Edge<Task>; INLINE_EDGES],
+    more_edges: Box<[Edge<Task>]>,
+}
+
+// SAFETY: the work is Send and Sync and is taken out by one thread only (see `take_work`); edges follow the rules of `edges`.
+unsafe impl Send for Task {}
+// SAFETY: as above.
+unsafe impl Sync for Task {}
+
+impl Task {
+    /// Whether it has finished; if so, what it wrote is visible.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.successors.is_closed()
+    }
+
+    /// Its place in the global order of submission; the first is 1.
+    #[inline]
+    pub fn age(&self) -> u64 {
+        self.age
+    }
+
+    pub(crate) fn is_started(&self) -> bool {
+        self.started.load(Ordering::Acquire)
+    }
+
+    /// Notes that it runs or is about to.
+    pub(crate) fn start(&self) {
+        self.started.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn edge(&self, index: usize) -> &Edge<Task> {
+        if index < INLINE_EDGES { &self.edges[index] } else { &self.more_edges[index - INLINE_EDGES] }
+    }
+
+    /// The work, once.
+    ///
+    /// # Safety
+    /// Only the thread that runs (or cancels) the task may call this.
+    pub(crate) unsafe fn take_work(&self) -> Option<Box<dyn Work>> {
+        self.work.with_mut(|work| {
+            // SAFETY: one thread alone may call, and nobody else looks into the cell.
+            unsafe { (*work).take() }
+        })
+    }
+}
+
+/// A counted reference to a task. (Not an `Arc`: one count is enough, and its last drop is one that sanitizers understand.)
+pub struct TaskRef(NonNull<Task>);
+
+// SAFETY: it gives shared access to a task, which is Send and Sync, and the count is atomic.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above.
+unsafe impl Sync for TaskRef {}
+
+impl TaskRef {
+    pub(crate) fn new(spec: TaskSpec, predecessors: usize) -> TaskRef {
+        let task = Task {
+            references: AtomicUsize::new(1),
+            age: 0,
+            bytes: spec.work.bytes(),
+            source: spec.source,
+            heavy: spec.work.is_heavy(),
+            started: AtomicBool::new(false),
+            join: Join::new(predecessors as u32 + 1),
+            successors: Successors::new(),
+            work: UnsafeCell::new(Some(spec.work)),
+            edges: [Edge::new(), Edge::new(), Edge::new(), Edge::new()],
+            more_edges: (INLINE_EDGES..predecessors).map(|_| Edge::new()).collect(),
+        };
+        TaskRef(NonNull::from(Box::leak(Box::new(task))))
+    }
+
+    /// Puts the task into the order of submission.
+    ///
+    /// # Safety
+    /// This is the only reference.
+    pub(crate) unsafe fn set_age(&mut self, age: u64) {
+        // SAFETY: nobody else can reach the task.
+        unsafe { self.0.as_mut() }.age = age;
+    }
+
+    /// One more reference to a task known by its address.
+    ///
+    /// # Safety
+    /// Somebody holds a reference for the duration of the call.
+    pub(crate) unsafe fn again(task: *const Task) -> TaskRef {
+        // SAFETY: the task is alive, as promised.
+        unsafe { (*task).references.fetch_add(1, Ordering::Relaxed) };
+        TaskRef(NonNull::new(task.cast_mut()).expect("a task has an address"))
+    }
+}
+
+impl Clone for TaskRef {
+    fn clone(&self) -> Self {
+        // SAFETY: this reference keeps the task alive.
+        unsafe { TaskRef::again(self.0.as_ptr()) }
+    }
+}
+
+impl Drop for TaskRef {
+    fn drop(&mut self) {
+        // Acquire on every drop, not by a fence on the last one alone: sanitizers do not see fences.
+        if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: this was the last reference to a task made by `Box::leak`.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl Deref for TaskRef {
+    type Target = Task;
+    #[inline]
+    fn deref(&self) -> &Task {
+        // SAFETY: this reference keeps the task alive, and tasks are only reached by shared references.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// Ordered by age, the oldest greatest: what a heap gives first.
+pub(crate) struct OldestFirst(pub(crate) TaskRef);
+
+impl PartialEq for OldestFirst {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.age == other.0.age
+    }
+}
+
+impl Eq for OldestFirst {}
+
+impl PartialOrd for OldestFirst {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OldestFirst {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
+        other.0.age.cmp(&self.0.age)
+    }
+}

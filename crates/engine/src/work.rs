@@ -1,0 +1,84 @@
+//! What others hand to the engine: work to run, feeders that plan more of it, targets to wait for.
+//!
+//! These traits are all the engine knows of its users; it never sees what a task computes.
+
+use crate::Engine;
+use forerun_base::{Error, Loc, Team};
+use std::time::Duration;
+
+/// What a task does.
+pub trait Work: Send + Sync {
+    /// Bytes it will allocate when it starts, charged to the ledger on the thread that runs it.
+    fn bytes(&self) -> usize;
+
+    /// Does it. Called once, on any thread. Publishes its values, ready or failed, before it returns.
+    fn run(&self, team: &dyn Team);
+
+    /// Called instead of `run`, or after a panic in it: publishes its values as failed.
+    fn fail(&self, error: Error);
+
+    /// Whether it may run for longer than about 10 ms. A waiter that can be interrupted leaves such tasks to
+    /// the workers and only takes pieces of them.
+    fn is_heavy(&self) -> bool {
+        self.bytes() >= 4 << 20
+    }
+}
+
+/// A task to be spawned.
+pub struct TaskSpec {
+    /// What it does.
+    pub work: Box<dyn Work>,
+    /// It has no task inputs (random numbers, host copies): it starts early only within the prefetch allowance.
+    pub source: bool,
+}
+
+/// What came of asking for more work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// Something was planned or run: look again.
+    Progress,
+    /// Something is there, but it is too early to cut it: look again after this time.
+    Later(Duration),
+    /// Nothing is there.
+    Empty,
+}
+
+/// Where workers with nothing ready ask for more.
+pub trait Feeder: Send + Sync {
+    /// Plans more: may spawn tasks or run tiny things on the spot. Never blocks.
+    fn feed(&self, engine: &Engine) -> Fed;
+
+    /// Whether anything is published and not yet planned: the last look before a worker parks.
+    fn has_work(&self) -> bool;
+}
+
+/// What a waiter waits for.
+pub trait Target: Sync {
+    /// Whether the wait is over. Asked by other threads too, while the waiter is parked: a plain look, no lock, no wait.
+    fn done(&self) -> bool;
+
+    /// Tasks younger than this are not run by the waiter while it helps: waiting for an intermediate must not
+    /// run the rest of the program. `u64::MAX` for all, 0 while the target's task is not planned. Asked by other threads too.
+    fn age_limit(&self) -> u64;
+
+    /// Plans, or runs on the spot, what leads to the target, as far as it is not planned yet.
+    fn feed(&self, engine: &Engine) -> Fed;
+}
+
+/// How to wait.
+#[derive(Clone, Copy, Default)]
+pub struct WaitOptions<'a> {
+    /// Asked now and then, and at once after a signal; true gives up with `ErrorKind::Interrupted`.
+    pub interrupt: Option<&'a dyn Fn() -> bool>,
+    /// The line that waits.
+    pub loc: Loc,
+}
+
+/// What a wait cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// Time spent running tasks and pieces.
+    pub helped: Duration,
+    /// Time spent doing nothing.
+    pub parked: Duration,
+}

@@ -1,0 +1,114 @@
+//! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep.
+//!
+//! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows the writers
+//! down by more than it gains. Invariant: before it parks it has looked once more after it was listed as asleep.
+
+use crate::engine::Engine;
+use crate::parker;
+use crate::ready::Wish;
+use crate::run::Looking;
+use crate::sync::spin_loop;
+use crate::work::Fed;
+use std::time::{Duration, Instant};
+
+/// Silence after which the only searching worker sleeps.
+const SILENCE: Duration = Duration::from_micros(200);
+/// The same for a worker that is not alone: one searcher is enough to notice a submission.
+const SILENCE_IN_COMPANY: Duration = Duration::from_micros(50);
+/// Time between two looks at the start of a silence, and later.
+const SHORT_INTERVAL: Duration = Duration::from_micros(1);
+const LONG_INTERVAL: Duration = Duration::from_micros(4);
+
+/// The loop of a worker, which counts as searching when it comes in.
+pub(crate) fn main(engine: &Engine, index: usize) {
+    let state = &*engine.state;
+    let _mode = state.float_mode.enter();
+    let _looking = Looking::set(true);
+    let parker = parker::current();
+    let mut silent_since: Option<Instant> = None;
+    // The feeder has something that is not to be cut before this.
+    let mut feed_after: Option<Instant> = None;
+    while !state.pool.is_stopped() && index < state.slots.total() {
+        if look_for_pieces(engine) || look_for_task(engine) {
+            silent_since = None;
+            continue;
+        }
+        let now = Instant::now();
+        if feed_after.is_none_or(|time| now >= time) {
+            feed_after = None;
+            if state.feeder.has_work() {
+                match state.feeder.feed(engine) {
+                    Fed::Progress => {
+                        silent_since = None;
+                        continue;
+                    }
+                    Fed::Later(time) => feed_after = Some(now + time),
+                    Fed::Empty => {}
+                }
+            }
+        }
+        let silence = now - *silent_since.get_or_insert(now);
+        let alone = state.signals.sleep.searching() <= 1;
+        if silence < if alone { SILENCE } else { SILENCE_IN_COMPANY } {
+            let interval = if silence < 10 * SHORT_INTERVAL { SHORT_INTERVAL } else { LONG_INTERVAL };
+            spin_until(now + interval);
+            continue;
+        }
+        silent_since = None;
+        let timeout = feed_after.map(|time| time.saturating_duration_since(now));
+        state.signals.sleep.sleep(&parker, timeout, &state.signals.counters, || {
+            (feed_after.is_none() && state.feeder.has_work())
+                || state.pool.is_stopped()
+                || index >= state.slots.total()
+                || (state.slots.any_free() && (state.jobs.any_open() || state.ready.has(Wish::ANY, &state.ledger)))
+        });
+    }
+    if state.signals.sleep.end_search(true) && !state.pool.is_stopped() && state.feeder.has_work() {
+        engine.call_worker();
+    }
+    engine.share_work();
+}
+
+fn look_for_pieces(engine: &Engine) -> bool {
+    let state = &*engine.state;
+    if !state.jobs.any_open() {
+        return false;
+    }
+    let Some(slot) = state.slots.take() else { return false };
+    let done = state.jobs.help(usize::MAX, &state.pieces, &state.signals.counters, || {
+        if state.signals.sleep.end_search(false) {
+            engine.share_work();
+        }
+    });
+    drop(slot);
+    if done.is_some() {
+        state.signals.sleep.begin_search();
+    }
+    done.is_some_and(|pieces| pieces > 0)
+}
+
+fn look_for_task(engine: &Engine) -> bool {
+    let state = &*engine.state;
+    if state.ready.is_empty() {
+        return false;
+    }
+    let Some(slot) = state.slots.take() else { return false };
+    let Some(mut task) = state.ready.take(Wish::ANY, &state.ledger) else { return false };
+    if state.signals.sleep.end_search(task.heavy) {
+        engine.share_work();
+    }
+    while let Some(next) = engine.run(&task, true) {
+        task = next;
+    }
+    drop(slot);
+    state.signals.sleep.begin_search();
+    true
+}
+
+fn spin_until(time: Instant) {
+    while Instant::now() < time {
+        for _ in 0..4 {
+            spin_loop();
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Asynchronous arrays that run ahead: what a Rust program depends on.
+//!
+//! Every op returns at once; the engine runs it on its own threads, in any order the data allows. Printing, reading
+//! an element or waiting is where the program meets its results.
+//!
+//! ```
+//! use forerun::ones;
+//! let x = ones(&[1, 2]);
+//! let y = ones(&[1, 2]);
+//! let z = &x * &y + 2.0;
+//! assert_eq!(z.to_string(), "[[3. 3.]]");
+//! ```
+
+mod make;
+
+pub use forerun_array::{
+    Arg, Array, Index, Ready, Snapshot, Stats, Wait, engine, ops, seed, set_drop_dead, set_fuse, set_tiny_limit, stats,
+    wait_all, wait_all_with,
+};
+pub use forerun_base::{
+    DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,
+};
+pub use forerun_ops::{COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
+pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

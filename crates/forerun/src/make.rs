@@ -1,0 +1,67 @@
+//! Making arrays, in single precision where nothing says otherwise. Each panics on shapes no array can have.
+
+use forerun_array::{Array, ops};
+use forerun_base::{DType, Layout, Loc, Scalar, Shape};
+
+#[track_caller]
+fn made(result: forerun_base::Result<Array>) -> Array {
+    match result {
+        Ok(array) => array,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// One value everywhere.
+#[track_caller]
+pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Array {
+    made(ops::full(shape, value.into(), dtype, Loc::caller()))
+}
+
+/// Ones.
+#[track_caller]
+pub fn ones(shape: &[usize]) -> Array {
+    made(ops::full(shape, Scalar::Float(1.0), DType::DEFAULT_FLOAT, Loc::caller()))
+}
+
+/// Zeros.
+#[track_caller]
+pub fn zeros(shape: &[usize]) -> Array {
+    made(ops::full(shape, Scalar::Float(0.0), DType::DEFAULT_FLOAT, Loc::caller()))
+}
+
+/// `start`, `start + step`, ... below `stop`.
+#[track_caller]
+pub fn arange(start: impl Into<Scalar>, stop: impl Into<Scalar>, step: impl Into<Scalar>) -> Array {
+    made(ops::arange(start.into(), stop.into(), step.into(), None, Loc::caller()))
+}
+
+/// Ones on the diagonal.
+#[track_caller]
+pub fn eye(n: usize) -> Array {
+    made(ops::eye(n, n, 0, DType::DEFAULT_FLOAT, Loc::caller()))
+}
+
+/// Standard normal numbers.
+#[track_caller]
+pub fn normal(shape: &[usize]) -> Array {
+    made(ops::normal(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
+}
+
+/// Uniform numbers in [0, 1).
+#[track_caller]
+pub fn uniform(shape: &[usize]) -> Array {
+    made(ops::uniform(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
+}
+
+/// Numbers of the program, copied before this returns.
+///
+/// # Panics
+/// If there are not as many numbers as the shape has elements.
+#[track_caller]
+pub fn array(numbers: &[f32], shape: &[usize]) -> Array {
+    let loc = Loc::caller();
+    let shape = Shape::new(shape).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(numbers.len(), shape.size(), "as many numbers as elements of {shape}");
+    // SAFETY: a slice of single-precision numbers, dense, as many as the shape has elements.
+    made(unsafe { ops::from_host(numbers.as_ptr() as *const u8, DType::F32, Layout::dense(shape), loc) })
+}

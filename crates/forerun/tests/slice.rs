@@ -1,0 +1,123 @@
+//! The slice, from Rust: submit, fuse, write through views, wait, fail.
+
+use forerun::{Arg, Array, DType, ErrorKind, Index, Loc, Point, Scalar, arange, array, normal, ones, ops};
+
+fn values(x: &Array) -> Vec<f64> {
+    x.to_vec().unwrap()
+}
+
+#[test]
+fn the_first_example() {
+    let x = ones(&[1, 2]);
+    let y = ones(&[1, 2]);
+    let z = &x * &y + 2.0;
+    assert_eq!(z.to_string(), "[[3. 3.]]");
+}
+
+#[test]
+fn large_chains_are_right() {
+    let n = 100_000;
+    let x = arange(0.0, n as f64, 1.0);
+    let y = ones(&[n]) * 3.0;
+    let z = (&x * 0.001).tanh() * &y + &x * 2.0 - &y / 3.0;
+    let got = values(&z);
+    for i in (0..n).step_by(997) {
+        let x = i as f64;
+        let want = (x * 0.001).tanh() * 3.0 + x * 2.0 - 1.0;
+        assert!((got[i] - want).abs() <= 1e-5 * want.abs().max(1.0), "{i}: {} {want}", got[i]);
+    }
+}
+
+#[test]
+fn products_and_reductions() {
+    let a = normal(&[300, 200]);
+    let b = normal(&[200, 150]);
+    let c = a.matmul(&b) + 1.0;
+    let (av, bv, cv) = (values(&a), values(&b), values(&c));
+    for &(i, j) in &[(0, 0), (299, 149), (17, 33)] {
+        let want: f64 = (0..200).map(|k| av[i * 200 + k] * bv[k * 150 + j]).sum::<f64>() + 1.0;
+        assert!((cv[i * 150 + j] - want).abs() < 1e-3);
+    }
+    let s = c.sum().item().unwrap().as_f64();
+    let want: f64 = cv.iter().sum();
+    assert!((s - want).abs() < 1e-2 * want.abs().max(1.0));
+    let rows = values(&c.sum_axis(1));
+    let want: f64 = cv[..150].iter().sum();
+    assert!((rows[0] - want).abs() < 1e-3 * want.abs().max(1.0));
+}
+
+#[test]
+fn views_alias() {
+    for n in [6usize, 6000] {
+        let x = arange(0, n as i64, 1);
+        let v = x.at(&[Index::Slice { start: Some(2), stop: Some(5), step: 1 }]);
+        v.assign(&(&v * 10));
+        assert_eq!(&values(&x)[..6], [0., 1., 20., 30., 40., 5.]);
+        let mut w = x.clone();
+        w += 1;
+        assert_eq!(&values(&x)[..6], [1., 2., 21., 31., 41., 6.]);
+        assert_eq!(values(&v), [21., 31., 41.]);
+        // Overlapping: the old values are read.
+        let all = |start, stop| Index::Slice { start, stop, step: 1 };
+        x.at(&[all(Some(1), None)]).assign(&x.at(&[all(None, Some(-1))]));
+        assert_eq!(&values(&x)[..6], [1., 1., 2., 21., 31., 41.]);
+        let t = x.reshape(&[2, -1]).t();
+        t.at(&[Index::At(0)]).assign(7);
+        assert_eq!(values(&x)[0], 7.0);
+        assert_eq!(values(&x)[n / 2], 7.0);
+    }
+}
+
+#[test]
+fn snapshots_do_not_change() {
+    for n in [4usize, 4000, 400_000] {
+        let mut x = ones(&[n]);
+        let before = x.snapshot().unwrap();
+        x += 1.0;
+        x.at(&[Index::At(0)]).assign(9.0);
+        assert_eq!(values(&x)[..2], [9.0, 2.0]);
+        assert!(before.to_f64().iter().all(|v| *v == 1.0));
+    }
+}
+
+#[test]
+fn shape_errors_come_at_once() {
+    let (a, b) = (ones(&[2, 3]), ones(&[4]));
+    let error = ops::pointwise(Point::Add, &[Arg::Array(&a), Arg::Array(&b)], Loc::UNKNOWN).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Value);
+    assert!(error.to_string().contains("(2, 3) (4,)"));
+}
+
+#[test]
+fn failures_poison_and_name_lines() {
+    let line = line!() + 1;
+    let x = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
+    let y = &x + 1.0;
+    for bad in [&x, &y, &y.sum()] {
+        let error = bad.wait_to_read().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        let text = error.to_string();
+        assert!(text.contains("full") && text.contains(&format!("slice.rs:{line}")), "{text}");
+        assert!(text.contains("read at"), "{text}");
+    }
+    assert_eq!(values(&(ones(&[3]) + 1.0)), [2.0; 3]);
+}
+
+#[track_caller]
+fn here() -> Loc {
+    Loc::caller()
+}
+
+#[test]
+fn tiny_loops_run_ahead() {
+    let x = array(&[1.0, 2.0], &[1, 2]);
+    let mut y = x.clone() * 1.0;
+    for _ in 0..20_000 {
+        y = y + 1.0;
+    }
+    assert_eq!(values(&y), [20_001.0, 20_002.0]);
+    for _ in 0..20_000 {
+        let y = &x + 1.0;
+        y.wait_to_read().unwrap();
+    }
+}

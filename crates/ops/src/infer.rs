@@ -1,0 +1,274 @@
+//! Inference: from the shapes and dtypes of the inputs to those of the result, or an error at the user's line.
+
+use crate::{Class, Op, Point, ReduceKind};
+use forerun_base::{DType, Error, ErrorKind, Kind, MAX_RANK, Result, Scalar, Shape};
+
+/// One argument of a pointwise op, as inference sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArgType {
+    /// An array.
+    Array(DType, Shape),
+    /// A scalar of this family, without a width.
+    Scalar(Kind),
+}
+
+/// What a pointwise op computes in and gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointTypes {
+    /// Operands are cast to this first (but for the condition of `where`).
+    pub compute: DType,
+    /// The dtype of the result.
+    pub result: DType,
+    /// The shape of the result.
+    pub shape: Shape,
+}
+
+fn sample(kind: Kind) -> Scalar {
+    match kind {
+        Kind::Bool => Scalar::Bool(false),
+        Kind::Int => Scalar::Int(0),
+        Kind::Float => Scalar::Float(0.0),
+    }
+}
+
+/// The dtype all arguments promote to: arrays first, scalars then without width.
+pub fn promote(args: &[ArgType]) -> DType {
+    let arrays = args.iter().filter_map(|a| match a {
+        ArgType::Array(d, _) => Some(*d),
+        ArgType::Scalar(_) => None,
+    });
+    match arrays.reduce(DType::promote) {
+        Some(dtype) => args.iter().fold(dtype, |d, a| match a {
+            ArgType::Scalar(kind) => sample(*kind).promote_with(d),
+            ArgType::Array(..) => d,
+        }),
+        None => args
+            .iter()
+            .filter_map(|a| match a {
+                ArgType::Scalar(kind) => Some(sample(*kind).default_dtype()),
+                ArgType::Array(..) => None,
+            })
+            .reduce(DType::promote)
+            .unwrap_or(DType::DEFAULT_FLOAT),
+    }
+}
+
+/// Inference for pointwise ops. `target` is the dtype a cast goes to.
+pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Result<PointTypes> {
+    let row = point.row();
+    if args.len() != row.arity as usize {
+        return Err(Error::new(ErrorKind::Type, format!("takes {} arguments, got {}", row.arity, args.len()))
+            .in_op(row.name));
+    }
+    let mut shape = Shape::SCALAR;
+    for arg in args {
+        if let ArgType::Array(_, s) = arg {
+            shape = shape.broadcast(s).ok_or_else(|| {
+                let shapes: Vec<String> = args
+                    .iter()
+                    .filter_map(|a| match a {
+                        ArgType::Array(_, s) => Some(s.to_string()),
+                        ArgType::Scalar(_) => None,
+                    })
+                    .collect();
+                Error::new(
+                    ErrorKind::Value,
+                    format!("operands could not be broadcast together with shapes {}", shapes.join(" ")),
+                )
+                .in_op(row.name)
+            })?;
+        }
+    }
+    let operands = if row.class == Class::Select { &args[1..] } else { args };
+    let (compute, result) = match (row.class, target) {
+        (Class::Cast, Some(to)) => (promote(operands), to),
+        (Class::Cast, None) => return Err(Error::new(ErrorKind::Type, "a cast needs a dtype").in_op(row.name)),
+        _ => row.types(promote(operands))?,
+    };
+    Ok(PointTypes { compute, result, shape })
+}
+
+/// Which axes a reduction removes: a bit a dimension.
+pub fn axes_mask(shape: &Shape, axes: Option<&[isize]>) -> Result<u32> {
+    let Some(axes) = axes else { return Ok((1u32 << shape.rank()) - 1) };
+    let mut mask = 0u32;
+    for &axis in axes {
+        let bit = 1 << shape.axis(axis)?;
+        if mask & bit != 0 {
+            return Err(Error::new(ErrorKind::Value, format!("axis {axis} is given twice")));
+        }
+        mask |= bit;
+    }
+    Ok(mask)
+}
+
+/// Inference for reductions: the dtype reduced in, the dtype and shape of the result.
+pub fn reduce(kind: ReduceKind, dtype: DType, shape: &Shape, mask: u32, keepdims: bool) -> Result<(DType, DType, Shape)> {
+    let name = Op::Reduce(kind).name();
+    let (compute, result) = match kind {
+        ReduceKind::Sum | ReduceKind::Prod => match dtype.kind() {
+            Kind::Float => (dtype, dtype),
+            Kind::Bool | Kind::Int => (DType::DEFAULT_INT, DType::DEFAULT_INT),
+        },
+        ReduceKind::Max | ReduceKind::Min => (dtype, dtype),
+        ReduceKind::ArgMax | ReduceKind::ArgMin => (dtype, DType::I64),
+    };
+    let reduced: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
+    if reduced == 0 && !matches!(kind, ReduceKind::Sum | ReduceKind::Prod) {
+        return Err(Error::new(ErrorKind::Value, format!("zero-size array {shape} has no identity")).in_op(name));
+    }
+    let mut out = Shape::SCALAR;
+    for i in 0..shape.rank() {
+        if mask >> i & 1 == 0 {
+            out.push(shape[i]);
+        } else if keepdims {
+            out.push(1);
+        }
+    }
+    Ok((compute, result, out))
+}
+
+/// What a matrix product works on, once vectors are promoted to matrices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatmulTypes {
+    /// Element type of the product.
+    pub dtype: DType,
+    /// Stacked dimensions.
+    pub batch: Shape,
+    /// Rows.
+    pub m: usize,
+    /// Columns.
+    pub n: usize,
+    /// Summed over.
+    pub k: usize,
+    /// The result's shape, vectors taken out again.
+    pub shape: Shape,
+}
+
+/// Inference for `matmul`.
+pub fn matmul(a: (DType, Shape), b: (DType, Shape)) -> Result<MatmulTypes> {
+    let fail = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("matmul"));
+    let ((da, sa), (db, sb)) = (a, b);
+    if sa.rank() == 0 || sb.rank() == 0 {
+        return fail(format!("needs at least one dimension: {sa} x {sb}"));
+    }
+    let (m, ka) = if sa.rank() == 1 { (1, sa[0]) } else { (sa[sa.rank() - 2], sa[sa.rank() - 1]) };
+    let (kb, n) = if sb.rank() == 1 { (sb[0], 1) } else { (sb[sb.rank() - 2], sb[sb.rank() - 1]) };
+    if ka != kb {
+        return fail(format!("inner dimensions differ: {sa} x {sb}"));
+    }
+    let lead = |s: &Shape| Shape::of(&s[..s.rank().saturating_sub(2)]);
+    let Some(batch) = lead(&sa).broadcast(&lead(&sb)) else {
+        return fail(format!("stacked dimensions do not broadcast: {sa} x {sb}"));
+    };
+    let mut shape = batch;
+    if sa.rank() > 1 {
+        shape.push(m);
+    }
+    if sb.rank() > 1 {
+        shape.push(n);
+    }
+    let dtype = match da.promote(db) {
+        DType::Bool => return Err(Error::new(ErrorKind::Type, "not defined for bool").in_op("matmul")),
+        dtype => dtype,
+    };
+    Ok(MatmulTypes { dtype, batch, m, n, k: ka, shape })
+}
+
+/// Inference for `concatenate`: dtype and shape of the result.
+pub fn concat(inputs: &[(DType, Shape)], axis: usize) -> Result<(DType, Shape)> {
+    let fail = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("concatenate"));
+    let Some(&(first, mut shape)) = inputs.first() else {
+        return fail("needs at least one array".into());
+    };
+    let mut dtype = first;
+    for (d, s) in &inputs[1..] {
+        let fits = s.rank() == shape.rank() && (0..s.rank()).all(|i| i == axis || s[i] == shape[i]);
+        if !fits {
+            return fail(format!("shapes differ outside axis {axis}: {} and {s}", inputs[0].1));
+        }
+        shape.dims_mut()[axis] += s[axis];
+        dtype = dtype.promote(*d);
+    }
+    Ok((dtype, shape))
+}
+
+/// The shape `dims` asks of `size` elements; one dimension may be -1.
+pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
+    let size = from.size();
+    let fail = || {
+        let want: Vec<String> = dims.iter().map(|d| d.to_string()).collect();
+        Err(Error::new(
+            ErrorKind::Value,
+            format!("cannot reshape array of shape {from} into ({})", want.join(", ")),
+        )
+        .in_op("reshape"))
+    };
+    if dims.len() > MAX_RANK {
+        return Err(Error::new(ErrorKind::Value, format!("at most {MAX_RANK} dimensions are supported")).in_op("reshape"));
+    }
+    let mut shape = Shape::SCALAR;
+    let mut open = None;
+    for (i, &d) in dims.iter().enumerate() {
+        match d {
+            -1 if open.is_none() => {
+                open = Some(i);
+                shape.push(1);
+            }
+            d if d < 0 => return fail(),
+            d => shape.push(d as usize),
+        }
+    }
+    if let Some(i) = open {
+        let rest = shape.size();
+        if rest == 0 || size % rest != 0 {
+            return fail();
+        }
+        shape.dims_mut()[i] = size / rest;
+    }
+    if shape.size() != size { fail() } else { Ok(shape) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(d: &[usize]) -> Shape {
+        Shape::of(d)
+    }
+
+    #[test]
+    fn pointwise_types_and_errors() {
+        let a = ArgType::Array(DType::F32, s(&[2, 3]));
+        let b = ArgType::Array(DType::I64, s(&[3]));
+        let t = pointwise(Point::Add, &[a, b], None).unwrap();
+        assert_eq!((t.compute, t.result, t.shape), (DType::F32, DType::F32, s(&[2, 3])));
+        let t = pointwise(Point::Divide, &[b, ArgType::Scalar(Kind::Int)], None).unwrap();
+        assert_eq!(t.result, DType::F32);
+        let t = pointwise(Point::Less, &[b, ArgType::Scalar(Kind::Float)], None).unwrap();
+        assert_eq!((t.compute, t.result), (DType::F32, DType::Bool));
+        let e = pointwise(Point::Add, &[a, ArgType::Array(DType::F32, s(&[2]))], None).unwrap_err();
+        assert_eq!(e.to_string(), "add: operands could not be broadcast together with shapes (2, 3) (2,)");
+    }
+
+    #[test]
+    fn matmul_shapes() {
+        let f = DType::F32;
+        let t = matmul((f, s(&[5, 2, 3])), (f, s(&[3, 4]))).unwrap();
+        assert_eq!((t.shape, t.m, t.n, t.k), (s(&[5, 2, 4]), 2, 4, 3));
+        assert_eq!(matmul((f, s(&[3])), (f, s(&[3]))).unwrap().shape, Shape::SCALAR);
+        let e = matmul((f, s(&[1024, 512])), (f, s(&[2048, 512]))).unwrap_err();
+        assert_eq!(e.to_string(), "matmul: inner dimensions differ: (1024, 512) x (2048, 512)");
+    }
+
+    #[test]
+    fn reductions_and_reshapes() {
+        let (c, r, out) = reduce(ReduceKind::Sum, DType::Bool, &s(&[2, 3]), 0b10, true).unwrap();
+        assert_eq!((c, r, out), (DType::I64, DType::I64, s(&[2, 1])));
+        assert!(reduce(ReduceKind::Max, DType::F32, &s(&[0]), 1, false).is_err());
+        assert_eq!(reshape(&s(&[2, 6]), &[3, -1]).unwrap(), s(&[3, 4]));
+        assert!(reshape(&s(&[2, 6]), &[5, -1]).is_err());
+        assert_eq!(axes_mask(&s(&[2, 3]), Some(&[-1])).unwrap(), 0b10);
+        assert!(axes_mask(&s(&[2, 3]), Some(&[1, -1])).is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! The catalogue: every op declared once. Pure: no memory, threads, devices or clocks.
+
+pub mod infer;
+pub mod math;
+mod num;
+mod op;
+mod pointwise;
+mod scalar;
+mod structured;
+
+pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+pub use op::{FillKind, Op, OpRow, ReduceKind, Tier};
+pub use pointwise::{Body, Class, Point, PointRow, bodies};
+pub use structured::{COMPOSITE, STRUCTURED};

@@ -1,0 +1,250 @@
+//! The traits that pointwise bodies are written over. A type that implements them is one element (the reference:
+//! `f32`, `f64`, `i32`, `i64`, `bool`) or a vector of elements; a body cannot tell which.
+//!
+//! Invariant: every method acts on each element alone, so a vector gives the bits its elements would give one
+//! by one. (Only [`NumFloat::mul_add`] may differ: an instruction set without a fused form rounds twice.)
+
+/// The outcome of a comparison, one truth value an element.
+pub trait Mask: Copy {
+    /// Both.
+    fn and(self, other: Self) -> Self;
+    /// Either.
+    fn or(self, other: Self) -> Self;
+    /// The opposite.
+    fn not(self) -> Self;
+}
+
+/// What every dtype can do. On truth values `add` and `max` are or, `mul` and `min` are and.
+pub trait Num: Copy {
+    /// What comparisons give.
+    type Mask: Mask;
+
+    /// Sum; integers wrap.
+    fn add(self, other: Self) -> Self;
+    /// Product; integers wrap.
+    fn mul(self, other: Self) -> Self;
+    /// The larger; NaN if either is.
+    fn max(self, other: Self) -> Self;
+    /// The smaller; NaN if either is.
+    fn min(self, other: Self) -> Self;
+    /// Absolute value; the most negative integer stays itself.
+    fn abs(self) -> Self;
+    /// Whether equal.
+    fn eq(self, other: Self) -> Self::Mask;
+    /// Whether less.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// Whether less or equal.
+    fn le(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+}
+
+/// Integers and floats.
+pub trait NumSigned: Num {
+    /// A small constant.
+    fn small(value: i8) -> Self;
+    /// Difference; integers wrap.
+    fn sub(self, other: Self) -> Self;
+    /// Negation; integers wrap.
+    fn neg(self) -> Self;
+    /// Quotient rounded towards minus infinity; an integer divided by zero is zero.
+    fn floor_div(self, other: Self) -> Self;
+    /// What [`NumSigned::floor_div`] leaves, with the divisor's sign; an integer modulo zero is zero.
+    fn remainder(self, other: Self) -> Self;
+    /// Power; an integer to a negative one is zero unless the base is 1 or -1.
+    fn power(self, other: Self) -> Self;
+    /// Rounded down; an integer stays.
+    fn floor(self) -> Self;
+    /// Rounded up; an integer stays.
+    fn ceil(self) -> Self;
+    /// Rounded towards zero; an integer stays.
+    fn trunc(self) -> Self;
+    /// Rounded to nearest, ties to even; an integer stays.
+    fn rint(self) -> Self;
+}
+
+/// Integers and truth values.
+pub trait NumBits: Num {
+    /// Bitwise and.
+    fn bit_and(self, other: Self) -> Self;
+    /// Bitwise or.
+    fn bit_or(self, other: Self) -> Self;
+    /// Bitwise exclusive or.
+    fn bit_xor(self, other: Self) -> Self;
+    /// Every bit flipped; a truth value negated.
+    fn bit_not(self) -> Self;
+}
+
+/// Floats.
+pub trait NumFloat: NumSigned {
+    /// Single or double precision.
+    type Format: Format;
+
+    /// A constant, rounded to the format.
+    fn constant(value: f64) -> Self;
+    /// Quotient.
+    fn div(self, other: Self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// `self * b + c`, rounded once where the instruction set has it.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `self` if it is less, else `other`: so `other` if either is NaN.
+    fn lesser(self, other: Self) -> Self;
+    /// `self` if it is greater, else `other`: so `other` if either is NaN.
+    fn greater(self, other: Self) -> Self;
+    /// `self` with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+    /// `self * 2^n`, rounded once, for a whole `n` and a `self` near 1. Whatever NaN makes of it is NaN.
+    fn scale(self, n: Self) -> Self;
+    /// `(m, e)` with `self = m * 2^e`, `e` whole and `m` in [2/3, 4/3), for a positive normal number; anything for others.
+    fn split(self) -> (Self, Self);
+}
+
+/// The constants of a float format that [`crate::math`] needs.
+pub trait Format {
+    /// `(e^r - 1 - r) / r^2` on [-ln 2 / 2, ln 2 / 2], highest power first.
+    const EXP: &'static [f64];
+    /// `(ln(1 + f) - f + f^2 / 2) / f^3` on [-1/3, 1/3], highest power first.
+    const LOG: &'static [f64];
+    /// `(tanh(x) - x) / x^3` in `x^2` for x up to 3/4, highest power first.
+    const TANH: &'static [f64];
+    /// `sin(pi t / 2) / t` in `t^2` for t up to 1/2, highest power first.
+    const SIN: &'static [f64];
+    /// `cos(pi t / 2)` in `t^2` for t up to 1/2, highest power first.
+    const COS: &'static [f64];
+    /// The leading bits of ln 2: any exponent times it is exact.
+    const LN2_HIGH: f64;
+    /// The rest of ln 2.
+    const LN2_LOW: f64;
+    /// Below it `exp` is zero.
+    const EXP_LOW: f64;
+    /// Above it `exp` is infinite.
+    const EXP_HIGH: f64;
+    /// The smallest normal number.
+    const MIN_NORMAL: f64;
+    /// A power of two that makes every denormal normal, as an exponent.
+    const LIFT: i32;
+}
+
+/// IEEE single precision.
+#[derive(Debug)]
+pub enum Single {}
+
+/// IEEE double precision.
+#[derive(Debug)]
+pub enum Double {}
+
+impl Format for Single {
+    const EXP: &'static [f64] =
+        &[0.0013926183587713494, 0.008363179052722578, 0.041666554617204574, 0.16666576989698775, 0.5];
+    const LOG: &'static [f64] = &[
+        0.11331137461608976,
+        -0.12422762133731653,
+        0.10915568473315877,
+        -0.1228862840014668,
+        0.1429187115508432,
+        -0.166733205436616,
+        0.19999948307546836,
+        -0.24999944138980057,
+        0.3333333333333333,
+    ];
+    const TANH: &'static [f64] = &[
+        0.0019093906513297522,
+        -0.007933665311813762,
+        0.02161525618684858,
+        -0.05393584242376229,
+        0.1333317956734753,
+        -0.33333332135708843,
+    ];
+    const SIN: &'static [f64] =
+        &[0.0001582054153418526, -0.004681265867999628, 0.07969258267354878, -0.6459640961446242, 1.5707963267880862];
+    const COS: &'static [f64] =
+        &[0.0009036218609260198, -0.02086006678438046, 0.2536692032912251, -1.2337005406179924, 0.9999999999523945];
+    const LN2_HIGH: f64 = 0.693145751953125;
+    const LN2_LOW: f64 = 1.4286068203094173e-06;
+    const EXP_LOW: f64 = -110.0;
+    const EXP_HIGH: f64 = 100.0;
+    const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+    const LIFT: i32 = 24;
+}
+
+impl Format for Double {
+    const EXP: &'static [f64] = &[
+        2.0914686968086876e-09,
+        2.5105217004720745e-08,
+        2.75572736431103e-07,
+        2.7557255400206422e-06,
+        2.4801587325547743e-05,
+        0.00019841269874820627,
+        0.0013888888888883748,
+        0.008333333333326136,
+        0.04166666666666667,
+        0.1666666666666667,
+        0.5,
+    ];
+    const LOG: &'static [f64] = &[
+        -0.07731626364535878,
+        0.0808291543676995,
+        -0.041715901048068806,
+        0.04399948352240293,
+        -0.05669069971989078,
+        0.06000618793048784,
+        -0.06240781818521389,
+        0.06657063444046214,
+        -0.07143315875770997,
+        0.0769278556058168,
+        -0.08333319517467837,
+        0.09090894699253782,
+        -0.10000000238061403,
+        0.11111111359087993,
+        -0.12499999997922877,
+        0.1428571428355068,
+        -0.1666666666667368,
+        0.20000000000007306,
+        -0.24999999999999997,
+        0.3333333333333333,
+    ];
+    const TANH: &'static [f64] = &[
+        -1.6406518161418549e-06,
+        1.0047379162405888e-05,
+        -3.4493769312834076e-05,
+        9.424685411624166e-05,
+        -0.00023809367082870849,
+        0.0005897468637400918,
+        -0.0014557817949204382,
+        0.003592121384007292,
+        -0.00886323498701848,
+        0.021869488509687913,
+        -0.05396825396758142,
+        0.1333333333333266,
+        -0.3333333333333333,
+    ];
+    const SIN: &'static [f64] = &[
+        6.017863578594784e-12,
+        -6.687805284232516e-10,
+        5.692172341148037e-08,
+        -3.598843234356377e-06,
+        0.00016044118478728575,
+        -0.004681754135318685,
+        0.07969262624616705,
+        -0.6459640975062463,
+        1.5707963267948966,
+    ];
+    const COS: &'static [f64] = &[
+        6.506630612891103e-11,
+        -6.386325241874813e-09,
+        4.710874076696347e-07,
+        -2.52020423627168e-05,
+        0.0009192602748385314,
+        -0.020863480763352916,
+        0.25366950790104803,
+        -1.2337005501361697,
+        1.0,
+    ];
+    const LN2_HIGH: f64 = 0.693147180559663;
+    const LN2_LOW: f64 = 2.8235290563031577e-13;
+    const EXP_LOW: f64 = -760.0;
+    const EXP_HIGH: f64 = 720.0;
+    const MIN_NORMAL: f64 = f64::MIN_POSITIVE;
+    const LIFT: i32 = 54;
+}

@@ -1,0 +1,212 @@
+//! Tier 1 of the catalogue: pointwise ops, one row each. A row says the name, what dtypes the op takes and gives,
+//! and its body over the traits of [`crate::num`]; everything else that knows pointwise ops walks the rows.
+//!
+//! Invariant: adding a pointwise op is adding one row to [`for_each_point!`].
+
+use crate::math;
+use crate::num::{Mask, Num, NumBits, NumFloat, NumSigned};
+use forerun_base::{DType, Error, ErrorKind, Kind, Result};
+use std::fmt;
+
+/// Calls `$then!` with every row: `(Variant, "name", arity, Class, "doc", |args| body)`. `T` is the operands' type.
+#[macro_export]
+macro_rules! for_each_point {
+    ($then:path) => {
+        $then! {
+            (Copy, "copy", 1, Any, "The same value.", |a| a)
+            (Add, "add", 2, Any, "Sum; on bool, or.", |a, b| a.add(b))
+            (Subtract, "subtract", 2, Number, "Difference.", |a, b| a.sub(b))
+            (Multiply, "multiply", 2, Any, "Product; on bool, and.", |a, b| a.mul(b))
+            (Divide, "divide", 2, Float, "True quotient.", |a, b| a.div(b))
+            (FloorDivide, "floor_divide", 2, Number, "Quotient rounded towards minus infinity.", |a, b| a.floor_div(b))
+            (Remainder, "remainder", 2, Number, "What floor division leaves, with the divisor's sign.", |a, b| a.remainder(b))
+            (Power, "power", 2, Number, "The first to the power of the second.", |a, b| a.power(b))
+            (Negative, "negative", 1, Number, "Negation.", |a| a.neg())
+            (Abs, "abs", 1, Any, "Absolute value.", |a| a.abs())
+            (Sign, "sign", 1, Number, "-1, 0 or 1 by the sign; NaN stays.", |a| {
+                let (zero, one) = (T::small(0), T::small(1));
+                T::select(zero.lt(a), one, T::select(a.lt(zero), T::small(-1), T::select(a.eq(zero), zero, a)))
+            })
+            (Square, "square", 1, Number, "Product with itself.", |a| a.mul(a))
+            (Sqrt, "sqrt", 1, Float, "Square root.", |a| a.sqrt())
+            (Reciprocal, "reciprocal", 1, Float, "One divided by it.", |a| T::constant(1.0).div(a))
+            (Exp, "exp", 1, Float, "e to its power.", |a| math::exp(a))
+            (Log, "log", 1, Float, "Natural logarithm.", |a| math::log(a))
+            (Tanh, "tanh", 1, Float, "Hyperbolic tangent.", |a| math::tanh(a))
+            (Sigmoid, "sigmoid", 1, Float, "1 / (1 + exp(-x)).", |a| math::sigmoid(a))
+            (Relu, "relu", 1, Number, "The larger of it and zero.", |a| T::small(0).max(a))
+            (Maximum, "maximum", 2, Any, "The larger; NaN if either is.", |a, b| a.max(b))
+            (Minimum, "minimum", 2, Any, "The smaller; NaN if either is.", |a, b| a.min(b))
+            (Floor, "floor", 1, Number, "Rounded down.", |a| a.floor())
+            (Ceil, "ceil", 1, Number, "Rounded up.", |a| a.ceil())
+            (Trunc, "trunc", 1, Number, "Rounded towards zero.", |a| a.trunc())
+            (Rint, "rint", 1, Number, "Rounded to nearest, ties to even.", |a| a.rint())
+            (Equal, "equal", 2, Compare, "Whether equal.", |a, b| a.eq(b))
+            (NotEqual, "not_equal", 2, Compare, "Whether different.", |a, b| a.eq(b).not())
+            (Less, "less", 2, Compare, "Whether less.", |a, b| a.lt(b))
+            (LessEqual, "less_equal", 2, Compare, "Whether less or equal.", |a, b| a.le(b))
+            (Greater, "greater", 2, Compare, "Whether greater.", |a, b| b.lt(a))
+            (GreaterEqual, "greater_equal", 2, Compare, "Whether greater or equal.", |a, b| b.le(a))
+            (LogicalAnd, "logical_and", 2, Logic, "Whether both are true.", |a, b| a.bit_and(b))
+            (LogicalOr, "logical_or", 2, Logic, "Whether either is true.", |a, b| a.bit_or(b))
+            (LogicalXor, "logical_xor", 2, Logic, "Whether exactly one is true.", |a, b| a.bit_xor(b))
+            (LogicalNot, "logical_not", 1, Logic, "Whether it is false.", |a| a.bit_not())
+            (BitwiseAnd, "bitwise_and", 2, Bits, "Bitwise and.", |a, b| a.bit_and(b))
+            (BitwiseOr, "bitwise_or", 2, Bits, "Bitwise or.", |a, b| a.bit_or(b))
+            (BitwiseXor, "bitwise_xor", 2, Bits, "Bitwise exclusive or.", |a, b| a.bit_xor(b))
+            (Invert, "invert", 1, Bits, "Every bit flipped; on bool, not.", |a| a.bit_not())
+            (IsNan, "isnan", 1, Predicate, "Whether it is NaN.", |a| a.eq(a).not())
+            (IsInf, "isinf", 1, Predicate, "Whether it is infinite.", |a| a.abs().eq(T::constant(f64::INFINITY)))
+            (IsFinite, "isfinite", 1, Predicate, "Whether it is neither infinite nor NaN.", |a| a.abs().lt(T::constant(f64::INFINITY)))
+            (Where, "where", 3, Select, "The second where the first holds, else the third.", |c, a, b| T::select(c, a, b))
+            (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a)
+        }
+    };
+}
+
+/// What dtypes an op takes, and what it gives for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Every dtype; the result has the operands' dtype.
+    Any,
+    /// As `Any`, but not bool.
+    Number,
+    /// Computed in a float dtype.
+    Float,
+    /// Every dtype; the result is bool.
+    Compare,
+    /// Operands taken as truth values; the result is bool.
+    Logic,
+    /// Integers and bool.
+    Bits,
+    /// A question about a float; the result is bool.
+    Predicate,
+    /// A truth value chooses between two operands of one dtype.
+    Select,
+    /// From any dtype to any other.
+    Cast,
+}
+
+/// A row of the catalogue: what there is to know of a pointwise op, besides its body.
+#[derive(Debug)]
+pub struct PointRow {
+    /// The op.
+    pub point: Point,
+    /// Its name in every frontend.
+    pub name: &'static str,
+    /// How many operands it takes.
+    pub arity: usize,
+    /// What dtypes it takes and gives.
+    pub class: Class,
+    /// What it computes, in a sentence.
+    pub doc: &'static str,
+}
+
+impl PointRow {
+    /// The dtype to compute in and the dtype of the result, given what the operands promote to. (A cast's
+    /// result is for the caller to say.)
+    pub fn types(&self, operand: DType) -> Result<(DType, DType)> {
+        let refused = || {
+            let text = format!("not defined for {operand}");
+            Err(Error::new(ErrorKind::Type, text).in_op(self.name))
+        };
+        match self.class {
+            Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
+            Class::Number if operand == DType::Bool => refused(),
+            Class::Number => Ok((operand, operand)),
+            Class::Float => Ok((operand.to_float(), operand.to_float())),
+            Class::Compare => Ok((operand, DType::Bool)),
+            Class::Logic => Ok((DType::Bool, DType::Bool)),
+            Class::Bits if operand.kind() == Kind::Float => refused(),
+            Class::Bits => Ok((operand, operand)),
+            Class::Predicate => Ok((operand.to_float(), DType::Bool)),
+        }
+    }
+}
+
+/// The body of an op for operands `A`: `(T,)`, `(T, T)`, or `(T::Mask, T, T)`.
+pub trait Body<A> {
+    /// What it gives: `T`, or `T::Mask`.
+    type Out;
+    /// The op, element by element.
+    fn apply(args: A) -> Self::Out;
+}
+
+macro_rules! body {
+    (Any, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ Num, T, $point, ($($arg),+), $body); };
+    (Number, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumSigned, T, $point, ($($arg),+), $body); };
+    (Float, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T, $point, ($($arg),+), $body); };
+    (Compare, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ Num, T::Mask, $point, ($($arg),+), $body); };
+    (Predicate, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T::Mask, $point, ($($arg),+), $body); };
+    (Logic, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
+    (Bits, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
+    (Cast, $point:ident, ($($arg:ident),+), $body:expr) => {};
+    (Select, $point:ident, ($c:ident, $a:ident, $b:ident), $body:expr) => {
+        impl<T: Num> Body<(T::Mask, T, T)> for bodies::$point {
+            type Out = T;
+            #[inline(always)]
+            fn apply(($c, $a, $b): (T::Mask, T, T)) -> T { $body }
+        }
+    };
+    (@ $bound:ident, $out:ty, $point:ident, ($a:ident), $body:expr) => {
+        impl<T: $bound> Body<(T,)> for bodies::$point {
+            type Out = $out;
+            #[inline(always)]
+            fn apply(($a,): (T,)) -> $out { $body }
+        }
+    };
+    (@ $bound:ident, $out:ty, $point:ident, ($a:ident, $b:ident), $body:expr) => {
+        impl<T: $bound> Body<(T, T)> for bodies::$point {
+            type Out = $out;
+            #[inline(always)]
+            fn apply(($a, $b): (T, T)) -> $out { $body }
+        }
+    };
+}
+
+macro_rules! declare {
+    ($(($point:ident, $name:literal, $arity:literal, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+        /// A pointwise op.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Point {
+            $(#[doc = $doc] $point,)*
+        }
+
+        impl Point {
+            /// Every pointwise op, in the order of the table.
+            pub const ALL: &'static [Point] = &[$(Point::$point),*];
+        }
+
+        static ROWS: &[PointRow] = &[
+            $(PointRow { point: Point::$point, name: $name, arity: $arity, class: Class::$class, doc: $doc },)*
+        ];
+
+        /// One type an op, to name its [`Body`] by. (A cast has none: its two dtypes are not one type.)
+        pub mod bodies {
+            $(#[doc = $doc] #[derive(Debug)] pub enum $point {})*
+        }
+
+        $(body!($class, $point, ($($arg),+), $body);)*
+    };
+}
+
+crate::for_each_point!(declare);
+
+impl Point {
+    /// The op's row.
+    pub fn row(self) -> &'static PointRow {
+        &ROWS[self as usize]
+    }
+
+    /// The op with this name.
+    pub fn from_name(name: &str) -> Option<Point> {
+        ROWS.iter().find(|row| row.name == name).map(|row| row.point)
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().name)
+    }
+}

@@ -1,0 +1,326 @@
+//! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
+
+use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+
+impl Mask for bool {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        self & other
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+    #[inline(always)]
+    fn not(self) -> Self {
+        !self
+    }
+}
+
+macro_rules! compare_and_select {
+    () => {
+        type Mask = bool;
+        #[inline(always)]
+        fn eq(self, other: Self) -> bool {
+            self == other
+        }
+        #[inline(always)]
+        fn lt(self, other: Self) -> bool {
+            self < other
+        }
+        #[inline(always)]
+        fn le(self, other: Self) -> bool {
+            self <= other
+        }
+        #[inline(always)]
+        fn select(mask: bool, yes: Self, no: Self) -> Self {
+            if mask { yes } else { no }
+        }
+    };
+}
+
+macro_rules! bits {
+    ($ty:ty) => {
+        impl NumBits for $ty {
+            #[inline(always)]
+            fn bit_and(self, other: Self) -> Self {
+                self & other
+            }
+            #[inline(always)]
+            fn bit_or(self, other: Self) -> Self {
+                self | other
+            }
+            #[inline(always)]
+            fn bit_xor(self, other: Self) -> Self {
+                self ^ other
+            }
+            #[inline(always)]
+            fn bit_not(self) -> Self {
+                !self
+            }
+        }
+    };
+}
+
+bits!(bool);
+bits!(i32);
+bits!(i64);
+
+impl Num for bool {
+    compare_and_select!();
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self | other
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self & other
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self | other
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self & other
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self
+    }
+}
+
+macro_rules! integer {
+    ($ty:ty) => {
+        impl Num for $ty {
+            compare_and_select!();
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                Ord::max(self, other)
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                Ord::min(self, other)
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.wrapping_abs()
+            }
+        }
+
+        impl NumSigned for $ty {
+            #[inline(always)]
+            fn small(value: i8) -> Self {
+                value as $ty
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn floor_div(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let (q, r) = (self.wrapping_div(other), self.wrapping_rem(other));
+                if r != 0 && (r < 0) != (other < 0) { q - 1 } else { q }
+            }
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let r = self.wrapping_rem(other);
+                if r != 0 && (r < 0) != (other < 0) { r + other } else { r }
+            }
+            #[inline(always)]
+            fn power(self, other: Self) -> Self {
+                if other < 0 {
+                    return match self {
+                        1 => 1,
+                        -1 => 1 - 2 * (other & 1),
+                        _ => 0,
+                    };
+                }
+                let (mut result, mut base, mut left) = (1 as $ty, self, other);
+                while left != 0 {
+                    if left & 1 == 1 {
+                        result = result.wrapping_mul(base);
+                    }
+                    base = base.wrapping_mul(base);
+                    left >>= 1;
+                }
+                result
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn rint(self) -> Self {
+                self
+            }
+        }
+    };
+}
+
+integer!(i32);
+integer!(i64);
+
+macro_rules! float {
+    ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {
+        impl Num for $ty {
+            compare_and_select!();
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other || self != self { self } else { other }
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other || self != self { self } else { other }
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $ty::abs(self)
+            }
+        }
+
+        impl NumSigned for $ty {
+            #[inline(always)]
+            fn small(value: i8) -> Self {
+                value as $ty
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
+            fn neg(self) -> Self {
+                -self
+            }
+            #[inline(always)]
+            fn floor_div(self, other: Self) -> Self {
+                if other == 0.0 {
+                    return self / other;
+                }
+                let r = self % other;
+                let mut quotient = (self - r) / other;
+                if r != 0.0 && (r < 0.0) != (other < 0.0) {
+                    quotient -= 1.0;
+                }
+                if quotient == 0.0 {
+                    return (0.0 as $ty).copysign(self / other);
+                }
+                // The quotient is whole but for the rounding of the division.
+                let floor = $ty::floor(quotient);
+                if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                let r = self % other;
+                if r == 0.0 {
+                    return (0.0 as $ty).copysign(other);
+                }
+                if (r < 0.0) != (other < 0.0) { r + other } else { r }
+            }
+            #[inline(always)]
+            fn power(self, other: Self) -> Self {
+                $ty::powf(self, other)
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                $ty::floor(self)
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                $ty::ceil(self)
+            }
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                $ty::trunc(self)
+            }
+            #[inline(always)]
+            fn rint(self) -> Self {
+                self.round_ties_even()
+            }
+        }
+
+        impl NumFloat for $ty {
+            type Format = $format;
+            #[inline(always)]
+            fn constant(value: f64) -> Self {
+                value as $ty
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                self / other
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $ty::sqrt(self)
+            }
+            #[inline(always)]
+            fn mul_add(self, b: Self, c: Self) -> Self {
+                $ty::mul_add(self, b, c)
+            }
+            #[inline(always)]
+            fn lesser(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+            #[inline(always)]
+            fn greater(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                $ty::copysign(self, sign)
+            }
+            #[inline(always)]
+            fn scale(self, n: Self) -> Self {
+                // Two factors, so that results below the normal range round once and those above reach infinity.
+                let n = n as $signed;
+                let half = n >> 1;
+                let power = |e: $signed| $ty::from_bits(((e + $bias) << $mantissa) as $bits);
+                self * power(half) * power(n - half)
+            }
+            #[inline(always)]
+            fn split(self) -> (Self, Self) {
+                let two_thirds = (2.0 as $ty / 3.0).to_bits() as $signed;
+                let bits = self.to_bits() as $signed;
+                let e = bits.wrapping_sub(two_thirds) >> $mantissa;
+                ($ty::from_bits(bits.wrapping_sub(e << $mantissa) as $bits), e as $ty)
+            }
+        }
+    };
+}
+
+float!(f32, u32, i32, Single, 23, 127);
+float!(f64, u64, i64, Double, 52, 1023);

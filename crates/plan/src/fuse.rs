@@ -1,0 +1,406 @@
+//! Groups the records of a segment into kernels.
+//!
+//! Invariant: a group depends only on groups before it. A pointwise record joins the last group that comes no earlier
+//! than any of its producers and runs over the same shape; so chains become one pass over memory, end in the
+//! reduction that reads them, and follow the product that feeds them.
+
+use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, Update};
+use crate::program::{Builder, Ssa};
+use crate::segment::{Fate, Operand, PlanOptions, SegmentRecord, Source};
+use crate::signature::Attrs;
+use forerun_base::{DType, Layout, Shape};
+use forerun_ops::{Class, FillKind, Op};
+
+/// What a segment became.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The kernels, in an order that respects their dependencies.
+    pub groups: Vec<Group>,
+    /// How many records were dropped because nobody can look at their results.
+    pub dropped: usize,
+}
+
+/// One kernel of a plan and how to bind it.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What to run.
+    pub kernel: Kernel,
+    /// The kernel's inputs.
+    pub inputs: Vec<Operand>,
+    /// The record whose result each output is.
+    pub outputs: Vec<u16>,
+    /// The kernel's scalars: which word of which record.
+    pub scalars: Vec<(u16, u8)>,
+    /// All records computed here, stored or not.
+    pub records: Vec<u16>,
+}
+
+enum Body {
+    Pointwise,
+    Reduce { record: u16, arg: Ssa, extents: (usize, usize, usize) },
+    Product { record: u16 },
+    /// Concat, update, fill: nothing fuses into them.
+    Closed { record: u16 },
+}
+
+struct OpenGroup {
+    body: Body,
+    builder: Builder,
+    /// Results that live in the program, by record.
+    values: Vec<(u16, Ssa)>,
+    records: Vec<u16>,
+}
+
+impl OpenGroup {
+    fn value(&self, record: u16) -> Option<Ssa> {
+        self.values.iter().find(|(r, _)| *r == record).map(|(_, v)| *v)
+    }
+}
+
+/// Makes the plan of a segment.
+pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
+    let live = live_records(records, options);
+    let mut groups: Vec<OpenGroup> = Vec::new();
+    let mut group_of = vec![usize::MAX; records.len()];
+    for (i, record) in records.iter().enumerate() {
+        if !live[i] {
+            continue;
+        }
+        let place = match record.signature.op {
+            op if op.is_pointwise() => {
+                let g = place_pointwise(&groups, &group_of, record, options);
+                let g = g.unwrap_or_else(|| {
+                    groups.push(new_group(Body::Pointwise, record.signature.out.shape()));
+                    groups.len() - 1
+                });
+                add_pointwise(&mut groups[g], records, i);
+                g
+            }
+            Op::Reduce(_) => place_reduce(&mut groups, &group_of, records, i, options),
+            Op::Matmul => {
+                let mut group = new_group(Body::Product { record: i as u16 }, record.signature.out.shape());
+                let own = Operand { source: Source::Record(i as u16), view: None };
+                let meta = record.signature.out;
+                let c = group.builder.input(own, ProgramInput { dtype: meta.dtype, layout: meta.layout });
+                group.values.push((i as u16, c));
+                groups.push(group);
+                groups.len() - 1
+            }
+            _ => {
+                groups.push(new_group(Body::Closed { record: i as u16 }, Shape::SCALAR));
+                groups.len() - 1
+            }
+        };
+        groups[place].records.push(i as u16);
+        group_of[i] = place;
+    }
+    let stored: Vec<bool> = (0..records.len()).map(|i| live[i] && must_store(records, &live, &group_of, i)).collect();
+    let dropped = live.iter().filter(|l| !**l).count();
+    Plan { groups: groups.into_iter().map(|g| finish(g, records, &stored)).collect(), dropped }
+}
+
+fn new_group(body: Body, shape: Shape) -> OpenGroup {
+    OpenGroup { body, builder: Builder::new(shape), values: Vec::new(), records: Vec::new() }
+}
+
+/// A record lives if somebody can look at its result, or a living record reads it.
+fn live_records(records: &[SegmentRecord], options: PlanOptions) -> Vec<bool> {
+    let mut live: Vec<bool> = records
+        .iter()
+        .map(|r| r.fate == Fate::Seen || !options.drop_dead || !r.signature.op.infallible())
+        .collect();
+    for i in (0..records.len()).rev() {
+        if live[i] {
+            for operand in &records[i].inputs {
+                if let Source::Record(j) = operand.source {
+                    live[j as usize] = true;
+                }
+            }
+        }
+    }
+    live
+}
+
+/// A result reaches memory if it is seen, read by another kernel, read through a view, or read by nothing at all.
+fn must_store(records: &[SegmentRecord], live: &[bool], group_of: &[usize], i: usize) -> bool {
+    if records[i].fate == Fate::Seen {
+        return true;
+    }
+    let me = Source::Record(i as u16);
+    let mut read = false;
+    for (j, reader) in records.iter().enumerate().filter(|(j, _)| live[*j]) {
+        for operand in &reader.inputs {
+            if operand.source == me {
+                read = true;
+                if group_of[j] != group_of[i] || operand.view.is_some() {
+                    return true;
+                }
+            }
+        }
+    }
+    !read
+}
+
+fn producers<'a>(record: &'a SegmentRecord, group_of: &'a [usize]) -> impl Iterator<Item = (&'a Operand, u16, usize)> {
+    record.inputs.iter().filter_map(|o| match o.source {
+        Source::Record(j) => Some((o, j, group_of[j as usize])),
+        Source::External(_) => None,
+    })
+}
+
+fn place_pointwise(
+    groups: &[OpenGroup],
+    group_of: &[usize],
+    record: &SegmentRecord,
+    options: PlanOptions,
+) -> Option<usize> {
+    if !options.fuse {
+        return None;
+    }
+    let shape = record.signature.out.shape();
+    let first = producers(record, group_of).map(|(_, _, g)| g).max();
+    let accepts = |g: usize| {
+        let group = &groups[g];
+        let open = match group.body {
+            Body::Pointwise | Body::Reduce { .. } => true,
+            Body::Product { .. } => first == Some(g),
+            Body::Closed { .. } => false,
+        };
+        open && group.builder.shape == shape
+            && group.builder.has_room()
+            && producers(record, group_of)
+                .zip(record_metas(record))
+                .all(|((o, j, from), meta)| from != g || (o.view.is_none() && meta == shape && group.value(j).is_some()))
+    };
+    (first.unwrap_or(0)..groups.len()).rev().find(|&g| accepts(g))
+}
+
+/// Shapes of the inputs that come from this segment, in the order `producers` gives them.
+fn record_metas(record: &SegmentRecord) -> impl Iterator<Item = Shape> {
+    record
+        .inputs
+        .iter()
+        .zip(record.signature.inputs.iter())
+        .filter(|(o, _)| matches!(o.source, Source::Record(_)))
+        .map(|(_, m)| m.shape())
+}
+
+/// The operand as a value of the group's program: computed there, or read.
+fn operand_value(group: &mut OpenGroup, records: &[SegmentRecord], i: usize, k: usize) -> Ssa {
+    let operand = records[i].inputs[k];
+    if let (Source::Record(j), None) = (operand.source, operand.view)
+        && let Some(value) = group.value(j)
+    {
+        return value;
+    }
+    let meta = records[i].signature.inputs[k];
+    let layout = meta.layout.broadcast_to(group.builder.shape).expect("inference broadcast it");
+    group.builder.input(operand, ProgramInput { dtype: meta.dtype, layout })
+}
+
+fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], i: usize) {
+    let signature = records[i].signature;
+    let value = match (signature.op, &signature.attrs) {
+        (Op::Point(point), &Attrs::Point { compute, scalars, arity }) => {
+            let class = point.row().class;
+            let (mut array, mut word) = (0, 0);
+            let mut args = Vec::with_capacity(3);
+            for a in 0..arity as usize {
+                let condition = class == Class::Select && a == 0;
+                let dtype = if condition { DType::Bool } else { compute };
+                if scalars >> a & 1 == 1 {
+                    args.push(group.builder.scalar(i as u16, word, dtype));
+                    word += 1;
+                } else {
+                    let value = operand_value(group, records, i, array);
+                    args.push(group.builder.cast(value, dtype));
+                    array += 1;
+                }
+            }
+            if class == Class::Cast {
+                group.builder.cast(args[0], signature.out.dtype)
+            } else {
+                // The result of the class, then the dtype the record asks for (in-place ops keep the target's).
+                let result = if compute_is_result(class) { compute } else { DType::Bool };
+                let value = group.builder.apply(point, compute, result, &args);
+                group.builder.cast(value, signature.out.dtype)
+            }
+        }
+        (Op::Fill(FillKind::Full), _) => group.builder.scalar(i as u16, 0, signature.out.dtype),
+        (op, attrs) => unreachable!("{op:?} with {attrs:?} is not pointwise"),
+    };
+    group.values.push((i as u16, value));
+}
+
+fn compute_is_result(class: Class) -> bool {
+    !matches!(class, Class::Compare | Class::Logic | Class::Predicate)
+}
+
+/// The three collapsed extents of a reduction, if the reduced axes lie together.
+fn extents(shape: &Shape, mask: u32) -> Option<(usize, usize, usize)> {
+    let (mut outer, mut reduced, mut inner) = (1, 1, 1);
+    let mut stage = 0;
+    for (i, &d) in shape.iter().enumerate().filter(|(_, d)| **d != 1) {
+        match (mask >> i & 1 == 1, stage) {
+            (false, 0) => outer *= d,
+            (true, 0 | 1) => {
+                stage = 1;
+                reduced *= d;
+            }
+            (false, _) => {
+                stage = 2;
+                inner *= d;
+            }
+            (true, _) => return None,
+        }
+    }
+    Some((outer, reduced, inner))
+}
+
+fn place_reduce(
+    groups: &mut Vec<OpenGroup>,
+    group_of: &[usize],
+    records: &[SegmentRecord],
+    i: usize,
+    options: PlanOptions,
+) -> usize {
+    let signature = records[i].signature;
+    let Attrs::Reduce { mask, compute } = signature.attrs else { unreachable!("a reduction has its attributes") };
+    let operand = records[i].inputs[0];
+    let meta = signature.inputs[0];
+    let together = extents(&meta.shape(), mask);
+    if options.fuse
+        && let (Source::Record(j), None, Some(extents)) = (operand.source, operand.view, together)
+    {
+        let g = group_of[j as usize];
+        let group = &mut groups[g];
+        if matches!(group.body, Body::Pointwise)
+            && group.builder.shape == meta.shape()
+            && let Some(value) = group.value(j)
+        {
+            let arg = group.builder.cast(value, compute);
+            group.body = Body::Reduce { record: i as u16, arg, extents };
+            return g;
+        }
+    }
+    // Reduced axes apart from each other go last; the order of additions follows from shape and axes all the same.
+    let rank = meta.shape().rank();
+    let kept = (0..rank).filter(|d| mask >> d & 1 == 0);
+    let axes: Vec<usize> = match together {
+        Some(_) => (0..rank).collect(),
+        None => kept.chain((0..rank).filter(|d| mask >> d & 1 == 1)).collect(),
+    };
+    let layout = meta.layout.permute(&axes);
+    let moved = axes.iter().enumerate().fold(0, |m, (to, from)| m | (mask >> from & 1) << to);
+    let extents = extents(&layout.shape, moved).expect("reduced axes lie together now");
+    let mut builder = Builder::new(layout.shape);
+    let value = builder.input(operand, ProgramInput { dtype: meta.dtype, layout });
+    let arg = builder.cast(value, compute);
+    let body = Body::Reduce { record: i as u16, arg, extents };
+    // Nothing may join a program whose axes were moved: its shape is not the one users see.
+    let values = Vec::new();
+    groups.push(OpenGroup { body, builder, values, records: Vec::new() });
+    groups.len() - 1
+}
+
+fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group {
+    let OpenGroup { body, builder, values, records: members } = group;
+    let mut kept: Vec<(u16, Ssa)> = values.iter().copied().filter(|(r, _)| stored[*r as usize]).collect();
+    match body {
+        Body::Pointwise => {
+            let (inputs, scalars) = (builder.operands.clone(), builder.scalar_sources.clone());
+            let (program, _) = builder.finish(&ssa(&kept), None);
+            Group { kernel: Kernel::Pointwise(program), inputs, outputs: rec(&kept), scalars, records: members }
+        }
+        Body::Reduce { record, arg, extents: (outer, reduced, inner) } => {
+            let (inputs, scalars) = (builder.operands.clone(), builder.scalar_sources.clone());
+            let dtype = builder.dtype(arg);
+            let (program, arg) = builder.finish(&ssa(&kept), Some(arg));
+            let Op::Reduce(kind) = records[record as usize].signature.op else { unreachable!("a reduction") };
+            let arg = arg.expect("the argument was kept");
+            let mut outputs = rec(&kept);
+            outputs.push(record);
+            let kernel = Kernel::Reduce(Reduce { program, arg, dtype, kind, outer, reduced, inner });
+            Group { kernel, inputs, outputs, scalars, records: members }
+        }
+        Body::Product { record } => {
+            let signature = records[record as usize].signature;
+            let Attrs::Matmul { batch, m, n, k } = signature.attrs else { unreachable!("a product") };
+            let (a, b) = (signature.inputs[0], signature.inputs[1]);
+            let mut inputs = records[record as usize].inputs.clone();
+            let dtype = signature.out.dtype;
+            let (mut tail, mut scalars) = (None, Vec::new());
+            let alone = values.len() == 1;
+            if !alone {
+                // The product is computed in the first output, which must be of its dtype.
+                match kept.iter().position(|&(r, v)| r == record || builder.dtype(v) == dtype) {
+                    Some(p) => kept.swap(0, p),
+                    None => kept.insert(0, (record, values[0].1)),
+                }
+                if let Some(p) = kept.iter().position(|&(r, _)| r == record) {
+                    kept.swap(0, p);
+                }
+                inputs.extend_from_slice(&builder.operands[1..]);
+                scalars = builder.scalar_sources.clone();
+                tail = Some(builder.finish(&ssa(&kept), None).0);
+            }
+            let outputs = if alone { vec![record] } else { rec(&kept) };
+            let (a, b) = (matrix(&a.layout, &batch, m, k, true), matrix(&b.layout, &batch, k, n, false));
+            let kernel = Kernel::Product(Product { dtype, batch, m, n, k, a, b, tail });
+            Group { kernel, inputs, outputs, scalars, records: members }
+        }
+        Body::Closed { record } => closed(record, records, members),
+    }
+}
+
+fn ssa(kept: &[(u16, Ssa)]) -> Vec<Ssa> {
+    kept.iter().map(|(_, v)| *v).collect()
+}
+
+fn rec(kept: &[(u16, Ssa)]) -> Vec<u16> {
+    kept.iter().map(|(r, _)| *r).collect()
+}
+
+/// A vector or a stack of matrices as a layout over `batch + (rows, cols)`.
+fn matrix(layout: &Layout, batch: &Shape, rows: usize, cols: usize, left: bool) -> Layout {
+    let full = |lead: &Shape| {
+        let mut s = *lead;
+        s.push(rows);
+        s.push(cols);
+        s
+    };
+    if layout.shape.rank() == 1 {
+        let stride = layout.strides()[0];
+        let strides = if left { [0, stride] } else { [stride, 0] };
+        let plain = Layout::strided(Shape::of(&[rows, cols]), &strides);
+        return plain.broadcast_to(full(batch)).expect("a matrix broadcasts over the stack");
+    }
+    layout.broadcast_to(full(batch)).expect("inference broadcast it")
+}
+
+fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>) -> Group {
+    let r = &records[record as usize];
+    let signature = r.signature;
+    let kernel = match (signature.op, &signature.attrs) {
+        (Op::Concat, &Attrs::Concat(axis)) => Kernel::Concat(Concat {
+            dtype: signature.out.dtype,
+            axis,
+            inputs: signature.inputs.iter().map(|m| m.layout).collect(),
+            shape: signature.out.shape(),
+        }),
+        (Op::Update, &Attrs::Update(region)) => Kernel::Update(Update {
+            dtype: signature.out.dtype,
+            size: signature.out.size,
+            region,
+            value: signature.inputs.get(1).map(|m| ProgramInput {
+                dtype: m.dtype,
+                layout: m.layout.broadcast_to(region.shape).expect("inference broadcast it"),
+            }),
+        }),
+        (Op::Fill(kind), _) => Kernel::Fill(Fill { dtype: signature.out.dtype, shape: signature.out.shape(), kind }),
+        (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
+    };
+    let scalars = (0..signature.scalars() as u8).map(|w| (record, w)).collect();
+    Group { kernel, inputs: r.inputs.clone(), outputs: vec![record], scalars, records: members }
+}
+

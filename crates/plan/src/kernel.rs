@@ -1,0 +1,167 @@
+//! Kernels: what a plan is made of, the same for every backend.
+
+use forerun_base::{DType, Layout, Shape};
+use forerun_ops::{FillKind, Point, ReduceKind};
+
+/// One launch: a pass over memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kernel {
+    /// A fused pointwise program.
+    Pointwise(Program),
+    /// A reduction, with the pointwise program that feeds it.
+    Reduce(Reduce),
+    /// A matrix product, with the pointwise program that follows it.
+    Product(Product),
+    /// Several inputs one after another along an axis.
+    Concat(Concat),
+    /// A copy of a base with a region overwritten.
+    Update(Update),
+    /// A value made from nothing but parameters.
+    Fill(Fill),
+}
+
+/// A register of a program. Inputs and scalars are read only; outputs and temporaries are written
+/// by exactly one live definition at a time and readable afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reg {
+    /// The n-th input at the current element.
+    Input(u8),
+    /// The n-th scalar.
+    Scalar(u8),
+    /// A temporary that never reaches memory.
+    Temp(u8),
+    /// The n-th output at the current element.
+    Out(u8),
+}
+
+/// One instruction: `dst = op(args)`, element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instr {
+    /// What to compute.
+    pub op: Point,
+    /// The dtype of the operands (of the last two for `where`, whose first is bool).
+    pub dtype: DType,
+    /// The dtype of the result: bool for comparisons, the target for a cast, else `dtype`.
+    pub out: DType,
+    /// Where the result goes.
+    pub dst: Reg,
+    /// As many operands as the op's row says; the rest repeat the first.
+    pub args: [Reg; 3],
+}
+
+/// How a program reads an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramInput {
+    /// Its element type.
+    pub dtype: DType,
+    /// Its layout over the program's shape (broadcast dimensions have stride 0).
+    pub layout: Layout,
+}
+
+/// A pointwise program over an iteration space. Outputs are dense and row-major over `shape`.
+///
+/// In-place rule, kept by whoever builds it: once an instruction has written an `Out`, no later instruction
+/// reads an input; so any dense input of the same element size may share its buffer with an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The iteration space.
+    pub shape: Shape,
+    /// The inputs.
+    pub inputs: Vec<ProgramInput>,
+    /// The dtypes of the scalars.
+    pub scalars: Vec<DType>,
+    /// The instructions, in order.
+    pub code: Vec<Instr>,
+    /// The dtypes of the outputs.
+    pub outputs: Vec<DType>,
+    /// How many temporaries are live at once at the most; `Temp` indices stay below it.
+    pub temps: u8,
+}
+
+/// A reduction of the program's register `arg` over the middle of three collapsed dimensions.
+///
+/// The program's iteration space, row-major, is read as `(outer, reduced, inner)`. The program's own outputs are
+/// stored as in a pointwise kernel; the reduction's result, dense of size `outer * inner`, is one more output
+/// after them. The order of additions is a function of the three extents alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduce {
+    /// What feeds it; without code when `arg` is an input.
+    pub program: Program,
+    /// What is reduced.
+    pub arg: Reg,
+    /// The dtype of `arg`; also of the result, but for the index kinds.
+    pub dtype: DType,
+    /// How.
+    pub kind: ReduceKind,
+    /// Extent before the reduced dimensions.
+    pub outer: usize,
+    /// Extent reduced.
+    pub reduced: usize,
+    /// Extent after the reduced dimensions.
+    pub inner: usize,
+}
+
+/// `C = A x B` for matrices or stacks of them: inputs 0 and 1. C is dense with shape `batch + (m, n)`.
+///
+/// Without a tail, C is output 0. With a tail, C is the tail program's input 0 (its other inputs are the kernel's
+/// inputs from 2 on, the scalars are the tail's); C is computed in the buffer of output 0, whose
+/// dtype is the product's, and the tail then runs over it, in place where the program says so.
+/// If the tail must keep C itself, C is copied by an instruction to an output of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// Element type of A, B and C.
+    pub dtype: DType,
+    /// Stacked dimensions, broadcast to a common shape; empty for plain matrices.
+    pub batch: Shape,
+    /// Rows of C.
+    pub m: usize,
+    /// Columns of C.
+    pub n: usize,
+    /// The dimension summed over.
+    pub k: usize,
+    /// Layout of A over `batch + (m, k)`.
+    pub a: Layout,
+    /// Layout of B over `batch + (k, n)`.
+    pub b: Layout,
+    /// What follows, over the shape of C.
+    pub tail: Option<Program>,
+}
+
+/// Inputs of one dtype one after another along an axis. One output, dense.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Concat {
+    /// Element type of all.
+    pub dtype: DType,
+    /// The dimension along which they follow each other.
+    pub axis: usize,
+    /// The layouts of the inputs.
+    pub inputs: Vec<Layout>,
+    /// The shape of the output.
+    pub shape: Shape,
+}
+
+/// Output 0 is input 0 (dense, of `size` elements) with a region overwritten: by input 1 cast to `dtype`, or, without
+/// one, by scalar 1. Scalar 0 is the region's first element, as an index into the base. When the output has
+/// the address of input 0, nothing but the region is touched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// Element type of base and output.
+    pub dtype: DType,
+    /// Number of elements of the base.
+    pub size: usize,
+    /// Layout of the region within the base.
+    pub region: Layout,
+    /// Dtype and layout of input 1, over the region's shape.
+    pub value: Option<ProgramInput>,
+}
+
+/// One dense output made from parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fill {
+    /// Element type.
+    pub dtype: DType,
+    /// Shape of the output.
+    pub shape: Shape,
+    /// What it holds.
+    pub kind: FillKind,
+}

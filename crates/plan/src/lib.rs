@@ -1,0 +1,15 @@
+//! Window to segments to plan. Pure: no thread, no clock; every step is testable on its own.
+
+mod backend;
+mod fuse;
+mod kernel;
+mod program;
+mod segment;
+mod signature;
+
+pub use backend::{Backend, Executable, Io};
+pub use forerun_ops::{FillKind, ReduceKind};
+pub use fuse::{Group, Plan, plan};
+pub use kernel::{Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Update};
+pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
+pub use signature::{Attrs, Meta, Signature};

@@ -1,0 +1,510 @@
+//! The array object: every slot and method is a conversion and one call.
+//!
+//! Invariant: a method waits only if it is a blocker, and every wait goes through [`crate::wait`].
+
+use crate::device::PyDevice;
+use crate::dtype::{self, PyDType};
+use crate::error::raise;
+use crate::exchange::to_numpy;
+use crate::index;
+use crate::loc::here;
+use crate::operand;
+use crate::rows::Rows;
+use crate::submit;
+use crate::wait;
+use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, ops};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
+
+/// An asynchronous array: a handle that is there at once, on a value that may still be computed.
+#[pyclass(frozen, freelist = 256, name = "ndarray", module = "forerun.np")]
+pub(crate) struct PyArray(pub(crate) Array);
+
+// SAFETY: an array may move between threads but not be used by two at once. Python code reaches this wrapper only with
+// the GIL held (the module does not declare itself free-threaded), and what runs without it works on a clone.
+unsafe impl Sync for PyArray {}
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+impl PyArray {
+    fn item_now(&self, py: Python<'_>) -> PyResult<Scalar> {
+        wait::read(py, &self.0, here(py), |array, wait| array.item(wait))
+    }
+
+    fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::reduce(kind, &self.0, axes.as_deref(), keepdims, here(py)))
+    }
+
+    fn as_dtype(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Array> {
+        match dtype::optional(dtype)? {
+            Some(dtype) if dtype != self.0.dtype() => ops::cast(&self.0, dtype, here(py)).map_err(raise),
+            _ => Ok(self.0.clone()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyArray {
+    /// NumPy's arrays leave an expression with one of ours to us.
+    #[classattr]
+    fn __array_priority__() -> f64 {
+        1000.0
+    }
+
+    fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Add, self, other, false)
+    }
+
+    fn __radd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Add, self, other, true)
+    }
+
+    fn __iadd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::Add, self, other)
+    }
+
+    fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Subtract, self, other, false)
+    }
+
+    fn __rsub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Subtract, self, other, true)
+    }
+
+    fn __isub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::Subtract, self, other)
+    }
+
+    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Multiply, self, other, false)
+    }
+
+    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Multiply, self, other, true)
+    }
+
+    fn __imul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::Multiply, self, other)
+    }
+
+    fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Divide, self, other, false)
+    }
+
+    fn __rtruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Divide, self, other, true)
+    }
+
+    fn __itruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::Divide, self, other)
+    }
+
+    fn __floordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::FloorDivide, self, other, false)
+    }
+
+    fn __rfloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::FloorDivide, self, other, true)
+    }
+
+    fn __ifloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::FloorDivide, self, other)
+    }
+
+    fn __mod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Remainder, self, other, false)
+    }
+
+    fn __rmod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::Remainder, self, other, true)
+    }
+
+    fn __imod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::Remainder, self, other)
+    }
+
+    fn __and__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseAnd, self, other, false)
+    }
+
+    fn __rand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseAnd, self, other, true)
+    }
+
+    fn __iand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::BitwiseAnd, self, other)
+    }
+
+    fn __or__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseOr, self, other, false)
+    }
+
+    fn __ror__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseOr, self, other, true)
+    }
+
+    fn __ior__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::BitwiseOr, self, other)
+    }
+
+    fn __xor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseXor, self, other, false)
+    }
+
+    fn __rxor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::BitwiseXor, self, other, true)
+    }
+
+    fn __ixor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::BitwiseXor, self, other)
+    }
+
+    fn __pow__(&self, py: Python<'_>, other: Any, modulo: Option<Any>) -> PyResult<Py<PyAny>> {
+        match modulo {
+            None => submit::binary(py, Point::Power, self, other, false),
+            Some(_) => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __rpow__(&self, py: Python<'_>, other: Any, modulo: Option<Any>) -> PyResult<Py<PyAny>> {
+        match modulo {
+            None => submit::binary(py, Point::Power, self, other, true),
+            Some(_) => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __ipow__(&self, py: Python<'_>, other: Any, _modulo: Option<Any>) -> PyResult<()> {
+        submit::in_place(py, Point::Power, self, other)
+    }
+
+    fn __divmod__(&self, py: Python<'_>, other: Any) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let quotient = submit::binary(py, Point::FloorDivide, self, other, false)?;
+        Ok((quotient, submit::binary(py, Point::Remainder, self, other, false)?))
+    }
+
+    fn __matmul__(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
+        submit::matmul(py, self, other, false)
+    }
+
+    fn __rmatmul__(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
+        submit::matmul(py, self, other, true)
+    }
+
+    fn __imatmul__(&self, py: Python<'_>, other: Any) -> PyResult<()> {
+        let loc = here(py);
+        let product = ops::matmul(&self.0, &operand::required(other, "matmul")?.array(loc)?, loc);
+        ops::assign(&self.0, Arg::Array(&product.map_err(raise)?), loc).map_err(raise)
+    }
+
+    fn __neg__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::unary(py, Point::Negative, self)
+    }
+
+    fn __pos__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::copy(&self.0, here(py)))
+    }
+
+    fn __abs__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::unary(py, Point::Abs, self)
+    }
+
+    fn __invert__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::unary(py, Point::Invert, self)
+    }
+
+    fn __richcmp__(&self, py: Python<'_>, other: Any, op: CompareOp) -> PyResult<Py<PyAny>> {
+        let point = match op {
+            CompareOp::Lt => Point::Less,
+            CompareOp::Le => Point::LessEqual,
+            CompareOp::Eq => Point::Equal,
+            CompareOp::Ne => Point::NotEqual,
+            CompareOp::Gt => Point::Greater,
+            CompareOp::Ge => Point::GreaterEqual,
+        };
+        submit::binary(py, point, self, other, false)
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::index(&self.0, &index::indices(index)?))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
+        let view = ops::index(&self.0, &index::indices(index)?).map_err(raise)?;
+        submit::assign(py, &view, value)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.0.shape().first().copied().ok_or_else(|| PyTypeError::new_err("len() of a 0-d array"))
+    }
+
+    fn __iter__(&self) -> PyResult<Rows> {
+        match self.0.ndim() {
+            0 => Err(PyTypeError::new_err("iteration over a 0-d array")),
+            _ => Ok(Rows::of(&self.0)),
+        }
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        if self.0.size() != 1 {
+            let text = format!("the truth value of an array of shape {} is ambiguous", self.0.shape());
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(match self.item_now(py)? {
+            Scalar::Bool(value) => value,
+            Scalar::Int(value) => value != 0,
+            Scalar::Float(value) => value != 0.0,
+        })
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.item_now(py)?.as_f64())
+    }
+
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.item_now(py)? {
+            // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
+            Scalar::Float(value) => py.get_type::<PyInt>().call1((value,)),
+            Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
+            Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
+        }
+    }
+
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.dtype().kind() {
+            Kind::Int if self.0.ndim() == 0 => self.__int__(py),
+            _ => Err(PyTypeError::new_err(format!(
+                "only 0-d integer arrays are an index, not {} of shape {}",
+                self.0.dtype(),
+                self.0.shape()
+            ))),
+        }
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("forerun._text")?.getattr("to_repr")?.call1((to_numpy(py, &self.0)?,))
+    }
+
+    fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(to_numpy(py, &self.0)?.str()?.into_any())
+    }
+
+    fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let value = if self.0.ndim() == 0 { python_scalar(py, self.item_now(py)?)? } else { to_numpy(py, &self.0)? };
+        value.call_method1("__format__", (spec,))
+    }
+
+    /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Any<'_, 'py>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = to_numpy(py, &self.0)?;
+        py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
+    }
+
+    /// The number of elements of each dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.shape().iter())
+    }
+
+    /// The type of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyDType> {
+        dtype::object(py, self.0.dtype()).clone()
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.0.ndim()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.dtype().size()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.size() * self.0.dtype().size()
+    }
+
+    /// The device the array lives on.
+    #[getter]
+    fn device(&self) -> PyDevice {
+        PyDevice(Device::default())
+    }
+
+    /// The device the array lives on, by its older name.
+    #[getter]
+    fn ctx(&self) -> PyDevice {
+        self.device()
+    }
+
+    /// A view with the dimensions in reverse order.
+    #[getter(T)]
+    fn reversed(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::transpose(&self.0, None))
+    }
+
+    /// Waits until the value is there; raises the error if computing it failed.
+    fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
+        wait::read(py, &self.0, here(py), |array, wait| array.wait_to_read(wait))
+    }
+
+    /// Waits until the value is there. A value is written once, so whoever may read may also write.
+    fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait_to_read(py)
+    }
+
+    /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
+    fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_numpy(py, &self.0)
+    }
+
+    /// The only element, or the one at an index, as a Python number.
+    #[pyo3(signature = (*index))]
+    fn item<'py>(&self, py: Python<'py>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        if index.is_empty() {
+            return python_scalar(py, self.item_now(py)?);
+        }
+        let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
+        python_scalar(py, element.item_now(py)?)
+    }
+
+    /// The elements as nested lists of Python numbers.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_numpy(py, &self.0)?.call_method0("tolist")
+    }
+
+    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
+    #[pyo3(signature = (dtype, copy = true))]
+    fn astype(slf: &Bound<'_, Self>, dtype: Any, copy: bool) -> PyResult<Py<PyAny>> {
+        let (py, array, dtype) = (slf.py(), &slf.get().0, dtype::dtype_of(dtype)?);
+        match (dtype == array.dtype(), copy) {
+            (true, false) => Ok(slf.clone().into_any().unbind()),
+            (true, true) => submit::object(py, ops::copy(array, here(py))),
+            (false, _) => submit::object(py, ops::cast(array, dtype, here(py))),
+        }
+    }
+
+    /// A copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::copy(&self.0, here(py)))
+    }
+
+    /// The array on a device.
+    fn as_in_ctx(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
+        if *device.get() != slf.get().device() {
+            return Err(PyNotImplementedError::new_err(format!("no arrays on {} yet", device.get().0)));
+        }
+        Ok(slf.clone().into_any().unbind())
+    }
+
+    /// The elements under another shape; one dimension may be -1. A view where that is possible.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::reshape(&self.0, &index::spread(shape)?, here(py)))
+    }
+
+    /// A view with the dimensions in another order; without an order, reversed.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let reversed = axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none());
+        let axes = if reversed { None } else { Some(index::spread(axes)?) };
+        submit::object(py, ops::transpose(&self.0, axes.as_deref()))
+    }
+
+    /// A view without dimensions of extent 1.
+    #[pyo3(signature = (axis = None))]
+    fn squeeze(&self, py: Python<'_>, axis: Option<Any>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::squeeze(&self.0, index::axes(axis)?.as_deref()))
+    }
+
+    /// A copy in one dimension.
+    fn flatten(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        submit::object(py, ops::copy(&self.0, loc).and_then(|copy| ops::reshape(&copy, &[-1], loc)))
+    }
+
+    /// The elements in one dimension; a view where that is possible.
+    fn ravel(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::reshape(&self.0, &[-1], here(py)))
+    }
+
+    /// NumPy's dot.
+    fn dot(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        submit::object(py, ops::dot(&self.0, &operand::required(other, "dot")?.array(loc)?, loc))
+    }
+
+    /// The sum over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn sum(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        PyArray(self.as_dtype(py, dtype)?).reduced(py, ReduceKind::Sum, axis, keepdims)
+    }
+
+    /// The product over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn prod(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        PyArray(self.as_dtype(py, dtype)?).reduced(py, ReduceKind::Prod, axis, keepdims)
+    }
+
+    /// The mean over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn mean(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::mean(&self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
+    }
+
+    /// The largest element over axes; NaN if any is.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn max(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.reduced(py, ReduceKind::Max, axis, keepdims)
+    }
+
+    /// The smallest element over axes; NaN if any is.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn min(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.reduced(py, ReduceKind::Min, axis, keepdims)
+    }
+
+    /// The index of the first largest element along an axis.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn argmax(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = axis.map(|axis| [axis]);
+        let axes = axes.as_ref().map(|axes| &axes[..]);
+        submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axes, keepdims, here(py)))
+    }
+
+    /// The index of the first smallest element along an axis.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn argmin(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = axis.map(|axis| [axis]);
+        let axes = axes.as_ref().map(|axes| &axes[..]);
+        submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axes, keepdims, here(py)))
+    }
+}
+
+fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match scalar {
+        Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+        Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
+        Scalar::Float(value) => PyFloat::new(py, value).into_any(),
+    })
+}

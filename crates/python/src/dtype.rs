@@ -1,0 +1,114 @@
+//! Dtypes as Python objects: light, so that naming one does not import NumPy.
+
+use forerun::DType;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+/// The type of an array's elements. Equal to NumPy's dtype of the same name, to its name, and usable in its place.
+#[pyclass(frozen, name = "dtype", module = "forerun.np")]
+pub(crate) struct PyDType(pub(crate) DType);
+
+/// The object for a dtype; one for each dtype.
+pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
+    static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+    let objects = OBJECTS.get_or_init(py, || {
+        let object = |dtype| Py::new(py, PyDType(dtype)).expect("a dtype is a few bytes");
+        DType::ALL.into_iter().map(object).collect()
+    });
+    objects[dtype as usize].bind(py)
+}
+
+/// What a user may name a dtype by: an object of ours or NumPy's, a name, a Python type.
+pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
+    named(object)?.ok_or_else(|| {
+        let text = object.str().map_or_else(|_| "this".into(), |text| text.to_string());
+        let known = DType::ALL.map(DType::name).join(", ");
+        PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
+    })
+}
+
+/// As [`dtype_of`] for an argument that may be left out.
+pub(crate) fn optional(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
+    object.map(dtype_of).transpose()
+}
+
+fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    if let Ok(dtype) = object.cast::<PyDType>() {
+        return Ok(Some(dtype.get().0));
+    }
+    let name = if let Ok(text) = object.cast::<PyString>() {
+        text.to_string()
+    } else if let Ok(class) = object.cast::<PyType>() {
+        class.name()?.to_string()
+    } else {
+        match object.getattr("name") {
+            Ok(name) => name.extract().unwrap_or_default(),
+            Err(_) => return Ok(None),
+        }
+    };
+    Ok(match name.as_str() {
+        "float" => Some(DType::DEFAULT_FLOAT),
+        "int" => Some(DType::DEFAULT_INT),
+        "bool_" => Some(DType::Bool),
+        name => DType::from_name(name),
+    })
+}
+
+#[pymethods]
+impl PyDType {
+    /// The dtype that an object names: a dtype, NumPy's dtype, a name or a Python type.
+    #[new]
+    fn new(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
+        Ok(self::object(py, dtype_of(object)?).clone().unbind())
+    }
+
+    /// NumPy's name of the dtype.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size()
+    }
+
+    /// NumPy's dtype of the same name.
+    #[getter(__numpy_dtype__)]
+    fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("numpy")?.getattr("dtype")?.call1((self.0.name(),))
+    }
+
+    /// NumPy's dtype of the same name, where NumPy before 2.4 looks for it.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numpy_dtype(py)
+    }
+
+    fn __call__<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("forerun.np")?.getattr("array")?.call1((value, self::object(py, self.0)))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(named(other)? == Some(self.0))
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::intern(py, self.0.name()).hash()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("dtype('{}')", self.0.name())
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str,)) {
+        (py.get_type::<PyDType>(), (self.0.name(),))
+    }
+}

@@ -1,0 +1,37 @@
+//! Errors of the engine as the exceptions NumPy would raise.
+
+use forerun::{Error, ErrorKind};
+use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// The exception for an error. Its text is the error's own, with the lines that submitted and read.
+#[cold]
+pub(crate) fn raise(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::Value => PyValueError::new_err(text),
+        ErrorKind::Type => PyTypeError::new_err(text),
+        ErrorKind::Index => PyIndexError::new_err(text),
+        ErrorKind::Memory => PyMemoryError::new_err(text),
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
+        ErrorKind::Runtime => PyRuntimeError::new_err(text),
+    }
+}
+
+/// One exception for several errors: the only one itself, else a group; where Python knows no groups, a list.
+#[cold]
+pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
+    let mut errors = errors;
+    if errors.len() == 1 {
+        return raise(errors.remove(0));
+    }
+    let title = format!("{} operations failed", errors.len());
+    let texts: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
+    let group = || -> PyResult<PyErr> {
+        let exceptions = PyList::new(py, errors.into_iter().map(|error| raise(error).into_value(py)))?;
+        let group = py.import("builtins")?.getattr("ExceptionGroup")?.call1((&title, exceptions))?;
+        Ok(PyErr::from_value(group))
+    };
+    group().unwrap_or_else(|_| PyRuntimeError::new_err(format!("{title}\n{}", texts.join("\n"))))
+}

@@ -1,0 +1,156 @@
+//! The functions under `forerun.np`: arguments as Python writes them, handed to the catalogue.
+
+use crate::array::PyArray;
+use crate::dtype;
+use crate::index;
+use crate::loc::here;
+use crate::operand::{Operand, required, scalar};
+use crate::submit;
+use forerun::{Arg, Array, DType, Point, ops};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// The number of a pointwise op, by its name in the catalogue.
+#[pyfunction]
+pub(crate) fn point(name: &str) -> PyResult<u8> {
+    let point = Point::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no pointwise op {name}")))?;
+    Ok(point as u8)
+}
+
+/// A pointwise op, by its number, on arrays and numbers.
+#[pyfunction]
+#[pyo3(signature = (number, *args))]
+pub(crate) fn pointwise(py: Python<'_>, number: u8, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+    let point = Point::ALL.get(number as usize).copied();
+    let point = point.ok_or_else(|| PyValueError::new_err(format!("no pointwise op {number}")))?;
+    let mut operands = Vec::with_capacity(3);
+    for arg in args.iter_borrowed() {
+        operands.push(required(&arg, point.row().name)?);
+    }
+    let loc = here(py);
+    // Numbers alone have no array to take a width from: the first becomes one.
+    let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
+    if let Some(first) = operands.first_mut().filter(|_| numbers_alone) {
+        *first = Operand::Array(Bound::new(py, PyArray(first.array(loc)?))?);
+    }
+    let args: Vec<Arg<'_>> = operands.iter().map(Operand::arg).collect();
+    submit::object(py, ops::pointwise(point, &args, loc))
+}
+
+/// An array of one value.
+#[pyfunction]
+#[pyo3(signature = (shape, value, dtype = None))]
+pub(crate) fn full(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let value = scalar(value)?;
+    let dtype = dtype::optional(dtype)?.unwrap_or(value.default_dtype());
+    submit::object(py, ops::full(&index::shape(shape)?, value, dtype, here(py)))
+}
+
+/// Evenly spaced numbers from `start` to below `stop`.
+#[pyfunction]
+#[pyo3(signature = (start, stop, step, dtype = None))]
+pub(crate) fn arange(
+    py: Python<'_>,
+    start: &Bound<'_, PyAny>,
+    stop: &Bound<'_, PyAny>,
+    step: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let dtype = dtype::optional(dtype)?;
+    submit::object(py, ops::arange(scalar(start)?, scalar(stop)?, scalar(step)?, dtype, here(py)))
+}
+
+/// Ones on a diagonal, zeros elsewhere.
+#[pyfunction]
+#[pyo3(signature = (rows, columns, diagonal = 0, dtype = None))]
+pub(crate) fn eye(
+    py: Python<'_>,
+    rows: usize,
+    columns: usize,
+    diagonal: isize,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
+    submit::object(py, ops::eye(rows, columns, diagonal, dtype, here(py)))
+}
+
+/// Normally distributed random numbers.
+#[pyfunction]
+#[pyo3(signature = (shape, mean = 0.0, scale = 1.0, dtype = None))]
+pub(crate) fn normal(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    mean: f64,
+    scale: f64,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
+    submit::object(py, ops::normal(&index::shape(shape)?, mean, scale, dtype, here(py)))
+}
+
+/// Uniformly distributed random numbers.
+#[pyfunction]
+#[pyo3(signature = (shape, low = 0.0, high = 1.0, dtype = None))]
+pub(crate) fn uniform(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    low: f64,
+    high: f64,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
+    submit::object(py, ops::uniform(&index::shape(shape)?, low, high, dtype, here(py)))
+}
+
+/// The matrix product.
+#[pyfunction]
+pub(crate) fn matmul(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let loc = here(py);
+    let (a, b) = (required(a, "matmul")?.array(loc)?, required(b, "matmul")?.array(loc)?);
+    submit::object(py, ops::matmul(&a, &b, loc))
+}
+
+/// NumPy's dot.
+#[pyfunction]
+pub(crate) fn dot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let loc = here(py);
+    let (a, b) = (required(a, "dot")?.array(loc)?, required(b, "dot")?.array(loc)?);
+    submit::object(py, ops::dot(&a, &b, loc))
+}
+
+/// Arrays one after another along an axis.
+#[pyfunction]
+pub(crate) fn concatenate(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
+    let arrays = sequence(py, arrays, "concatenate")?;
+    submit::object(py, ops::concatenate(&arrays.iter().collect::<Vec<_>>(), axis, here(py)))
+}
+
+/// Arrays one after another along a new axis.
+#[pyfunction]
+pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
+    let arrays = sequence(py, arrays, "stack")?;
+    submit::object(py, ops::stack(&arrays.iter().collect::<Vec<_>>(), axis, here(py)))
+}
+
+fn sequence(py: Python<'_>, arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
+    let loc = here(py);
+    arrays.try_iter()?.map(|array| required(&array?, op)?.array(loc)).collect()
+}
+
+/// A view with repeated dimensions.
+#[pyfunction]
+pub(crate) fn broadcast_to(py: Python<'_>, x: &Bound<'_, PyArray>, shape: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    submit::object(py, ops::broadcast_to(&x.get().0, &index::shape(shape)?))
+}
+
+/// A view with one more dimension.
+#[pyfunction]
+pub(crate) fn expand_dims(py: Python<'_>, x: &Bound<'_, PyArray>, axis: isize) -> PyResult<Py<PyAny>> {
+    submit::object(py, ops::expand_dims(&x.get().0, axis))
+}

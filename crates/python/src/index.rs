@@ -1,0 +1,100 @@
+//! Basic indices, shapes and axes as Python writes them.
+
+use crate::array::PyArray;
+use forerun::Index;
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+
+/// The parts of `x[index]`.
+pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+    match index.cast::<PyTuple>() {
+        Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
+        Err(_) => Ok(vec![one(index)?]),
+    }
+}
+
+fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
+    if part.is_none() {
+        return Ok(Index::NewAxis);
+    }
+    if part.is_instance_of::<PyEllipsis>() {
+        return Ok(Index::Ellipsis);
+    }
+    if let Ok(slice) = part.cast::<PySlice>() {
+        let bound = |name| slice.getattr(name).and_then(|bound| clamped(&bound));
+        let step = bound("step")?.unwrap_or(1);
+        if step == 0 {
+            return Err(PyValueError::new_err("slice step cannot be zero"));
+        }
+        return Ok(Index::Slice { start: bound("start")?, stop: bound("stop")?, step });
+    }
+    let boolean = || PyTypeError::new_err("indexing with a boolean is not supported yet");
+    if part.is_instance_of::<PyBool>() {
+        return Err(boolean());
+    }
+    let integers = || PyTypeError::new_err("indexing with an array of integers is not supported yet");
+    if part.is_instance_of::<PyList>() {
+        return Err(integers());
+    }
+    if let Ok(array) = part.cast::<PyArray>() {
+        let array = &array.get().0;
+        if array.dtype() == forerun::DType::Bool {
+            return Err(boolean());
+        }
+        if array.ndim() > 0 {
+            return Err(integers());
+        }
+    } else if part.hasattr("__array__")? && part.getattr("ndim")?.extract::<usize>()? > 0 {
+        return Err(PyTypeError::new_err("indexing with a NumPy array is not supported yet"));
+    }
+    // SAFETY: the object is alive and the GIL is held.
+    if unsafe { ffi::PyIndex_Check(part.as_ptr()) } == 0 {
+        return Err(PyIndexError::new_err(format!(
+            "only integers, slices, None and Ellipsis are indices, not {}",
+            part.get_type().name()?
+        )));
+    }
+    Ok(Index::At(part.extract()?))
+}
+
+/// A slice's bound: beyond the machine's integers it may as well be the largest.
+fn clamped(bound: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
+    if bound.is_none() {
+        return Ok(None);
+    }
+    // SAFETY: the object is alive and the GIL is held; a null type clips instead of raising an overflow.
+    let value = unsafe { ffi::PyNumber_AsSsize_t(bound.as_ptr(), std::ptr::null_mut()) };
+    match PyErr::take(bound.py()) {
+        Some(error) if value == -1 => Err(error),
+        _ => Ok(Some(value)),
+    }
+}
+
+/// A shape: an integer or a sequence of them.
+pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    integers(object)?
+        .into_iter()
+        .map(|extent| usize::try_from(extent).map_err(|_| PyValueError::new_err("negative dimensions are not allowed")))
+        .collect()
+}
+
+/// An integer or a sequence of them.
+pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
+    // SAFETY: the object is alive and the GIL is held.
+    if unsafe { ffi::PyIndex_Check(object.as_ptr()) } != 0 {
+        return Ok(vec![object.extract()?]);
+    }
+    object.try_iter()?.map(|item| item?.extract()).collect()
+}
+
+/// Axes: none for all, an integer, or a sequence of them.
+pub(crate) fn axes(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<isize>>> {
+    object.map(integers).transpose()
+}
+
+/// The integers of a call that takes them one by one or as one sequence: `x.reshape(2, 3)`, `x.reshape((2, 3))`.
+pub(crate) fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
+    if args.len() == 1 { integers(&args.get_item(0)?) } else { integers(args) }
+}

@@ -1,0 +1,18 @@
+//! The Python face of Forerun: number slots, exchange with NumPy, GIL release, locs, exceptions.
+//!
+//! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
+
+mod array;
+mod device;
+mod dtype;
+mod error;
+mod exchange;
+mod functions;
+mod index;
+mod loc;
+mod module;
+mod operand;
+mod rows;
+mod submit;
+mod switches;
+mod wait;

@@ -1,0 +1,222 @@
+//! Locs of Python lines: a code object and an instruction offset, noted in nanoseconds, resolved only when read.
+//!
+//! | step | what happens |
+//! |---|---|
+//! | every op | the frame's code object and offset are looked up in a direct-mapped table |
+//! | a site seen first | it is interned; its code object is kept for ever, so that its address stays its name |
+//! | a code object seen first | its file, function and line table are copied, so that resolving needs no GIL |
+//!
+//! Invariant: a code object that the table or the interner names is never freed. Frames of the package's own Python
+//! files are passed over: the line wanted is the user's.
+
+use forerun::{Loc, SourceLine, set_foreign_resolver};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+/// An offset with this bit is a line number: what there is where the interpreter does not tell the instruction.
+const LINE: u32 = 1 << 31;
+
+/// In the table, in the place of a loc: the site lies inside the package.
+const INSIDE: u32 = u32::MAX;
+
+const SLOTS: usize = 4096;
+
+#[derive(Clone, Copy)]
+struct Site {
+    code: usize,
+    offset: u32,
+    loc: u32,
+}
+
+/// The direct-mapped table in front of the interner.
+struct Table(UnsafeCell<[Site; SLOTS]>);
+
+// SAFETY: every access goes through `slot`, which asks for the GIL's token and keeps no reference beyond a copy.
+unsafe impl Sync for Table {}
+
+static TABLE: Table = Table(UnsafeCell::new([Site { code: 0, offset: 0, loc: 0 }; SLOTS]));
+
+impl Table {
+    /// The place of a site.
+    #[inline]
+    fn slot(&self, _py: Python<'_>, code: usize, offset: u32) -> *mut Site {
+        // Code objects are 16-byte aligned and offsets even; an odd multiplier spreads both.
+        let mixed = ((code >> 4) as u64 ^ (offset as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let index = (mixed >> 52) as usize % SLOTS;
+        // SAFETY: the index is below the table's length.
+        unsafe { self.0.get().cast::<Site>().add(index) }
+    }
+}
+
+/// What is known of a code object.
+struct Code {
+    inside: bool,
+    file: String,
+    function: String,
+    /// First offset, offset after the last, line.
+    lines: Vec<(u32, u32, u32)>,
+}
+
+type GetLasti = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
+type GetBack = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject;
+
+static GET_LASTI: AtomicUsize = AtomicUsize::new(0);
+static GET_BACK: AtomicUsize = AtomicUsize::new(0);
+static CODES: OnceLock<Mutex<HashMap<usize, Code>>> = OnceLock::new();
+static INSIDE_FOLDERS: OnceLock<Vec<String>> = OnceLock::new();
+
+fn codes() -> MutexGuard<'static, HashMap<usize, Code>> {
+    CODES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Called once, at import: looks up what the stable ABI leaves out and installs the resolver.
+pub(crate) fn start() {
+    GET_LASTI.store(interpreter_symbol(c"PyFrame_GetLasti"), Ordering::Relaxed);
+    GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
+    set_foreign_resolver(resolve);
+}
+
+/// Says in which folders the package's own Python files lie. The first call wins.
+pub(crate) fn pass_over(folders: Vec<String>) {
+    let _ = INSIDE_FOLDERS.set(folders);
+}
+
+#[cfg(unix)]
+fn interpreter_symbol(name: &CStr) -> usize {
+    // SAFETY: the name ends with a nul, and looking a symbol up changes nothing.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize }
+}
+
+#[cfg(not(unix))]
+fn interpreter_symbol(_name: &CStr) -> usize {
+    0
+}
+
+/// The user's line that is running now.
+#[inline]
+pub(crate) fn here(py: Python<'_>) -> Loc {
+    // SAFETY: the GIL is held; the frame is borrowed from the running thread and lives until this call returns.
+    let frame = unsafe { ffi::PyEval_GetFrame() };
+    if frame.is_null() {
+        return Loc::UNKNOWN;
+    }
+    match note(py, frame) {
+        INSIDE => outside(py, frame),
+        loc => Loc::from_id(loc),
+    }
+}
+
+/// The loc of a frame, or [`INSIDE`].
+#[inline]
+fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
+    // SAFETY: the GIL is held and the frame is alive, so its code object is, too.
+    let code = unsafe { ffi::PyFrame_GetCode(frame) };
+    let address = code as usize;
+    // SAFETY: gives back the reference that `PyFrame_GetCode` took; the frame holds another.
+    unsafe { ffi::Py_DECREF(code.cast()) };
+    let offset = offset_of(frame);
+    let slot = TABLE.slot(py, address, offset);
+    // SAFETY: the slot lies in the table, and the GIL is held.
+    let site = unsafe { *slot };
+    if site.code == address && site.offset == offset {
+        return site.loc;
+    }
+    let loc = learn(py, address, offset);
+    // SAFETY: as above; no reference into the table is alive.
+    unsafe { *slot = Site { code: address, offset, loc } };
+    loc
+}
+
+#[inline]
+fn offset_of(frame: *mut ffi::PyFrameObject) -> u32 {
+    match GET_LASTI.load(Ordering::Relaxed) {
+        // SAFETY: the frame is alive and the GIL is held.
+        0 => LINE | unsafe { ffi::PyFrame_GetLineNumber(frame) } as u32,
+        address => {
+            // SAFETY: this is the address the dynamic linker gave for the function of this signature.
+            let get: GetLasti = unsafe { std::mem::transmute(address) };
+            // SAFETY: the frame is alive and the GIL is held.
+            unsafe { get(frame) as u32 & !LINE }
+        }
+    }
+}
+
+/// The innermost line outside the package, seen from a frame inside.
+#[cold]
+#[inline(never)]
+fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject) -> Loc {
+    // SAFETY: the frame is alive; from here on the walk owns a reference to the frame it stands on.
+    let mut frame = unsafe { Bound::from_borrowed_ptr(py, inner.cast()) };
+    loop {
+        let Some(back) = back_of(&frame) else { return Loc::UNKNOWN };
+        match note(py, back.as_ptr().cast()) {
+            INSIDE => frame = back,
+            loc => return Loc::from_id(loc),
+        }
+    }
+}
+
+fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    match GET_BACK.load(Ordering::Relaxed) {
+        0 => frame.getattr("f_back").ok().filter(|back| !back.is_none()),
+        address => {
+            // SAFETY: this is the address the dynamic linker gave for the function of this signature.
+            let get: GetBack = unsafe { std::mem::transmute(address) };
+            // SAFETY: the frame is alive and the GIL is held; the result is a new reference or null without an error.
+            unsafe { Bound::from_owned_ptr_or_opt(frame.py(), get(frame.as_ptr().cast()).cast()) }
+        }
+    }
+}
+
+/// Interns a site that the table does not hold.
+#[cold]
+#[inline(never)]
+fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
+    let known = codes().get(&code).map(|known| known.inside);
+    let inside = known.unwrap_or_else(|| {
+        // SAFETY: the running frame holds the code object.
+        let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
+        // Reading attributes may run Python code, so the lock is not held meanwhile.
+        let read = read_code(&object);
+        let inside = read.inside;
+        codes().insert(code, read);
+        // Kept for ever: from now on the address names this code object.
+        std::mem::forget(object);
+        inside
+    });
+    if inside { INSIDE } else { Loc::foreign(code, offset).0.id() }
+}
+
+fn read_code(object: &Bound<'_, PyAny>) -> Code {
+    let text = |name: &str| object.getattr(name).and_then(|text| text.extract::<String>());
+    let file = text("co_filename").unwrap_or_default();
+    let function = text("co_qualname").or_else(|_| text("co_name")).unwrap_or_default();
+    let lines = || -> PyResult<Vec<(u32, u32, u32)>> {
+        let mut lines = Vec::new();
+        for range in object.call_method0("co_lines")?.try_iter()? {
+            if let (start, end, Some(line)) = range?.extract::<(u32, u32, Option<u32>)>()? {
+                lines.push((start, end, line));
+            }
+        }
+        Ok(lines)
+    };
+    let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
+    let inside = INSIDE_FOLDERS.get().is_some_and(|folders| folders.iter().any(|inside| inside == folder));
+    Code { inside, function, lines: lines().unwrap_or_default(), file }
+}
+
+fn resolve(code: usize, offset: u32) -> Option<SourceLine> {
+    let codes = codes();
+    let code = codes.get(&code)?;
+    let line = if offset & LINE != 0 {
+        offset & !LINE
+    } else {
+        code.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset))?.2
+    };
+    Some(SourceLine { file: code.file.clone(), line, function: code.function.clone() })
+}

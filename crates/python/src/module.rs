@@ -1,0 +1,36 @@
+//! The extension module `forerun._forerun`: what the Python files of the package build on.
+//!
+//! Invariant: importing it starts no thread and touches no device.
+
+use pyo3::prelude::*;
+
+// The wrapper of an array stands on the GIL, so the module must not be taken for free-threaded.
+#[pymodule(gil_used = true)]
+mod _forerun {
+    use super::*;
+
+    #[pymodule_export]
+    use crate::array::PyArray;
+    #[pymodule_export]
+    use crate::device::PyDevice;
+    #[pymodule_export]
+    use crate::dtype::PyDType;
+    #[pymodule_export]
+    use crate::exchange::from_numpy;
+    #[pymodule_export]
+    use crate::functions::{
+        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
+        uniform,
+    };
+    #[pymodule_export]
+    use crate::switches::{pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all};
+
+    #[pymodule_init]
+    fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::loc::start();
+        for dtype in forerun::DType::ALL {
+            module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
+        }
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,125 @@
+//! What stands beside an array in an expression: another array, a Python number, or something that becomes one.
+//!
+//! Invariant: the usual operands (exact types) are told apart by one pointer comparison each and allocate nothing.
+
+use crate::array::PyArray;
+use crate::error::raise;
+use forerun::{Arg, Array, Error, ErrorKind, Kind, Loc, Scalar, ops};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
+
+/// An operand that needed conversion.
+pub(crate) enum Operand<'py> {
+    /// An array, ours or made from the operand.
+    Array(Bound<'py, PyArray>),
+    /// A number without a width.
+    Scalar(Scalar),
+}
+
+impl Operand<'_> {
+    /// The operand for an op.
+    pub(crate) fn arg(&self) -> Arg<'_> {
+        match self {
+            Operand::Array(array) => Arg::Array(&array.get().0),
+            Operand::Scalar(scalar) => Arg::Scalar(*scalar),
+        }
+    }
+
+    /// The operand as an array; a number becomes one of its default dtype.
+    pub(crate) fn array(&self, loc: Loc) -> PyResult<Array> {
+        match self {
+            Operand::Array(array) => Ok(array.get().0.clone()),
+            Operand::Scalar(scalar) => ops::full(&[], *scalar, scalar.default_dtype(), loc).map_err(raise),
+        }
+    }
+}
+
+/// The operand if its type is exactly an array's, a float's, an int's or a bool's.
+#[inline(always)]
+pub(crate) fn quick<'a>(object: &'a Bound<'_, PyAny>) -> Option<Arg<'a>> {
+    let pointer = object.as_ptr();
+    // SAFETY: the object is alive and the GIL is held.
+    let class = unsafe { ffi::Py_TYPE(pointer) };
+    if class == PyArray::type_object_raw(object.py()) {
+        // SAFETY: the type was just compared, and the class has no subclasses.
+        return Some(Arg::Array(&unsafe { object.cast_unchecked::<PyArray>() }.get().0));
+    }
+    if class == &raw mut ffi::PyFloat_Type {
+        // SAFETY: the object is exactly a float, for which this cannot fail.
+        return Some(Arg::Scalar(Scalar::Float(unsafe { ffi::PyFloat_AsDouble(pointer) })));
+    }
+    if class == &raw mut ffi::PyLong_Type {
+        return narrow(object).map(|value| Arg::Scalar(Scalar::Int(value)));
+    }
+    if class == &raw mut ffi::PyBool_Type {
+        // SAFETY: there are two bools, and this names one of them.
+        return Some(Arg::Scalar(Scalar::Bool(pointer == unsafe { ffi::Py_True() })));
+    }
+    None
+}
+
+/// The value of an int object if 64 bits hold it.
+#[inline(always)]
+fn narrow(object: &Bound<'_, PyAny>) -> Option<i64> {
+    let mut overflow = 0;
+    // SAFETY: the object is an int or of a subclass, for which nothing but overflow can happen, and that sets no error.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &mut overflow) };
+    (overflow == 0).then_some(value)
+}
+
+/// Any operand, or `None` for an object that cannot be one. `beside` says what array it meets, if any.
+#[cold]
+pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -> PyResult<Option<Operand<'py>>> {
+    match quick(object) {
+        Some(Arg::Array(_)) => return Ok(Some(Operand::Array(object.cast::<PyArray>()?.clone()))),
+        Some(Arg::Scalar(scalar)) => return Ok(Some(Operand::Scalar(scalar))),
+        None => {}
+    }
+    if object.is_instance_of::<PyInt>() {
+        if let Some(value) = narrow(object) {
+            return Ok(Some(Operand::Scalar(Scalar::Int(value))));
+        }
+        // As in NumPy, an integer of any length may meet a float array; an integer array has no room for it.
+        if beside.is_some_and(|array| array.dtype().kind() == Kind::Float) {
+            return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
+        }
+        return Err(PyOverflowError::new_err(format!("integer {object} is out of bounds for int64")));
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
+    }
+    let sequence = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if !sequence && !object.hasattr("__array__")? {
+        return Ok(None);
+    }
+    // NumPy's scalars are numbers as Python's are: they have no say in the width of the result.
+    let converted = object.py().import("forerun._convert")?.getattr("operand")?.call1((object,))?;
+    match quick(&converted) {
+        Some(Arg::Array(_)) => Ok(Some(Operand::Array(converted.cast_into::<PyArray>()?))),
+        Some(Arg::Scalar(scalar)) => Ok(Some(Operand::Scalar(scalar))),
+        None => Ok(None),
+    }
+}
+
+/// An operand that must be one.
+pub(crate) fn required<'py>(object: &Bound<'py, PyAny>, op: &'static str) -> PyResult<Operand<'py>> {
+    convert(object, None)?.ok_or_else(|| {
+        let name = object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
+        raise(Error::new(ErrorKind::Type, format!("cannot take an operand of type {name}")).in_op(op))
+    })
+}
+
+/// A number.
+pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    match convert(object, None)? {
+        Some(Operand::Scalar(scalar)) => Ok(scalar),
+        Some(Operand::Array(array)) if array.get().0.ndim() == 0 => {
+            let py = object.py();
+            crate::wait::read(py, &array.get().0, crate::loc::here(py), |array, wait| array.item(wait))
+        }
+        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", object.repr()?))),
+    }
+}

@@ -1,0 +1,65 @@
+//! The engine's counters and switches, for tests and benches.
+
+use crate::loc::here;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The engine's counters since the start.
+#[pyfunction]
+pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let stats = forerun::stats();
+    let counters = [
+        ("records", stats.records),
+        ("inlined", stats.inlined),
+        ("tasks", stats.tasks),
+        ("segments", stats.segments),
+        ("plan_hits", stats.plan_hits),
+        ("plan_misses", stats.plan_misses),
+        ("dropped", stats.dropped),
+        ("system_calls", stats.system_calls),
+        ("live_bytes", stats.live_bytes),
+        ("peak_bytes", stats.peak_bytes),
+        ("cached_bytes", stats.cached_bytes),
+    ];
+    let dict = PyDict::new(py);
+    for (name, counter) in counters {
+        dict.set_item(name, counter)?;
+    }
+    Ok(dict)
+}
+
+/// Waits for everything submitted so far; raises every error nobody has seen.
+#[pyfunction]
+pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
+    crate::wait::everything(py, here(py))
+}
+
+/// Starts the random stream anew.
+#[pyfunction]
+pub(crate) fn seed(seed: u64) {
+    forerun::seed(seed);
+}
+
+/// Whether results that nobody can look at are left out. Returns the old setting.
+#[pyfunction]
+pub(crate) fn set_drop_dead(on: bool) -> bool {
+    forerun::set_drop_dead(on)
+}
+
+/// Whether pointwise chains become one pass over memory. Returns the old setting.
+#[pyfunction]
+pub(crate) fn set_fuse(on: bool) -> bool {
+    forerun::set_fuse(on)
+}
+
+/// Up to how many elements an op may run on the spot. Returns the old setting.
+#[pyfunction]
+pub(crate) fn set_tiny_limit(elements: usize) -> usize {
+    forerun::set_tiny_limit(elements)
+}
+
+/// Says in which folders the package's own Python files lie, so that locs name the user's lines.
+#[pyfunction]
+pub(crate) fn pass_over(folders: Vec<String>) {
+    crate::loc::pass_over(folders);
+}

@@ -1,0 +1,29 @@
+"""Forerun: asynchronous arrays that run ahead.
+
+Every operation returns at once with a handle; the engine computes on its own threads. Reading a value waits for it.
+
+Examples
+--------
+>>> from forerun import np, npx
+>>> x = np.ones((1, 2))
+>>> y = np.ones((1, 2))
+>>> z = x * y + 2
+>>> z
+array([[3., 3.]])
+"""
+
+from __future__ import annotations
+
+import os.path as _path
+
+from forerun import _forerun
+
+# Locs name the user's lines: those of the files in these folders are passed over.
+_HERE = _path.dirname(_path.abspath(__file__))
+_forerun.pass_over([_HERE, _path.join(_HERE, "np")])
+
+from forerun import engine, np, npx  # noqa: E402
+from forerun._forerun import __version__  # noqa: E402
+from forerun.engine import stats  # noqa: E402
+
+__all__ = ["__version__", "engine", "np", "npx", "stats"]

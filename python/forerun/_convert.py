@@ -1,0 +1,65 @@
+"""Conversion from and to NumPy's arrays and Python's lists.
+
+NumPy is imported at the first conversion, not with the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forerun._forerun import dtype, from_numpy, full, ndarray
+
+if TYPE_CHECKING:
+    import numpy
+
+    from forerun._types import ArrayLike, DTypeLike
+
+_DEFAULT_FLOAT = "float32"
+
+
+def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
+    """Make an array of anything that NumPy can read.
+
+    Python's own floats become the default float; NumPy's arrays keep their dtype.
+    """
+    if isinstance(value, ndarray):
+        return value if target is None else value.astype(target, copy=False)
+    if isinstance(value, (bool, int, float)):
+        return full((), value, target)
+    import numpy
+
+    read = numpy.asarray(value)
+    if target is None:
+        # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
+        own = isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "__array__")
+        if not own and read.dtype == numpy.float64:
+            target = _DEFAULT_FLOAT
+        else:
+            target = read.dtype
+    name = dtype(target).name
+    if read.dtype.name != name or not read.dtype.isnative:
+        read = read.astype(name)
+    if not read.flags.aligned or any(stride % read.itemsize for stride in read.strides):
+        read = read.copy()
+    return from_numpy(read)
+
+
+def operand(value: Any) -> ndarray | bool | int | float | None:
+    """Make something of what stands beside an array in an expression: an array or a number."""
+    import numpy
+
+    if isinstance(value, numpy.generic):
+        number = value.item()
+        return number if isinstance(number, (bool, int, float)) else None
+    return to_array(value)
+
+
+def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.ndarray:
+    """Finish ``__array__``: a snapshot in the dtype asked for, copied if asked for or needed."""
+    import numpy
+
+    if target is not None and numpy.dtype(target) != snapshot.dtype:
+        if copy is False:
+            raise ValueError(f"cannot give {snapshot.dtype} as {numpy.dtype(target)} without a copy")
+        return snapshot.astype(target)
+    return snapshot.copy() if copy else snapshot

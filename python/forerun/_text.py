@@ -1,0 +1,31 @@
+"""How arrays are printed: as NumPy prints them, but that float32 needs no mention here and float64 does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy
+
+# The dtypes that a reader may take for granted.
+_IMPLIED = frozenset({"bool", "int64", "float32"})
+_OPEN = "array("
+
+
+def to_repr(values: numpy.ndarray) -> str:
+    """Write an array so that ``np.array`` could read it back."""
+    import numpy
+
+    options = numpy.get_printoptions()
+    body = numpy.array2string(values, separator=", ", prefix=_OPEN, suffix=")")
+    notes = []
+    if (values.size == 0 and values.shape != (0,)) or values.size > options["threshold"]:
+        notes.append(f"shape={values.shape}")
+    if values.dtype.name not in _IMPLIED or values.size == 0:
+        notes.append(f"dtype={values.dtype.name}")
+    if not notes:
+        return f"{_OPEN}{body})"
+    head, tail = f"{_OPEN}{body},", f"{', '.join(notes)})"
+    last_line = len(head) - (head.rfind("\n") + 1)
+    fits = last_line + 1 + len(tail) <= options["linewidth"]
+    return head + (" " if fits else "\n" + " " * len(_OPEN)) + tail

@@ -1,0 +1,195 @@
+"""The timing helpers of the book *Dive into Deep Learning*, so that its programs run with their imports changed.
+
+The book's own package has one module a framework; here they are attributes: ``from forerun.d2l import mxnet as d2l``
+gives the same names as ``from forerun import d2l``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forerun.npx import Device
+
+__all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_gpu"]
+
+
+class Timer:
+    """Record several running times.
+
+    A timer starts when it is made.
+
+    Examples
+    --------
+    >>> from forerun import d2l
+    >>> timer = d2l.Timer()
+    >>> seconds = timer.stop()
+    >>> timer.start()
+    >>> timer.stop() >= 0.0
+    True
+    >>> len(timer.times), timer.sum() >= seconds
+    (2, True)
+    """
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.start()
+
+    def start(self) -> None:
+        """Begin to measure.
+
+        Examples
+        --------
+        >>> from forerun import d2l
+        >>> d2l.Timer().start()
+        """
+        self.tik = time.perf_counter()
+
+    def stop(self) -> float:
+        """Record the time since the last start, and return it.
+
+        Returns
+        -------
+        float
+            Seconds.
+
+        Examples
+        --------
+        >>> from forerun import d2l
+        >>> d2l.Timer().stop() >= 0.0
+        True
+        """
+        self.times.append(time.perf_counter() - self.tik)
+        return self.times[-1]
+
+    def avg(self) -> float:
+        """Return the mean of the recorded times.
+
+        Examples
+        --------
+        >>> from forerun import d2l
+        >>> timer = d2l.Timer()
+        >>> timer.times = [1.0, 2.0]
+        >>> timer.avg()
+        1.5
+        """
+        return sum(self.times) / len(self.times)
+
+    def sum(self) -> float:
+        """Return the sum of the recorded times.
+
+        Examples
+        --------
+        >>> from forerun import d2l
+        >>> timer = d2l.Timer()
+        >>> timer.times = [1.0, 2.0]
+        >>> timer.sum()
+        3.0
+        """
+        return sum(self.times)
+
+    def cumsum(self) -> list[float]:
+        """Return the recorded times added up so far, one entry a time.
+
+        Examples
+        --------
+        >>> from forerun import d2l
+        >>> timer = d2l.Timer()
+        >>> timer.times = [1.0, 2.0, 3.0]
+        >>> timer.cumsum()
+        [1.0, 3.0, 6.0]
+        """
+        total, sums = 0.0, []
+        for seconds in self.times:
+            total += seconds
+            sums.append(total)
+        return sums
+
+
+class Benchmark:
+    """Print how long a ``with`` block took.
+
+    Parameters
+    ----------
+    description : str
+        What stands before the seconds.
+
+    Examples
+    --------
+    >>> from forerun import d2l
+    >>> with d2l.Benchmark("sleep"):  # doctest: +ELLIPSIS
+    ...     pass
+    sleep: 0.0... sec
+    """
+
+    def __init__(self, description: str = "Done") -> None:
+        self.description = description
+
+    def __enter__(self) -> Benchmark:
+        """Begin to measure."""
+        self.timer = Timer()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Print the time, also when the block raised."""
+        print(f"{self.description}: {self.timer.stop():.4f} sec")
+
+
+@contextlib.contextmanager
+def benchmark(fmt: str = "Done in %.4f sec") -> Iterator[Timer]:
+    """Print how long a ``with`` block took, in a format of the caller's.
+
+    Parameters
+    ----------
+    fmt : str
+        A ``%``-format with one place, for the seconds.
+
+    Examples
+    --------
+    >>> from forerun import d2l
+    >>> with d2l.benchmark("numpy   : %.4f sec"):  # doctest: +ELLIPSIS
+    ...     pass
+    numpy   : 0.0... sec
+    """
+    timer = Timer()
+    try:
+        yield timer
+    finally:
+        print(fmt % timer.stop())
+
+
+def try_gpu(i: int = 0) -> Device:
+    """Return the GPU of that number if there is one, and the CPU otherwise.
+
+    Parameters
+    ----------
+    i : int
+        The number of the GPU.
+
+    Examples
+    --------
+    >>> from forerun import d2l, npx
+    >>> d2l.try_gpu(1000) == npx.cpu()
+    True
+    """
+    from forerun import npx
+
+    return npx.gpu(i) if npx.num_gpus() >= i + 1 else npx.cpu()
+
+
+def _face(name: str) -> types.ModuleType:
+    """Make a module of this one's names, importable under its own."""
+    face = types.ModuleType(f"{__name__}.{name}", __doc__)
+    for public in __all__:
+        if public in globals():
+            setattr(face, public, globals()[public])
+    sys.modules[face.__name__] = face
+    return face
+
+
+mxnet = _face("mxnet")

@@ -1,0 +1,92 @@
+"""The engine's counters and switches, for tests, benches and the curious.
+
+No program needs them for its results: whatever is switched, values stay the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from forerun import _forerun
+
+__all__ = ["Restore", "set_drop_dead", "set_fuse", "set_tiny_limit", "stats"]
+
+_T = TypeVar("_T")
+
+
+class Restore(Generic[_T]):
+    """What a switch returns: used in a ``with`` statement, it puts the old setting back at the end.
+
+    Attributes
+    ----------
+    old
+        The setting before the switch.
+    """
+
+    def __init__(self, switch: Callable[[_T], _T], old: _T) -> None:
+        self._switch = switch
+        self.old = old
+
+    def __enter__(self) -> Restore[_T]:
+        """Do nothing: the switch was set when it was called."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Put the old setting back."""
+        self._switch(self.old)
+
+
+def set_drop_dead(on: bool) -> Restore[bool]:
+    """Say whether results that nobody can look at are left out.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> with engine.set_drop_dead(False):
+    ...     for _ in range(3):
+    ...         y = np.ones((2,)) + 1
+    >>> y
+    array([2., 2.])
+    """
+    return Restore(_forerun.set_drop_dead, _forerun.set_drop_dead(on))
+
+
+def set_fuse(on: bool) -> Restore[bool]:
+    """Say whether pointwise chains become one pass over memory.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> with engine.set_fuse(False):
+    ...     np.ones((2,)) * 2 + 1
+    array([3., 3.])
+    """
+    return Restore(_forerun.set_fuse, _forerun.set_fuse(on))
+
+
+def set_tiny_limit(elements: int) -> Restore[int]:
+    """Say up to how many elements an op may run on the spot instead of on a worker.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> with engine.set_tiny_limit(0):
+    ...     np.ones((2,)) + 1
+    array([2., 2.])
+    """
+    return Restore(_forerun.set_tiny_limit, _forerun.set_tiny_limit(elements))
+
+
+def stats() -> dict[str, int]:
+    """Return the engine's counters.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> before = engine.stats()["records"]
+    >>> y = np.ones((2,)) + 1
+    >>> engine.stats()["records"] > before
+    True
+    """
+    return _forerun.stats()

@@ -1,0 +1,226 @@
+"""Arrays out of nothing, numbers, lists and NumPy's arrays."""
+
+from __future__ import annotations
+
+from typing import SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import float32, float64, ndarray
+from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
+
+
+def array(object: ArrayLike, dtype: DTypeLike | None = None, *, copy: bool = True) -> ndarray:
+    """Make an array of nested lists, numbers or another array.
+
+    Python's floats become float32, its integers int64; NumPy's arrays keep their dtype.
+
+    Parameters
+    ----------
+    object
+        What to make an array of. It is copied before the call returns.
+    dtype
+        The dtype wanted.
+    copy
+        Whether an array that fits already is copied.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.array([[1.0, 2.0], [3.0, 4.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    >>> np.array([1, 2], dtype="int32")
+    array([1, 2], dtype=int32)
+    """
+    made = to_array(object, dtype)
+    return made.copy() if copy and made is object else made
+
+
+def asarray(object: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array, or return the one given if it fits.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.ones((2,))
+    >>> np.asarray(x) is x
+    True
+    """
+    return to_array(object, dtype)
+
+
+def copy(a: ArrayLike) -> ndarray:
+    """Return a copy.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.ones((2,))
+    >>> y = np.copy(x)
+    >>> y += 1
+    >>> x
+    array([1., 1.])
+    """
+    return array(a)
+
+
+def full(shape: ShapeLike, fill_value: Number, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of one value.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    """
+    return _forerun.full(shape, fill_value, dtype)
+
+
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of ones.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.ones((1, 2))
+    array([[1., 1.]])
+    """
+    return _forerun.full(shape, 1, float32 if dtype is None else dtype)
+
+
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of zeros.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.zeros(3)
+    array([0., 0., 0.])
+    """
+    return _forerun.full(shape, 0, float32 if dtype is None else dtype)
+
+
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array to be filled later. Until then it holds zeros.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
+    return zeros(shape, dtype)
+
+
+def full_like(a: ndarray, fill_value: Number, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of one value with the shape and dtype of another.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.full_like(np.ones((2,)), 5)
+    array([5., 5.])
+    """
+    return _forerun.full(a.shape, fill_value, a.dtype if dtype is None else dtype)
+
+
+def ones_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of ones with the shape and dtype of another.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.ones_like(np.arange(3))
+    array([1, 1, 1])
+    """
+    return full_like(a, 1, dtype)
+
+
+def zeros_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array of zeros with the shape and dtype of another.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.zeros_like(np.arange(3))
+    array([0, 0, 0])
+    """
+    return full_like(a, 0, dtype)
+
+
+def empty_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
+    """Make an array to be filled later with the shape and dtype of another. Until then it holds zeros.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.empty_like(np.ones((2, 3))).shape
+    (2, 3)
+    """
+    return full_like(a, 0, dtype)
+
+
+def arange(
+    start: Number, stop: Number | None = None, step: Number = 1, dtype: DTypeLike | None = None
+) -> ndarray:
+    """Make evenly spaced numbers from ``start`` to below ``stop``; with one number, from 0 to below it.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.arange(4)
+    array([0, 1, 2, 3])
+    >>> np.arange(0, 1, 0.25)
+    array([0.  , 0.25, 0.5 , 0.75])
+    """
+    if stop is None:
+        start, stop = 0, start
+    return _forerun.arange(start, stop, step, dtype)
+
+
+def linspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None
+) -> ndarray:
+    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    Parameters
+    ----------
+    start, stop
+        The interval.
+    num
+        How many numbers.
+    endpoint
+        Whether ``stop`` is the last of them.
+    dtype
+        The dtype wanted; float32 without one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    if num < 0:
+        raise ValueError(f"linspace: number of samples must not be negative, got {num}")
+    intervals = num - 1 if endpoint else num
+    step = (stop - start) / intervals if intervals > 0 else 0.0
+    # In double precision and rounded once at the end, as NumPy does.
+    values = _forerun.arange(0, num, 1, float64) * step + start
+    if endpoint and num > 1:
+        values[-1] = stop
+    return values.astype(float32 if dtype is None else dtype, copy=False)
+
+
+def eye(N: SupportsIndex, M: SupportsIndex | None = None, k: int = 0, dtype: DTypeLike | None = None) -> ndarray:
+    """Make a matrix with ones on the ``k``-th diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.eye(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return _forerun.eye(N, N if M is None else M, k, dtype)

@@ -1,0 +1,132 @@
+"""Random numbers: drawn from one stream a thread, which :func:`seed` starts anew.
+
+The numbers depend on the seed and on the order of the calls, not on when or where they are computed.
+"""
+
+from __future__ import annotations
+
+from forerun import _forerun
+from forerun._forerun import float64, int64, ndarray
+from forerun._pointwise import floor, minimum
+from forerun._types import DTypeLike, ShapeLike
+
+__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+
+
+def seed(seed: int) -> None:
+    """Start the random numbers of this thread anew.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.seed(7)
+    >>> x = np.random.uniform(size=(3,))
+    >>> np.random.seed(7)
+    >>> np.array_equal(x, np.random.uniform(size=(3,)))
+    True
+    """
+    _forerun.seed(seed)
+
+
+def normal(
+    loc: float | ndarray = 0.0,
+    scale: float | ndarray = 1.0,
+    size: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> ndarray:
+    """Draw normally distributed numbers.
+
+    Parameters
+    ----------
+    loc, scale
+        Mean and standard deviation: numbers, or arrays that broadcast against the result.
+    size
+        The shape; without one that of ``loc`` and ``scale``.
+    dtype
+        The dtype wanted; float32 without one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.normal(size=(2, 3)).shape
+    (2, 3)
+    """
+    if isinstance(loc, ndarray) or isinstance(scale, ndarray):
+        shape = (loc + scale).shape if size is None else size  # type: ignore[union-attr]
+        return _forerun.normal(shape, 0.0, 1.0, dtype) * scale + loc
+    return _forerun.normal(() if size is None else size, loc, scale, dtype)
+
+
+def uniform(
+    low: float | ndarray = 0.0,
+    high: float | ndarray = 1.0,
+    size: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> ndarray:
+    """Draw uniformly distributed numbers from ``low`` to below ``high``.
+
+    Parameters
+    ----------
+    low, high
+        The interval: numbers, or arrays that broadcast against the result.
+    size
+        The shape; without one that of ``low`` and ``high``.
+    dtype
+        The dtype wanted; float32 without one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.random.uniform(2, 3, size=(100,))
+    >>> bool(x.min() >= 2) and bool(x.max() < 3)
+    True
+    """
+    if isinstance(low, ndarray) or isinstance(high, ndarray):
+        shape = (low + high).shape if size is None else size  # type: ignore[union-attr]
+        return _forerun.uniform(shape, 0.0, 1.0, dtype) * (high - low) + low
+    return _forerun.uniform(() if size is None else size, low, high, dtype)
+
+
+def randn(*size: int) -> ndarray:
+    """Draw standard normal numbers.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.randn(2, 3).shape
+    (2, 3)
+    """
+    return normal(size=size)
+
+
+def rand(*size: int) -> ndarray:
+    """Draw uniform numbers from 0 to below 1.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.rand(2, 3).shape
+    (2, 3)
+    """
+    return uniform(size=size)
+
+
+def randint(
+    low: int, high: int | None = None, size: ShapeLike | None = None, dtype: DTypeLike = int64
+) -> ndarray:
+    """Draw integers from ``low`` to below ``high``; with one number, from 0 to below it.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.random.randint(10, size=(100,))
+    >>> bool(x.min() >= 0) and bool(x.max() < 10)
+    True
+    """
+    if high is None:
+        low, high = 0, low
+    if low >= high:
+        raise ValueError(f"randint: low >= high: {low} >= {high}")
+    drawn = _forerun.uniform(() if size is None else size, float(low), float(high), float64)
+    # Rounding may give the upper end itself.
+    return minimum(floor(drawn), high - 1).astype(dtype)

@@ -1,0 +1,179 @@
+"""Functions that give fewer elements than they take: reductions, products, comparisons of whole arrays."""
+
+from __future__ import annotations
+
+from typing import SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import ndarray
+from forerun._pointwise import abs, equal, isnan, less_equal, logical_and, logical_or, multiply, not_equal
+from forerun._types import ArrayLike, AxisLike, DTypeLike
+
+
+def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
+    """Add up over axes.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.sum(np.ones((2, 3)), axis=1)
+    array([3., 3.])
+    """
+    return to_array(a).sum(axis, dtype, keepdims=keepdims)
+
+
+def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
+    """Multiply over axes.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.prod(np.array([2.0, 3.0]))
+    array(6.)
+    """
+    return to_array(a).prod(axis, dtype, keepdims=keepdims)
+
+
+def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
+    """Take the mean over axes.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.mean(np.array([1.0, 2.0]))
+    array(1.5)
+    """
+    return to_array(a).mean(axis, dtype, keepdims=keepdims)
+
+
+def max(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
+    """Take the largest element over axes; NaN if any is.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.max(np.array([[1, 5], [3, 2]]), axis=0)
+    array([3, 5])
+    """
+    return to_array(a).max(axis, keepdims=keepdims)
+
+
+def min(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
+    """Take the smallest element over axes; NaN if any is.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.min(np.array([[1, 5], [3, 2]]), axis=0)
+    array([1, 2])
+    """
+    return to_array(a).min(axis, keepdims=keepdims)
+
+
+def argmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
+    """Find the first largest element along an axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.argmax(np.array([1, 5, 5]))
+    array(1)
+    """
+    return to_array(a).argmax(axis, keepdims=keepdims)
+
+
+def argmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
+    """Find the first smallest element along an axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.argmin(np.array([1, 5, 1]))
+    array(0)
+    """
+    return to_array(a).argmin(axis, keepdims=keepdims)
+
+
+def all(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
+    """Tell whether every element is true.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.all(np.array([True, False]))
+    array(False)
+    """
+    # A product of truth values, so that an empty array gives true.
+    return not_equal(not_equal(to_array(a), 0).prod(axis, keepdims=keepdims), 0)
+
+
+def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
+    """Tell whether some element is true.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.any(np.array([True, False]))
+    array(True)
+    """
+    return not_equal(not_equal(to_array(a), 0).sum(axis, keepdims=keepdims), 0)
+
+
+def array_equal(a1: ArrayLike, a2: ArrayLike) -> bool:
+    """Tell whether two arrays have the same shape and elements. Waits for both.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.array_equal(np.ones((2,)), np.array([1, 1]))
+    True
+    """
+    first, second = to_array(a1), to_array(a2)
+    return first.shape == second.shape and bool(all(equal(first, second)))
+
+
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Tell whether two arrays agree up to a tolerance. Waits for both.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.allclose(np.array([1.0]), np.array([1.000001]))
+    True
+    """
+    first, second = to_array(a), to_array(b)
+    bound = multiply(abs(second), rtol) + atol
+    # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
+    near = logical_and(less_equal(abs(first - second), bound), abs(second) < float("inf"))
+    close = logical_or(equal(first, second), near)
+    if equal_nan:
+        close = logical_or(close, logical_and(isnan(first), isnan(second)))
+    return bool(all(close))
+
+
+def dot(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Multiply two arrays as NumPy's dot: inner product, matrix product or scaling, by the dimensions.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.dot(np.ones((2, 3)), np.ones((3, 2)))
+    array([[3., 3.],
+           [3., 3.]])
+    """
+    return _forerun.dot(a, b)
+
+
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
+    """Multiply two matrices, or stacks of them.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
+    (5, 2, 4)
+    """
+    return _forerun.matmul(x1, x2)

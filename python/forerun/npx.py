@@ -1,0 +1,127 @@
+"""What goes beyond NumPy: barriers, devices, activations."""
+
+from __future__ import annotations
+
+from forerun import _forerun
+from forerun._forerun import Device
+from forerun._pointwise import relu, sigmoid
+
+__all__ = [
+    "Device",
+    "cpu",
+    "current_device",
+    "gpu",
+    "num_gpus",
+    "relu",
+    "reset_np",
+    "seed",
+    "set_np",
+    "sigmoid",
+    "waitall",
+]
+
+
+def waitall() -> None:
+    """Wait until everything submitted so far is computed.
+
+    Raises every error that nobody has seen: one as itself, several as a group.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> y = np.ones((1000,)) + 1
+    >>> npx.waitall()
+    """
+    _forerun.wait_all()
+
+
+def cpu(device_id: int = 0) -> Device:
+    """Return a host device.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.cpu()
+    cpu(0)
+    """
+    return Device("cpu", device_id)
+
+
+def gpu(device_id: int = 0) -> Device:
+    """Return a GPU; raise if it is absent.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.gpu(100)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no device gpu(100): 0 GPUs are present
+    """
+    present = num_gpus()
+    if not 0 <= device_id < present:
+        raise RuntimeError(f"no device gpu({device_id}): {present} GPUs are present")
+    return Device("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """Return how many GPUs arrays can live on.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.num_gpus()
+    0
+    """
+    return 0
+
+
+def current_device() -> Device:
+    """Return the device that new arrays live on.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.current_device()
+    cpu(0)
+    """
+    return cpu()
+
+
+def seed(seed: int) -> None:
+    """Start the random numbers of this thread anew.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.seed(1)
+    >>> x = np.random.normal(size=(2,))
+    >>> npx.seed(1)
+    >>> bool((x == np.random.normal(size=(2,))).min())
+    True
+    """
+    _forerun.seed(seed)
+
+
+def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
+    """Accept the call that programs written for MXNet open with: NumPy's semantics are the only ones here.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.set_np()
+    """
+    if not (shape and array):
+        raise ValueError("set_np: only NumPy's shapes and arrays are supported")
+    if dtype:
+        raise ValueError("set_np: the default float is float32; a default of float64 is not supported")
+
+
+def reset_np() -> None:
+    """Accept the counterpart of :func:`set_np`. Nothing changes.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.reset_np()
+    """

@@ -1,0 +1,73 @@
+//! Generated files are committed; this list says which they are and what writes them.
+//!
+//! Invariant: a generator prints the whole file to its standard output and touches nothing.
+
+use crate::command::cargo;
+use std::fs;
+use std::path::Path;
+
+/// A generated file: the cargo command that prints it, and its path from the root.
+type Generated = (&'static [&'static str], &'static str);
+
+/// Every generated file of the project.
+const GENERATED: &[Generated] = &[];
+
+/// Writes every generated file.
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    for (generator, path) in GENERATED {
+        let file = root.join(path);
+        fs::write(&file, print(generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
+        println!("gen: {path}");
+    }
+    Ok(())
+}
+
+/// Fails when a generated file differs from what its generator prints.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    let differing = differing(root, GENERATED, print)?;
+    if differing.is_empty() {
+        println!("gen: {} files up to date", GENERATED.len());
+        return Ok(());
+    }
+    Err(format!("out of date, run `cargo xtask gen`: {}", differing.join(", ")))
+}
+
+fn differing(
+    root: &Path,
+    generated: &[Generated],
+    print: impl Fn(&[&str]) -> Result<Vec<u8>, String>,
+) -> Result<Vec<&'static str>, String> {
+    let mut found = Vec::new();
+    for (generator, path) in generated {
+        let committed = fs::read(root.join(path)).unwrap_or_default();
+        if print(generator)? != committed {
+            found.push(*path);
+        }
+    }
+    Ok(found)
+}
+
+fn print(generator: &[&str]) -> Result<Vec<u8>, String> {
+    let output = cargo(generator).output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("cargo {}: {}", generator.join(" "), String::from_utf8_lossy(&output.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_file_is_found() {
+        let folder = std::env::temp_dir().join(format!("forerun-generated-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("fresh"), "fresh").unwrap();
+        fs::write(folder.join("stale"), "old").unwrap();
+        let generated: &[Generated] = &[(&["fresh"], "fresh"), (&["new"], "stale"), (&["new"], "missing")];
+        let found = differing(&folder, generated, |generator| Ok(generator[0].into())).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, ["stale", "missing"]);
+    }
+}

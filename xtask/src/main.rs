@@ -1,0 +1,61 @@
+//! `cargo xtask <verb>`: the one entry point for building, checking and showing the project.
+//!
+//! Plain standard Rust without dependencies, so that it compiles in seconds on a bare machine.
+//! It knows the shape of the workspace, never the insides of a crate.
+
+mod bench;
+mod command;
+mod generated;
+mod python;
+mod rust_text;
+mod test;
+mod tidy;
+mod tree;
+mod wheel;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <verb>
+
+  test [--quick | --long]   everything that must be green; ends with `N passed, N failed`
+                              --quick  one engine mode, no loom
+                              --long   adds ignored tests, a million tasks, long fuzzing
+  tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
+  gen [--check]             writes the generated files, or only compares them
+  wheel [--release]         builds the wheel into target/wheels; --release as it is published
+  tour                      builds, installs and shows what Forerun does
+  bench [NAME] [ARGS...]    runs one bench, or lists them";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args.as_slice() {
+        ["test"] => test::run(test::Extent::Normal),
+        ["test", "--quick"] => test::run(test::Extent::Quick),
+        ["test", "--long"] => test::run(test::Extent::Long),
+        ["tidy"] => tidy::run(),
+        ["gen"] => generated::write(&tree::root()),
+        ["gen", "--check"] => generated::check(&tree::root()),
+        ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
+        ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
+        ["tour"] => wheel::tour(),
+        ["bench"] => bench::list(),
+        ["bench", name, rest @ ..] => bench::run(name, rest),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("unknown arguments: {}\n\n{USAGE}", args.join(" "))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            // A verb whose last line is its report has said everything already.
+            if !message.is_empty() {
+                eprintln!("xtask: {message}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The stages, in the order in which a mistake is cheapest to find.
+
+use super::counts::{of_cargo, of_pytest};
+use super::ledger::Ledger;
+use crate::command::{cargo, run as run_command};
+use crate::python::Environment;
+use crate::wheel::{self, Profile};
+use crate::{generated, tidy, tree};
+use std::process::Command;
+
+/// How much to run.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Extent {
+    /// While working: one engine mode, no model checking.
+    Quick,
+    /// Before anything lands.
+    Normal,
+    /// Overnight: adds the soak.
+    Long,
+}
+
+/// The crates whose behaviour could differ between the engine's modes.
+const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun"];
+
+const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+
+const PYTHON_STAGES: &[&str] = &["pytest", "doctest", "ruff check", "ruff format", "mypy"];
+
+/// Runs the stages; fails when anything failed.
+pub(crate) fn run(extent: Extent) -> Result<(), String> {
+    let mut ledger = Ledger::default();
+    rust(&mut ledger, extent);
+    let profile = if extent == Extent::Quick { Profile::Dev } else { Profile::Release };
+    match ledger.check("wheel", || wheel::workshop(profile)) {
+        Some(environment) => python(&mut ledger, extent, &environment),
+        None => PYTHON_STAGES.iter().for_each(|stage| ledger.unreachable(stage, "wheel")),
+    }
+    ledger.close()
+}
+
+fn rust(ledger: &mut Ledger, extent: Extent) {
+    ledger.check("fmt", || run_command(&mut cargo(&["fmt", "--all", "--check"])));
+    ledger.check("tidy", tidy::run);
+    ledger.check("generated files", || generated::check(&tree::root()));
+    ledger.check("clippy", || {
+        run_command(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+    });
+    ledger.count("cargo test", with(cargo(RUST_TESTS), "FORERUN_ENGINE", "async"), of_cargo);
+    if extent == Extent::Quick {
+        return;
+    }
+    let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
+    sync.args(TWO_MODES);
+    ledger.count("cargo test, sync engine", sync, of_cargo);
+    // Another configuration would throw away what the other stages built, so it gets a folder of its own.
+    let model = cargo(&["test", "--release", "--package", "forerun-engine", "--test", "loom"]);
+    let model = with(model, "CARGO_TARGET_DIR", &tree::target().join("loom").to_string_lossy());
+    ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
+    if extent == Extent::Long {
+        let mut soak = cargo(RUST_TESTS);
+        soak.args(["--release", "--", "--include-ignored"]);
+        let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_LONG", "1");
+        ledger.count("soak", soak, of_cargo);
+    }
+}
+
+fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
+    let suite = || environment.python(&["-m", "pytest", "--quiet", "tests/python"]);
+    ledger.count("pytest", with(suite(), "FORERUN_ENGINE", "async"), of_pytest);
+    if extent != Extent::Quick {
+        ledger.count("pytest, sync engine", with(suite(), "FORERUN_ENGINE", "sync"), of_pytest);
+        ledger.count("pytest, nothing dropped", with(suite(), "FORERUN_DROP_DEAD", "0"), of_pytest);
+    }
+    if extent == Extent::Long {
+        ledger.count("pytest, long fuzzing", with(suite(), "FORERUN_TEST_LONG", "1"), of_pytest);
+    }
+    let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
+    ledger.count("doctest", environment.python(&doctest), of_pytest);
+    let pages = ["python", "tests/python", "benches"];
+    ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(pages)));
+    ledger
+        .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(pages)));
+    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+}
+
+fn with(mut command: Command, name: &str, value: &str) -> Command {
+    command.env(name, value);
+    command
+}

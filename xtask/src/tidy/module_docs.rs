@@ -1,0 +1,35 @@
+//! Every module says what it is: a Rust file opens with `//!`, a Python file with a docstring.
+
+use super::house::House;
+
+/// Every file that opens otherwise.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in &house.sources {
+        let first = source.text.trim_start();
+        if source.is_rust() && !first.starts_with("//!") {
+            found.push(format!("{}: does not open with `//!`", source.path));
+        }
+        // A comment line above the docstring may declare something, as a bench declares its peers.
+        let below_comments = first.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
+        let documented = below_comments.is_none_or(|line| line.starts_with("\"\"\"") || line.starts_with("r\"\"\""));
+        if source.path.ends_with(".py") && !documented {
+            found.push(format!("{}: does not open with a docstring", source.path));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    #[test]
+    fn files_without_a_doc_are_found() {
+        let bad = [("crates/a/src/a.rs", "use std::fmt;\n//! late"), ("python/forerun/a.py", "import numpy\n")];
+        assert_eq!(check(&planted(&bad, &[])).len(), 2);
+        let good = [("crates/a/src/a.rs", "//! x"), ("benches/python/a.py", "# peers: numpy\n\"\"\"X.\"\"\"\n")];
+        assert_eq!(check(&planted(&good, &[])), [""; 0]);
+    }
+}

@@ -1,0 +1,62 @@
+//! Who may park: only the engine's wait funnel, in the files that ARCHITECTURE.md lists.
+
+use super::house::House;
+use crate::rust_text;
+
+/// Functions that put a thread to sleep; the bare names also serve as names of modules and fields.
+const SLEEPERS: &[&str] =
+    &["epoll_wait", "nanosleep", "park", "park_timeout", "recv", "recv_timeout", "sem_wait", "sleep", "usleep"];
+
+/// Names that are there for nothing else.
+const BEDS: &[&str] = &["Barrier", "Condvar", "SYS_futex", "WaitOnAddress", "pthread_cond_wait"];
+
+/// Every shipped file that can park outside the list, and every entry of the list that cannot.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let mut places = Vec::new();
+    for (source, code) in house.shipped() {
+        let first = rust_text::words(&code)
+            .find(|(_, word, rest)| BEDS.contains(word) || SLEEPERS.contains(word) && rest.starts_with('('));
+        places.extend(first.map(|(line, word, _)| (source.path.clone(), line, format!("`{word}` can park a thread"))));
+    }
+    let mut found = house.only_in_listed("park", &places);
+    let listed = house.listed("park").unwrap_or_default();
+    let strangers = listed.iter().filter(|entry| !entry.starts_with("crates/engine/src/"));
+    found.extend(strangers.map(|entry| format!("ARCHITECTURE.md lets {entry} park, but only the engine may")));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    fn page(entry: &str) -> String {
+        format!("<!-- park:begin -->\n- `{entry}`\n<!-- park:end -->")
+    }
+
+    #[test]
+    fn the_funnel_and_the_tests_may() {
+        let funnel = ("crates/engine/src/wait.rs", "fn f() { thread::park() }");
+        let tested = ("crates/array/src/a.rs", "mod sleep;\n#[cfg(test)]\nmod tests { fn f() { rx.recv() } }");
+        let house = planted(&[funnel, tested], &[("ARCHITECTURE.md", &page("crates/engine/src/wait.rs"))]);
+        assert_eq!(check(&house), [""; 0]);
+    }
+
+    #[test]
+    fn a_sleep_elsewhere_is_found() {
+        let funnel = ("crates/engine/src/wait.rs", "fn f() { thread::park() }");
+        let planted_sleep = ("crates/array/src/a.rs", "fn f() {\n std::thread::sleep(d);\n}");
+        let house = planted(&[funnel, planted_sleep], &[("ARCHITECTURE.md", &page("crates/engine/src/wait.rs"))]);
+        let found = check(&house);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("crates/array/src/a.rs:2: `sleep`"), "{found:?}");
+    }
+
+    #[test]
+    fn the_list_itself_stays_inside_the_engine() {
+        let stranger = ("crates/array/src/a.rs", "fn f() { x.recv() }");
+        let found = check(&planted(&[stranger], &[("ARCHITECTURE.md", &page("crates/array/src/a.rs"))]));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("only the engine may"), "{found:?}");
+    }
+}

@@ -1,0 +1,42 @@
+//! The table of checks, and the verb that walks it.
+
+use super::house::House;
+use super::{
+    absences, arrows, documents, leftovers, listing, module_docs, parking, settings, sizes, unsafe_places, vocabulary,
+};
+use crate::tree;
+
+type Check = fn(&House) -> Vec<String>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("arrows", arrows::check),
+    ("absences", absences::check),
+    ("unsafe", unsafe_places::check),
+    ("parking", parking::check),
+    ("sizes", sizes::check),
+    ("vocabulary", vocabulary::check),
+    ("leftovers", leftovers::check),
+    ("module docs", module_docs::check),
+    ("listing", listing::check),
+    ("documents", documents::check),
+    ("settings", settings::check),
+];
+
+/// Walks every check; fails when any of them found something.
+pub(crate) fn run() -> Result<(), String> {
+    let house = House::read(&tree::root())?;
+    let mut total = 0;
+    for (name, check) in CHECKS {
+        let found = check(&house);
+        for violation in &found {
+            println!("tidy: {name}: {violation}");
+        }
+        total += found.len();
+    }
+    if total == 0 {
+        println!("tidy: {} checks, nothing found", CHECKS.len());
+        Ok(())
+    } else {
+        Err(format!("tidy: {total} violations"))
+    }
+}

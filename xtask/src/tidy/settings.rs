@@ -1,0 +1,70 @@
+//! Environment variables: the sources read exactly those that README.md explains.
+//!
+//! Names that begin with `FORERUN_TEST_` steer the tests and belong to no user.
+
+use super::house::House;
+use std::collections::BTreeMap;
+
+const PREFIX: &str = "FORERUN_";
+const FOR_TESTS: &str = "FORERUN_TEST_";
+
+/// Every variable that is read and not explained, or explained and not read.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let Some(front) = house.document("README.md") else { return Vec::new() };
+    let mut read = BTreeMap::new();
+    let ours = house.sources.iter().filter(|source| {
+        // The tour explains settings to the reader, as README.md does.
+        let tour = source.path.starts_with("python/forerun/tour/");
+        (source.path.starts_with("crates/") || source.path.starts_with("python/")) && !tour
+    });
+    for source in ours {
+        for (line, name) in variables(&source.text) {
+            read.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
+        }
+    }
+    let explained: BTreeMap<_, _> = variables(&front.text).map(|(line, name)| (name, line)).collect();
+    let unexplained = read.iter().filter(|(name, _)| !explained.contains_key(*name));
+    let mut found: Vec<String> =
+        unexplained.map(|(name, place)| format!("{place}: README.md does not explain {name}")).collect();
+    let unread = explained.iter().filter(|(name, _)| !read.contains_key(*name));
+    found.extend(unread.map(|(name, line)| format!("README.md:{line}: nothing reads {name}")));
+    found
+}
+
+fn variables(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(index, line)| {
+        line.match_indices(PREFIX).filter_map(move |(at, _)| {
+            let part_of_a_name = line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            let tail = &line[at..];
+            let end =
+                tail.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_').unwrap_or(tail.len());
+            let name = &tail[..end];
+            let ours = !part_of_a_name && end > PREFIX.len() && !name.starts_with(FOR_TESTS);
+            ours.then_some((index + 1, name))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    fn found(source: &str, readme: &str) -> Vec<String> {
+        check(&planted(&[("crates/engine/src/a.rs", source)], &[("README.md", readme)]))
+    }
+
+    #[test]
+    fn read_and_explained_agree() {
+        assert_eq!(found("env(\"FORERUN_ENGINE\"); env(\"FORERUN_TEST_TASKS\")", "| `FORERUN_ENGINE` |"), [""; 0]);
+    }
+
+    #[test]
+    fn both_kinds_of_disagreement_are_found() {
+        let both = found("env(\"FORERUN_SECRET\")", "| `FORERUN_ENGINE` |");
+        assert_eq!(both.len(), 2, "{both:?}");
+        assert!(
+            both[0].contains("does not explain FORERUN_SECRET") && both[1].contains("nothing reads FORERUN_ENGINE")
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Where `unsafe` may stand: only in the files that ARCHITECTURE.md lists.
+//!
+//! That each block says why it is sound is clippy's check, not this one's.
+
+use super::house::House;
+use crate::rust_text;
+
+/// Every `unsafe` outside the list, and every entry of the list without one.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let mut places = Vec::new();
+    for source in house.rust() {
+        let code = rust_text::code(&source.text);
+        let first = rust_text::words(&code).find(|(_, word, _)| *word == "unsafe");
+        places.extend(first.map(|(line, ..)| (source.path.clone(), line, "`unsafe` stands here".to_owned())));
+    }
+    house.only_in_listed("unsafe", &places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    const PAGE: (&str, &str) =
+        ("ARCHITECTURE.md", "<!-- unsafe:begin -->\n- `crates/cpu/src/simd/`\n<!-- unsafe:end -->");
+
+    #[test]
+    fn listed_places_pass() {
+        let house =
+            planted(&[("crates/cpu/src/simd/a.rs", "unsafe {}"), ("crates/cpu/src/b.rs", "// unsafe")], &[PAGE]);
+        assert_eq!(check(&house), [""; 0]);
+    }
+
+    #[test]
+    fn an_unlisted_place_and_a_stale_entry_are_found() {
+        let found = check(&planted(&[("crates/cpu/src/b.rs", "fn f() {\n unsafe {}\n}")], &[PAGE]));
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("crates/cpu/src/b.rs:2:"), "{found:?}");
+        assert!(found[1].contains("nothing there needs it"), "{found:?}");
+    }
+}

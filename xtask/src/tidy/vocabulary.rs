@@ -1,0 +1,74 @@
+//! One noun a concept: identifiers in Rust use the words of ARCHITECTURE.md and none of their synonyms.
+
+use super::house::House;
+use crate::rust_text;
+
+/// The synonym, its parts joined by `_`; the word to use; and why the synonym misleads.
+const SYNONYMS: &[(&str, &str, &str)] = &[
+    ("tensor", "array", "the user's handle has one name in every language"),
+    ("ndarray", "array", "the user's handle has one name in every language"),
+    ("storage", "buffer", "bytes on a device"),
+    ("dag", "plan", "a segment becomes a plan; tasks only know their edges"),
+    ("subgraph", "segment", "a run of records up to a structural op and its pointwise tail"),
+    ("backlog", "window", "records submitted and not yet planned"),
+    ("queue_depth", "window", "records submitted and not yet planned"),
+    ("call_site", "loc", "the user's source line that submitted an op"),
+    ("callsite", "loc", "the user's source line that submitted an op"),
+    ("src_loc", "loc", "the user's source line that submitted an op"),
+    ("sync_point", "blocker", "a call that must wait for a value"),
+    ("syncpoint", "blocker", "a call that must wait for a value"),
+    ("op_node", "record", "one submitted op"),
+    ("work_item", "task", "the engine's unit"),
+];
+
+/// Every identifier that has a synonym among its parts.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in house.rust().filter(|source| source.path.starts_with("crates/")) {
+        let code = rust_text::code(&source.text);
+        for (line, word, _) in rust_text::words(&code) {
+            let parts = format!("_{}_", parts_of(word));
+            let synonym = SYNONYMS.iter().find(|(synonym, ..)| {
+                parts.contains(&format!("_{synonym}_")) || parts.contains(&format!("_{synonym}s_"))
+            });
+            if let Some((_, instead, reason)) = synonym {
+                found.push(format!("{}:{line}: `{word}`: say `{instead}` ({reason})", source.path));
+            }
+        }
+    }
+    found
+}
+
+/// `QueueDepth` and `QUEUE_DEPTH` as `queue_depth`.
+fn parts_of(word: &str) -> String {
+    let mut out = String::with_capacity(word.len() + 4);
+    let mut after_lower = false;
+    for c in word.chars() {
+        if c.is_uppercase() && after_lower {
+            out.push('_');
+        }
+        after_lower = c.is_lowercase() || c.is_ascii_digit();
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    #[test]
+    fn synonyms_are_found_in_every_case() {
+        for word in ["tensor", "MyTensor", "input_tensors", "QUEUE_DEPTH", "queueDepth", "SyncPoint"] {
+            let found = check(&planted(&[("crates/array/src/a.rs", &format!("let {word} = 1;"))], &[]));
+            assert_eq!(found.len(), 1, "{word}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn other_words_strings_and_comments_pass() {
+        let text = "// tensor\nlet extensor = \"tensor\"; let depth = queue.len(); fn dagger() {}";
+        assert_eq!(check(&planted(&[("crates/array/src/a.rs", text)], &[])), [""; 0]);
+    }
+}

@@ -1,0 +1,65 @@
+//! The Python package: building the wheel, installing it, showing the tour.
+
+use crate::command::run;
+use crate::python::{Environment, interpreter};
+use crate::tree;
+use std::fs;
+use std::path::PathBuf;
+
+/// What a working environment for the package holds besides the package.
+const WORKSHOP: &[&str] = &["numpy>=2", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
+
+/// How the extension module is compiled.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Profile {
+    /// Shares its dependencies with `cargo test`: the quickest to build after the tests.
+    Dev,
+    /// Full optimisation: what the tests, the tour and the benches use.
+    Release,
+    /// As published: link-time optimisation over everything, at the price of a long link.
+    Published,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Dev => "dev",
+            Profile::Release => "release",
+            Profile::Published => "wheel",
+        }
+    }
+}
+
+/// Builds the wheel into `target/wheels` and says where it is.
+pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
+    let builder = Environment::with("maturin", &["maturin>=1.9.4,<2"])?;
+    let folder = tree::target().join("wheels");
+    // An older wheel must not be taken for the new one.
+    for old in wheels(&folder) {
+        fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
+    }
+    let out = folder.to_string_lossy().into_owned();
+    let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", &interpreter(), "--out", &out];
+    run(&mut builder.tool("maturin", &command))?;
+    let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
+    println!("{}", built.display());
+    Ok(built)
+}
+
+/// The environment `target/venv` with the package, freshly built, and everything its tests need.
+pub(crate) fn workshop(profile: Profile) -> Result<Environment, String> {
+    let wheel = build(profile)?;
+    let environment = Environment::with("venv", WORKSHOP)?;
+    environment.install_wheel(&wheel)?;
+    Ok(environment)
+}
+
+/// Builds, installs and shows what Forerun does.
+pub(crate) fn tour() -> Result<(), String> {
+    run(&mut workshop(Profile::Release)?.python(&["-m", "forerun.tour"]))
+}
+
+fn wheels(folder: &PathBuf) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "whl")).collect()
+}
