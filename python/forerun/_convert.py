@@ -24,7 +24,8 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     """
     if isinstance(value, ndarray):
         return value if target is None else value.astype(target, copy=False)
-    if isinstance(value, (bool, int, float)):
+    # NumPy's double is a subclass of Python's float, but has a width.
+    if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
         return full((), value, target)
     import numpy
 
@@ -32,10 +33,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     if target is None:
         # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
         own = isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "__array__")
-        if not own and read.dtype == numpy.float64:
-            target = _DEFAULT_FLOAT
-        else:
-            target = read.dtype
+        target = _DEFAULT_FLOAT if not own and read.dtype == numpy.float64 else read.dtype
     name = dtype(target).name
     if read.dtype.name != name or not read.dtype.isnative:
         read = read.astype(name)

@@ -6,7 +6,7 @@ use crate::tree;
 use std::fs;
 use std::path::PathBuf;
 
-/// What a working environment for the package holds besides the package.
+/// What the working environment of the package holds besides the package.
 const WORKSHOP: &[&str] = &["numpy>=2", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
 
 /// How the extension module is compiled.
@@ -32,7 +32,7 @@ impl Profile {
 
 /// Builds the wheel into `target/wheels` and says where it is.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
-    let builder = Environment::with("maturin", &["maturin>=1.9.4,<2"])?;
+    let builder = Environment::with("tools", &["maturin>=1.9.4,<2"])?;
     let folder = tree::target().join("wheels");
     // An older wheel must not be taken for the new one.
     for old in wheels(&folder) {
@@ -46,17 +46,16 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
     Ok(built)
 }
 
-/// The environment `target/venv` with the package, freshly built, and everything its tests need.
-pub(crate) fn workshop(profile: Profile) -> Result<Environment, String> {
-    let wheel = build(profile)?;
-    let environment = Environment::with("venv", WORKSHOP)?;
-    environment.install_wheel(&wheel)?;
-    Ok(environment)
+/// The environment `target/venv` with everything that tests and checks of the package need.
+pub(crate) fn workshop() -> Result<Environment, String> {
+    Environment::with("venv", WORKSHOP)
 }
 
 /// Builds, installs and shows what Forerun does.
 pub(crate) fn tour() -> Result<(), String> {
-    run(&mut workshop(Profile::Release)?.python(&["-m", "forerun.tour"]))
+    let environment = workshop()?;
+    environment.install_wheel(&build(Profile::Release)?)?;
+    run(&mut environment.python(&["-m", "forerun.tour"]))
 }
 
 fn wheels(folder: &PathBuf) -> Vec<PathBuf> {

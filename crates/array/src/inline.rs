@@ -83,7 +83,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
         }
     }
     if large {
-        out.settle(-1);
+        out.done(true, 1, 0);
     }
     Attempt::Done
 }

@@ -19,6 +19,8 @@ pub(crate) struct Launch {
     pub(crate) outputs: Vec<Output>,
     pub(crate) scalars: Vec<u64>,
     pub(crate) releases: Vec<Release>,
+    /// Too long for a waiter that wants to be interrupted.
+    pub(crate) heavy: bool,
     pub(crate) settled: AtomicBool,
 }
 
@@ -187,6 +189,10 @@ impl Work for Launch {
             output.node.publish_ready(output.generation);
         }
         self.finish();
+    }
+
+    fn is_heavy(&self) -> bool {
+        self.heavy
     }
 
     fn fail(&self, error: Error) {

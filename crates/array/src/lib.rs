@@ -1,7 +1,12 @@
 //! Arrays, views, submit, read, wait; the runtime that joins engine, plan and backends. Knows no frontend.
+//!
+//! Under `cfg(loom)` this crate is empty: the test `loom` includes the sources of its lock-free protocols.
+
+#![cfg(not(loom))]
 
 mod array;
 mod awaken;
+mod balance;
 mod buffer;
 mod display;
 mod future;
@@ -18,9 +23,11 @@ mod random;
 mod read;
 mod recipe;
 mod record;
+mod retired;
 mod runtime;
 mod segment;
 mod submit;
+mod sync;
 mod wait;
 mod window;
 

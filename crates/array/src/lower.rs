@@ -12,6 +12,9 @@ use forerun_plan::{Executable, Group, Kernel, Plan, Source, plan, write_key};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// Elements touched from which on a task may take longer than about 10 ms on one thread.
+const HEAVY: usize = 4 << 20;
+
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
     plan: Plan,
@@ -151,6 +154,7 @@ impl Planner {
             self.flights.iter().filter(|f| f.reads(base)).for_each(after);
         }
         let source = reads.is_empty();
+        let cost: usize = group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost).sum();
         let work = Launch {
             executable: cached.executables[g].clone(),
             donors: cached.donors[g].clone(),
@@ -158,6 +162,7 @@ impl Planner {
             outputs,
             scalars,
             releases,
+            heavy: cost > HEAVY,
             settled: AtomicBool::new(false),
         };
         let task = engine.spawn(TaskSpec { work: Box::new(work), source }, &predecessors);

@@ -12,22 +12,23 @@
 //! | whoever runs a record that reads it | - | reads; takes its use off `balance` |
 //!
 //! **Life of a value.** It is open while a cell points at it. Closing it (last handle dropped, or the cell was pointed
-//! at a newer value) means: no record submitted from now on reads it. `balance` of a value with a buffer is
-//! (uses announced) - (uses done) + CLOSED once closed, where the owner announces its uses only at the close; so it equals
-//! CLOSED exactly once, when the value is closed and everything that reads or makes it is done: then the buffer goes
-//! back, on whatever thread that happens. Values of at most [`INLINE`] bytes have no buffer and skip all this.
+//! at a newer value) means: no record submitted from now on reads it. When it is closed and everything that makes or
+//! reads it is done, its buffer goes back, on whatever thread that happens: see [`crate::balance`]. Values of at
+//! most [`INLINE`] bytes have no buffer and skip all this.
 //!
 //! **Life of a slot.** The owner takes a slot back when its cell is dead, its value is closed and every record of its
 //! own window that names it is done (`last <= completed`); uses by other windows show in `balance`.
 //! A slot taken again gets the next generation; the back line need not be reset.
 
+use crate::balance::Balance;
 use crate::buffer::{Buffer, BufferRef};
+use crate::retired::Linked;
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 use crate::window::Window;
 use forerun_base::Error;
 use forerun_engine::{Status, ValueState};
 use forerun_plan::Meta;
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 
 /// Values of at most this many bytes live in the node.
 pub(crate) const INLINE: usize = 32;
@@ -38,8 +39,6 @@ pub(crate) const CLOSED_FLAG: u32 = 1;
 pub(crate) const FOREIGN_FLAG: u32 = 2;
 /// Somebody is changing what the cell points at, or reading it while others might.
 const LOCK_FLAG: u32 = 4;
-
-const CLOSED: i64 = 1 << 40;
 
 #[repr(C, align(64))]
 struct Front {
@@ -58,7 +57,7 @@ struct Front {
 #[repr(C, align(64))]
 struct Back {
     state: ValueState,
-    balance: AtomicI64,
+    balance: Balance,
     buffer: AtomicPtr<Buffer>,
     generation: AtomicU32,
     failed: AtomicU32,
@@ -97,7 +96,7 @@ impl Node {
             },
             back: Back {
                 state: ValueState::new(),
-                balance: AtomicI64::new(0),
+                balance: Balance::new(),
                 buffer: AtomicPtr::new(null as *mut Buffer),
                 generation: AtomicU32::new(0),
                 failed: AtomicU32::new(0),
@@ -209,7 +208,7 @@ impl Node {
     /// A record of another window reads it.
     pub(crate) fn use_by_other(&self) {
         self.front.flags.fetch_or(FOREIGN_FLAG, Relaxed);
-        self.back.balance.fetch_add(1, Relaxed);
+        self.back.balance.announce();
     }
 
     /// No record submitted from now on reads the value. `alone` says that the caller had the last handle of its cell,
@@ -221,8 +220,8 @@ impl Node {
         } else {
             self.front.flags.fetch_or(CLOSED_FLAG, Ordering::Release);
         }
-        if self.is_large() {
-            self.settle(CLOSED + uses as i64);
+        if self.is_large() && self.back.balance.close(uses) {
+            self.free_buffer();
         }
     }
 
@@ -232,23 +231,15 @@ impl Node {
         (flags & (CLOSED_FLAG | FOREIGN_FLAG) == CLOSED_FLAG).then(|| self.front.uses.load(Relaxed))
     }
 
-    pub(crate) fn next(&self) -> &AtomicPtr<Node> {
-        &self.front.next
-    }
-
     /// Whether the owner may take the slot again, when records before `completed` are done.
     pub(crate) fn is_reclaimable(&self, completed: u64) -> bool {
         if self.front.last.load(Relaxed) > completed {
             return false;
         }
         if self.is_large() {
-            if self.back.balance.load(Ordering::Acquire) != CLOSED {
-                return false;
-            }
-            self.back.balance.store(0, Relaxed);
-            true
+            self.back.balance.reset_if_even()
         } else {
-            self.front.flags.load(Relaxed) & FOREIGN_FLAG == 0 || self.back.balance.load(Ordering::Acquire) == 0
+            self.front.flags.load(Relaxed) & FOREIGN_FLAG == 0 || self.back.balance.is_zero()
         }
     }
 
@@ -328,13 +319,6 @@ impl Node {
         unsafe { (*((*self.back.inline.get())[0] as *const Error)).clone() }
     }
 
-    /// Changes the balance of a value with a buffer; frees the buffer when it comes out even.
-    pub(crate) fn settle(&self, change: i64) {
-        if self.back.balance.fetch_add(change, Ordering::AcqRel) + change == CLOSED {
-            self.free_buffer();
-        }
-    }
-
     fn free_buffer(&self) {
         let buffer = self.back.buffer.swap(std::ptr::null_mut(), Relaxed);
         if !buffer.is_null() {
@@ -347,15 +331,18 @@ impl Node {
     /// large for the node.
     pub(crate) fn done(&self, large: bool, count: u32, foreign: u32) {
         if large {
-            self.settle(-(count as i64));
+            if self.back.balance.done(count) {
+                self.free_buffer();
+            }
         } else if foreign > 0 {
-            self.back.balance.fetch_sub(foreign as i64, Ordering::Release);
+            // Never closed, so it never comes out even; the owner looks for zero.
+            let _ = self.back.balance.done(foreign);
         }
     }
 
     /// Takes the buffer if the caller's `uses` are all that is left of the value and nobody else holds the bytes.
     pub(crate) fn donate(&self, uses: u32) -> Option<*mut Buffer> {
-        if self.back.balance.load(Ordering::Acquire) != CLOSED + uses as i64 {
+        if !self.back.balance.is_left_to(uses) {
             return None;
         }
         let buffer = self.back.buffer.load(Relaxed);
@@ -384,4 +371,11 @@ impl Node {
     }
 }
 
+impl Linked for Node {
+    fn link(&self) -> &AtomicPtr<Node> {
+        &self.front.next
+    }
+}
+
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Node>() == 128);

@@ -8,13 +8,15 @@ use crate::node::Node;
 use crate::random::Stream;
 use crate::recipe::Recipe;
 use crate::record::Record;
+use crate::retired::Retired;
 use crate::runtime::runtime;
+use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use forerun_base::DType;
 use forerun_engine::Ring;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -39,7 +41,7 @@ pub(crate) struct Window {
     /// Records before this index are done.
     completed: Line<AtomicU64>,
     /// Nodes that other threads retired, for the owner to take back.
-    retired_elsewhere: Line<AtomicPtr<Node>>,
+    retired_elsewhere: Line<Retired<Node>>,
     owner: UnsafeCell<Owner>,
     planner: UnsafeCell<PlannerSide>,
     /// The number of the window: the random stream of its thread.
@@ -78,7 +80,7 @@ impl Window {
         Window {
             ring: Ring::new(CAPACITY),
             completed: Line(AtomicU64::new(0)),
-            retired_elsewhere: Line(AtomicPtr::new(null_mut())),
+            retired_elsewhere: Line(Retired::new()),
             owner: UnsafeCell::new(Owner {
                 free: Vec::with_capacity(2 * SLAB),
                 retired: VecDeque::with_capacity(2 * CAPACITY),
@@ -134,12 +136,8 @@ impl Window {
     /// Takes back retired slots, or makes new ones.
     #[cold]
     fn sweep(&self, owner: &mut Owner) -> *const Node {
-        let mut other = self.retired_elsewhere.0.swap(null_mut(), Ordering::Acquire);
-        while !other.is_null() {
-            owner.retired.push_back(other);
-            // SAFETY: nodes are never freed; the link was written before the node was pushed.
-            other = unsafe { &*other }.next().load(Ordering::Relaxed);
-        }
+        // SAFETY: nodes are never freed.
+        owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
         let completed = self.completed.0.load(Ordering::Acquire);
         for _ in 0..owner.retired.len().min(SWEEP) {
             let Some(node) = owner.retired.pop_front() else { break };
@@ -166,16 +164,7 @@ impl Window {
             return;
         }
         // SAFETY: windows are never freed.
-        let list = unsafe { &(*window).retired_elsewhere.0 };
-        let mut head = list.load(Ordering::Relaxed);
-        loop {
-            node.next().store(head, Ordering::Relaxed);
-            let new = node as *const Node as *mut Node;
-            match list.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
-        }
+        unsafe { &*window }.retired_elsewhere.0.push(node);
     }
 }
 

@@ -4,10 +4,14 @@
 //! error or a report. Rust callers are interned by their `Location`; other frontends intern two words
 //! of their own (for Python a code object and an instruction offset) and install a resolver for them.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock};
+
+/// Locs a thread remembers without asking the table.
+const RECENT_LOCS: usize = 64;
 
 /// A source line, interned. The default is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,7 +30,8 @@ pub struct SourceLine {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Site {
-    Rust(&'static Location<'static>),
+    /// The address of a `&'static Location`: cheaper to look up than its text.
+    Rust(usize),
     Foreign(usize, u32),
 }
 
@@ -65,19 +70,21 @@ impl Loc {
 
     /// The line of the caller's caller, for functions marked `#[track_caller]`.
     #[track_caller]
+    #[inline]
     pub fn caller() -> Loc {
         thread_local! {
-            static LAST: std::cell::Cell<(usize, Loc)> = const { std::cell::Cell::new((0, Loc::UNKNOWN)) };
+            static RECENT: [Cell<(usize, Loc)>; RECENT_LOCS] =
+                const { [const { Cell::new((0, Loc::UNKNOWN)) }; RECENT_LOCS] };
         }
-        let location = Location::caller();
-        let address = location as *const _ as usize;
-        LAST.with(|last| {
-            let (seen, loc) = last.get();
+        let address = Location::caller() as *const Location<'static> as usize;
+        RECENT.with(|recent| {
+            let place = &recent[address / align_of::<Location<'_>>() % RECENT_LOCS];
+            let (seen, loc) = place.get();
             if seen == address {
                 return loc;
             }
-            let loc = intern(Site::Rust(location)).0;
-            last.set((address, loc));
+            let loc = intern(Site::Rust(address)).0;
+            place.set((address, loc));
             loc
         })
     }
@@ -102,7 +109,11 @@ impl Loc {
     pub fn resolve(self) -> Option<SourceLine> {
         let site = *table().sites.get((self.0 as usize).checked_sub(1)?)?;
         match site {
-            Site::Rust(l) => Some(SourceLine { file: l.file().to_owned(), line: l.line(), function: String::new() }),
+            Site::Rust(address) => {
+                // SAFETY: the address of a `&'static Location`, taken in `caller`.
+                let l = unsafe { &*(address as *const Location<'static>) };
+                Some(SourceLine { file: l.file().to_owned(), line: l.line(), function: String::new() })
+            }
             Site::Foreign(word, offset) => FOREIGN.get().and_then(|f| f(word, offset)),
         }
     }

@@ -12,7 +12,8 @@ pub(crate) struct Copy {
     size: usize,
 }
 
-/// Side of a block of a transposing copy, in elements.
+/// A block of a transposing copy: elements adjacent in the source, long enough to stream, and in the target.
+const LONG: usize = 64;
 const SIDE: usize = 32;
 
 impl Copy {
@@ -125,15 +126,15 @@ unsafe fn blocks<T: std::marker::Copy>(
 ) {
     // SAFETY: every offset is that of an element of both layouts.
     unsafe {
-        for r in (0..rows).step_by(SIDE) {
-            let height = SIDE.min(rows - r);
+        for r in (0..rows).step_by(LONG) {
+            let height = LONG.min(rows - r);
             for c in (0..columns).step_by(SIDE) {
                 let width = SIDE.min(columns - c);
                 let from = from.offset(r as isize + c as isize * from_column);
                 let to = to.offset(r as isize * to_row + c as isize * to_column);
-                if height == SIDE && width == SIDE && to_column == 1 {
+                if height == LONG && width == SIDE && to_column == 1 {
                     // Through a block of its own: both sides then see whole lines.
-                    let mut block = [[std::mem::MaybeUninit::<T>::uninit(); SIDE]; SIDE];
+                    let mut block = [[std::mem::MaybeUninit::<T>::uninit(); SIDE]; LONG];
                     for j in 0..SIDE {
                         let line = from.offset(j as isize * from_column);
                         for (i, row) in block.iter_mut().enumerate() {

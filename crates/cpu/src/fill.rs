@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 /// Elements of a piece: a multiple of what a batch of random blocks makes.
 const PIECE: usize = 64 * 1024;
-const _: () = assert!(PIECE % (4 * BATCH) == 0);
+const _: () = assert!(PIECE.is_multiple_of(4 * BATCH));
 
 /// How many counter blocks drawing `size` elements uses up; 0 for what is not random.
 pub fn blocks_for(kind: FillKind, dtype: DType, size: usize) -> u64 {

@@ -75,7 +75,13 @@ impl Walk {
     /// # Safety
     /// `base` must be the operand's first element.
     #[inline]
-    pub(crate) unsafe fn in_place(&self, base: *const u8, size: usize, start: usize, count: usize) -> Option<*const u8> {
+    pub(crate) unsafe fn in_place(
+        &self,
+        base: *const u8,
+        size: usize,
+        start: usize,
+        count: usize,
+    ) -> Option<*const u8> {
         let last = self.rank - 1;
         if self.strides[last] != 1 || start % self.extents[last] + count > self.extents[last] {
             return None;

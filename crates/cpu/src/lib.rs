@@ -5,6 +5,7 @@ mod copy;
 mod fill;
 mod gather;
 mod loops;
+mod pairs;
 mod philox;
 mod place;
 mod pointwise;

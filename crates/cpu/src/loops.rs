@@ -4,7 +4,7 @@
 //! Invariant: a loop reads and writes exactly `count` elements an operand, and its tail runs the same vector body as
 //! the rest, so no result depends on where a piece of work was cut.
 
-use crate::simd::{Isa, Memory, Set};
+use crate::simd::{Isa, Memory, Set, collect};
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
 
@@ -96,6 +96,33 @@ pub(crate) unsafe fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, 
 /// # Safety
 /// As for [`unary`].
 #[inline(always)]
+pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
+    to: *mut u8,
+    from: &[Operand; 3],
+    count: usize,
+) {
+    let [mut a, mut b, mut c] = *from;
+    let mut to = to.cast::<<B::Out as Memory>::Elem>();
+    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
+    unsafe {
+        for _ in 0..count / V::LANES {
+            B::apply((V::load(a.from.cast()), V::load(b.from.cast()), V::load(c.from.cast()))).store(to);
+            for operand in [&mut a, &mut b, &mut c] {
+                operand.from = operand.from.add(operand.step);
+            }
+            to = to.add(V::LANES);
+        }
+        let rest = count % V::LANES;
+        if rest != 0 {
+            let first = |operand: Operand| V::load_first(operand.from.cast(), rest);
+            B::apply((first(a), first(b), first(c))).store_first(to, rest);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`unary`].
+#[inline(always)]
 pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, from: &[Operand; 3], count: usize) {
     let [Operand { from: mut a, step }, _, _] = *from;
     let mut to = to.cast::<B>();
@@ -103,7 +130,7 @@ pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, 
     unsafe {
         for _ in 0..count / N {
             let values = a.cast::<[A; N]>().read_unaligned();
-            to.cast::<[B; N]>().write_unaligned(std::array::from_fn(|i| B::cast_from(values[i])));
+            to.cast::<[B; N]>().write_unaligned(collect(|i| B::cast_from(values[i])));
             a = a.add(step);
             to = to.add(N);
         }

@@ -4,38 +4,50 @@
 //! Layout: a block is four 32-bit words. Single precision takes one word an element, double precision two, low word
 //! first. Normal numbers come in pairs by Box and Muller's method: words `2j` and `2j + 1` make elements `2j` and `2j + 1`.
 
-use crate::simd::{Memory, Set, Work};
+use crate::simd::{Memory, Set, Work, collect};
 use forerun_ops::{NumFloat, math};
 use std::marker::PhantomData;
 
 /// Blocks made at once.
 pub(crate) const BATCH: usize = 16;
 
-type Words = [[u32; BATCH]; 4];
+/// Word `w` of block `b` is `[w][b]`.
+pub(crate) type Words = [[u32; BATCH]; 4];
 
-/// The words of blocks `first .. first + BATCH`: word `w` of block `b` is `[w][b]`.
+/// The multipliers of the two halves of a block, and what a round adds to the two halves of the key.
+pub(crate) const FACTORS: [u32; 2] = [0xd2511f53, 0xcd9e8d57];
+pub(crate) const WEYL: [u32; 2] = [0x9e3779b9, 0xbb67ae85];
+pub(crate) const ROUNDS: usize = 10;
+
+/// The counters of blocks `first .. first + BATCH`.
 #[inline(always)]
-fn words(key: u64, first: u64) -> Words {
+pub(crate) fn counters(first: u64) -> Words {
+    [
+        collect(|b| first.wrapping_add(b as u64) as u32),
+        collect(|b| (first.wrapping_add(b as u64) >> 32) as u32),
+        [0; BATCH],
+        [0; BATCH],
+    ]
+}
+
+/// The words of a batch of blocks, for any instruction set.
+#[inline(always)]
+pub(crate) fn words(key: u64, first: u64) -> Words {
     let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
-    let mut c: Words = [
-        std::array::from_fn(|b| first.wrapping_add(b as u64) as u32),
-        std::array::from_fn(|b| (first.wrapping_add(b as u64) >> 32) as u32),
-        [0; BATCH],
-        [0; BATCH],
-    ];
-    for _ in 0..10 {
+    let mut c = counters(first);
+    for _ in 0..ROUNDS {
         let mut next = c;
         for b in 0..BATCH {
-            let p0 = c[0][b] as u64 * 0xd2511f53;
-            let p1 = c[2][b] as u64 * 0xcd9e8d57;
+            let p0 = c[0][b] as u64 * FACTORS[0] as u64;
+            let p1 = c[2][b] as u64 * FACTORS[1] as u64;
             next[0][b] = (p1 >> 32) as u32 ^ c[1][b] ^ k0;
             next[1][b] = p1 as u32;
             next[2][b] = (p0 >> 32) as u32 ^ c[3][b] ^ k1;
             next[3][b] = p0 as u32;
         }
         c = next;
-        k0 = k0.wrapping_add(0x9e3779b9);
-        k1 = k1.wrapping_add(0xbb67ae85);
+        k0 = k0.wrapping_add(WEYL[0]);
+        k1 = k1.wrapping_add(WEYL[1]);
     }
     c
 }
@@ -75,7 +87,7 @@ impl<S: Set> Work for DrawRange<S> {
     #[inline(always)]
     fn run(self) {
         match self.draw {
-            Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(uniform32),
+            Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(uniform32::<S>),
             Draw::Uniform64 => self.fill::<f64, { 2 * BATCH }>(uniform64),
             Draw::Normal32 => self.fill::<f32, { 4 * BATCH }>(normal32::<S>),
             Draw::Normal64 => self.fill::<f64, { 2 * BATCH }>(normal64::<S>),
@@ -90,7 +102,8 @@ impl<S: Set> DrawRange<S> {
         let to = self.to.cast::<T>();
         let mut done = 0;
         while done < self.count {
-            let made = make(words(self.key, block));
+            // SAFETY: draws run with the set's features, which the backend has checked.
+            let made = make(unsafe { S::philox(self.key, block) });
             let take = N.min(self.count - done);
             // SAFETY: whoever made the range promises `count` writable elements.
             unsafe {
@@ -106,16 +119,14 @@ impl<S: Set> DrawRange<S> {
     }
 }
 
-/// Four words a block, in order.
+/// Four elements a block, in order.
 #[inline(always)]
-fn interleave4<T: Copy + Default>(a: [[T; BATCH]; 4]) -> [T; 4 * BATCH] {
-    let mut out = [T::default(); 4 * BATCH];
-    for b in 0..BATCH {
-        for w in 0..4 {
-            out[4 * b + w] = a[w][b];
-        }
+fn interleave4<S: Set>(a: [[f32; BATCH]; 4]) -> [f32; 4 * BATCH] {
+    // SAFETY: draws run with the set's features, which the backend has checked; any word is a float.
+    unsafe {
+        let bits = std::mem::transmute::<[[f32; BATCH]; 4], Words>(a);
+        std::mem::transmute::<[u32; 4 * BATCH], [f32; 4 * BATCH]>(S::interleave(bits))
     }
-    out
 }
 
 #[inline(always)]
@@ -134,6 +145,12 @@ fn bits24(word: u32) -> f32 {
     (word >> 8) as i32 as f32
 }
 
+/// Numbers in [0, 1).
+#[inline(always)]
+fn half_open(words: [u32; BATCH]) -> [f32; BATCH] {
+    collect(|b| bits24(words[b]) * 2f32.powi(-24))
+}
+
 /// 53 bits as a whole number.
 #[inline(always)]
 fn bits53(low: u32, high: u32) -> f64 {
@@ -141,15 +158,15 @@ fn bits53(low: u32, high: u32) -> f64 {
 }
 
 #[inline(always)]
-fn uniform32(words: Words) -> [f32; 4 * BATCH] {
-    interleave4(words.map(|w| w.map(|w| bits24(w) * 2f32.powi(-24))))
+fn uniform32<S: Set>(words: Words) -> [f32; 4 * BATCH] {
+    let [a, b, c, d] = words;
+    // One by one: a loop over the four words is turned inside out and runs by gathers.
+    interleave4::<S>([half_open(a), half_open(b), half_open(c), half_open(d)])
 }
 
 #[inline(always)]
 fn uniform64(words: Words) -> [f64; 2 * BATCH] {
-    let scaled = |low: usize, high: usize| {
-        std::array::from_fn(|b| bits53(words[low][b], words[high][b]) * 2f64.powi(-53))
-    };
+    let scaled = |low: usize, high: usize| collect(|b| bits53(words[low][b], words[high][b]) * 2f64.powi(-53));
     interleave2([scaled(0, 1), scaled(2, 3)])
 }
 
@@ -178,17 +195,16 @@ fn pairs<V: NumFloat + Memory>(u: [V::Elem; BATCH], v: [V::Elem; BATCH]) -> ([V:
 
 #[inline(always)]
 fn normal32<S: Set>(words: Words) -> [f32; 4 * BATCH] {
-    let open = |w: [u32; BATCH]| w.map(|w| (bits24(w) + 1.0) * 2f32.powi(-24));
-    let half = |w: [u32; BATCH]| w.map(|w| bits24(w) * 2f32.powi(-24));
-    let (a, b) = pairs::<S::F32>(open(words[0]), half(words[1]));
-    let (c, d) = pairs::<S::F32>(open(words[2]), half(words[3]));
-    interleave4([a, b, c, d])
+    let open = |w: [u32; BATCH]| collect(|b| (bits24(w[b]) + 1.0) * 2f32.powi(-24));
+    let (a, b) = pairs::<S::F32>(open(words[0]), half_open(words[1]));
+    let (c, d) = pairs::<S::F32>(open(words[2]), half_open(words[3]));
+    interleave4::<S>([a, b, c, d])
 }
 
 #[inline(always)]
 fn normal64<S: Set>(words: Words) -> [f64; 2 * BATCH] {
-    let u = std::array::from_fn(|b| (bits53(words[0][b], words[1][b]) + 1.0) * 2f64.powi(-53));
-    let v = std::array::from_fn(|b| bits53(words[2][b], words[3][b]) * 2f64.powi(-53));
+    let u = collect(|b| (bits53(words[0][b], words[1][b]) + 1.0) * 2f64.powi(-53));
+    let v = collect(|b| bits53(words[2][b], words[3][b]) * 2f64.powi(-53));
     let (a, b) = pairs::<S::F64>(u, v);
     interleave2([a, b])
 }

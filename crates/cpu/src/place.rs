@@ -2,10 +2,10 @@
 
 use crate::copy::Copy;
 use crate::fill::full;
+use crate::gather::Walk;
 use crate::loops::{self, Loop, Operand};
 use crate::pointwise::Shared;
 use crate::simd::Isa;
-use crate::gather::Walk;
 use forerun_base::{Layout, Team};
 use forerun_ops::Point;
 use forerun_plan::{Concat, Executable, Io, Program, Reg, Update};
@@ -177,7 +177,11 @@ impl Executable for Overwrite {
                         region.runs(start, n, |offset, stride, done, length| {
                             for i in 0..length as isize {
                                 let to = to.offset((offset + i * stride) * self.size as isize);
-                                std::ptr::copy_nonoverlapping(after.add((done + i as usize) * self.size), to, self.size);
+                                std::ptr::copy_nonoverlapping(
+                                    after.add((done + i as usize) * self.size),
+                                    to,
+                                    self.size,
+                                );
                             }
                         });
                     }

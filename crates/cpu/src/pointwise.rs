@@ -1,7 +1,7 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
-use crate::tile::Tiles;
 use crate::simd::Isa;
+use crate::tile::Tiles;
 use forerun_base::Team;
 use forerun_plan::{Executable, Io, Program};
 

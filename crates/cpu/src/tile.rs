@@ -6,6 +6,7 @@
 
 use crate::gather::Walk;
 use crate::loops::{self, Loop, Operand};
+use crate::pairs;
 use crate::simd::Isa;
 use forerun_base::DType;
 use forerun_ops::{Class, Point};
@@ -70,12 +71,11 @@ impl Tiles {
             .enumerate()
             .map(|(i, input)| {
                 let walk = Walk::new(&input.layout);
-                let access = if input.layout.is_dense() && program.shape.size() != 1 {
-                    Access::Dense
-                } else if input.layout.is_dense() && watched == Some(Reg::Input(i as u8)) {
-                    Access::Dense
-                } else if walk.is_constant() && watched != Some(Reg::Input(i as u8)) {
+                let watched = watched == Some(Reg::Input(i as u8));
+                let access = if walk.is_constant() && !watched {
                     Access::Constant
+                } else if input.layout.is_dense() {
+                    Access::Dense
                 } else {
                     Access::Strided(Box::new(walk))
                 };
@@ -83,27 +83,32 @@ impl Tiles {
             })
             .collect();
         let place = Places { inputs: inputs.len(), scalars: program.scalars.len(), outputs: program.outputs.len() };
-        let mut weight = 0;
-        let code = program
-            .code
-            .iter()
-            .map(|instr| {
-                weight += weight_of(instr);
-                let run = loops::find(isa, instr.op, instr.dtype, instr.out)
-                    .unwrap_or_else(|| panic!("{}: no loop for {}", instr.op, instr.dtype));
-                let step = |n: usize| {
-                    let moves = match instr.args[n] {
-                        Reg::Scalar(_) => false,
-                        Reg::Input(i) => !matches!(inputs[i as usize].access, Access::Constant),
-                        Reg::Temp(_) | Reg::Out(_) => true,
-                    };
-                    let dtype = if n == 0 && instr.op.row().class == Class::Select { DType::Bool } else { instr.dtype };
-                    if moves { (lanes * dtype.size()) as u32 } else { 0 }
-                };
-                let from = instr.args.map(|reg| place.of(reg));
-                Step { run, to: place.of(instr.dst), from, steps: [step(0), step(1), step(2)] }
-            })
-            .collect();
+        let moves = |reg: Reg| match reg {
+            Reg::Scalar(_) => false,
+            Reg::Input(i) => !matches!(inputs[i as usize].access, Access::Constant),
+            Reg::Temp(_) | Reg::Out(_) => true,
+        };
+        let step = |run: Loop, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
+            run,
+            to: place.of(dst),
+            from: args.map(|reg| place.of(reg)),
+            steps: std::array::from_fn(|n| if moves(args[n]) { (lanes * dtypes[n].size()) as u32 } else { 0 }),
+        };
+        let mut code = Vec::with_capacity(program.code.len());
+        let mut left = &program.code[..];
+        while let [instr, rest @ ..] = left {
+            if let Some(pair) = pairs::join(isa, left, watched) {
+                code.push(step(pair.run, pair.dst, pair.args, [instr.dtype; 3]));
+                left = &rest[1..];
+                continue;
+            }
+            let run = loops::find(isa, instr.op, instr.dtype, instr.out)
+                .unwrap_or_else(|| panic!("{}: no loop for {}", instr.op, instr.dtype));
+            let chooser = if instr.op.row().class == Class::Select { DType::Bool } else { instr.dtype };
+            code.push(step(run, instr.dst, instr.args, [chooser, instr.dtype, instr.dtype]));
+            left = rest;
+        }
+        let weight = program.code.iter().map(weight_of).sum();
         let temps = program.temps as usize;
         let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
@@ -114,7 +119,7 @@ impl Tiles {
         let scratch = constants * SPLAT + (temps + strided) * tile * 8;
         let size = program.shape.size();
         Tiles {
-            code,
+            code: code.into_boxed_slice(),
             scalars: program.scalars.iter().map(|d| d.size() as u8).collect(),
             outputs: program.outputs.iter().map(|d| d.size() as u8).collect(),
             temps,

@@ -18,7 +18,10 @@ fn check(isa: Isa, op: Point, got: &Data, want: &Data) {
         for (g, w) in got.f64().into_iter().zip(want.f64()) {
             let ulp = if got.dtype == DType::F32 { f32::EPSILON as f64 } else { f64::EPSILON };
             let tiny = if got.dtype == DType::F32 { 1e-44 } else { 5e-324 };
-            assert!(g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= (w.abs() * 3.0 * ulp).max(tiny), "{op}: {g:e} {w:e}");
+            assert!(
+                g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= (w.abs() * 3.0 * ulp).max(tiny),
+                "{op}: {g:e} {w:e}"
+            );
         }
     } else {
         assert!(same(got, want), "{op} on {:?} with {isa:?}: {got:?} is not {want:?}", want.dtype);
@@ -79,7 +82,8 @@ fn chain(shape: Shape, a: Layout, b: Layout) -> Program {
 #[test]
 fn programs_over_any_layout() {
     let mut random = Random(2);
-    let shapes: [&[usize]; 9] = [&[], &[1], &[3, 5], &[4, 1, 7], &[33, 40], &[2, 600], &[700, 3], &[5, 6, 7, 8], &[0, 4]];
+    let shapes: [&[usize]; 9] =
+        [&[], &[1], &[3, 5], &[4, 1, 7], &[33, 40], &[2, 600], &[700, 3], &[5, 6, 7, 8], &[0, 4]];
     for dims in shapes {
         let shape = Shape::of(dims);
         let dense = Layout::dense(shape);
@@ -91,9 +95,9 @@ fn programs_over_any_layout() {
         };
         let gaps = Layout::strided(shape, &dense.strides().iter().map(|s| s * 3).collect::<Vec<_>>());
         let backwards = Layout::strided(shape, &dense.strides().iter().map(|s| -s).collect::<Vec<_>>());
-        let row = rank.checked_sub(1).map_or(dense, |last| {
-            Layout::dense(Shape::of(&[dims[last]])).broadcast_to(shape).unwrap()
-        });
+        let row = rank
+            .checked_sub(1)
+            .map_or(dense, |last| Layout::dense(Shape::of(&[dims[last]])).broadcast_to(shape).unwrap());
         let column = {
             let mut some = dims.to_vec();
             if let Some(last) = some.last_mut() {
@@ -132,8 +136,7 @@ fn the_team_does_not_show() {
         let dense = Layout::dense(shape);
         let row = Layout::dense(Shape::of(&[dims[dims.len() - 1]])).broadcast_to(shape).unwrap();
         let program = chain(shape, dense, row);
-        let inputs =
-            [(random.data(DType::F32, shape.size()), 0), (random.data(DType::I64, dims[dims.len() - 1]), 0)];
+        let inputs = [(random.data(DType::F32, shape.size()), 0), (random.data(DType::I64, dims[dims.len() - 1]), 0)];
         let scalars = [0x3f000000, 0x3e800000];
         let outputs = [(DType::F32, shape.size()), (DType::F32, shape.size())];
         for isa in isas() {

@@ -1,15 +1,17 @@
 //! A fence with two sides of unequal price, for protocols in which one side runs all the time and the other
 //! is about to sleep anyway.
 //!
-//! Guarantee: of a thread that writes A, calls [`light`], reads B, and a thread that writes B, calls [`heavy`], reads A, at least one
-//! sees the other's write. Where the kernel offers an expedited membarrier, the light side only holds the compiler back and the
-//! heavy side makes every running thread of the process pass a full barrier; elsewhere, and under loom, both are full fences.
+//! Guarantee: of a thread that writes A, calls [`light`], reads B, and a thread that writes B, calls [`heavy`], reads
+//! A, at least one sees the other's write. Where the kernel offers an expedited membarrier, the light side only holds
+//! the compiler back and the heavy side makes every running thread of the process pass a full barrier; elsewhere, and
+//! under loom, both are full fences.
 
 #[cfg(not(loom))]
 mod real {
     use crate::sync::{AtomicBool, Ordering, compiler_fence, fence};
 
-    /// Set before the first engine exists, never cleared: a thread with a stale view fences in full, which is also right.
+    /// Set before the first engine exists, never cleared: a thread with a stale view fences in full, which is also
+    /// right.
     static EXPEDITED: AtomicBool = AtomicBool::new(false);
 
     #[cfg(target_os = "linux")]

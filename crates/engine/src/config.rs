@@ -13,8 +13,8 @@ pub enum Mode {
     Sync,
     /// No workers: one waiter at a time runs ready tasks in an order drawn from this seed.
     Seeded(u64),
-    /// No workers: one waiter at a time runs tasks in this order of ages, as a seeded run recorded it. Where the order does
-    /// not fit the program (the task is not ready), the oldest ready task runs.
+    /// No workers: one waiter at a time runs tasks in this order of ages, as a seeded run recorded it. Where the
+    /// order does not fit the program (the task is not ready), the oldest ready task runs.
     Replay(Vec<u64>),
 }
 
@@ -40,8 +40,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// From `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE` (`async`,
-    /// `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_MEMORY_BUDGET` and `FORERUN_PREFETCH` (bytes).
+    /// From `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE`
+    /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_MEMORY_BUDGET` and
+    /// `FORERUN_PREFETCH` (bytes).
     pub fn from_env() -> Config {
         Config::from_vars(|name| std::env::var(name).ok())
     }

@@ -8,12 +8,13 @@
 //! | an edge | unfinished; the edges hang on each other by `next` | another edge, or closed |
 //! | closed | finished; stays so | |
 //!
-//! Anyone may push while the task is unfinished; who finds the stack closed has seen everything that the task wrote. The one
-//! who finishes the task closes it once and owns the edges from then on. An edge lies inside the task it leads to, which cannot
-//! run, hence not go away, before its join counter is down; so `next` is read before the counter is lowered.
+//! Anyone may push while the task is unfinished; who finds the stack closed has seen everything that the task wrote.
+//! The one who finishes the task closes it once and owns the edges from then on. An edge lies inside the task it
+//! leads to, which cannot run, hence not go away, before its join counter is down; so `next` is read before the
+//! counter is lowered.
 //!
-//! The join counter starts at one for each edge plus one for whoever spawns; who brings it to zero makes the task ready, and has seen
-//! what all predecessors wrote. Nothing here knows what a task is.
+//! The join counter starts at one for each edge plus one for whoever spawns; who brings it to zero makes the task
+//! ready, and has seen what all predecessors wrote. Nothing here knows what a task is.
 
 use crate::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 use std::ptr;
@@ -81,7 +82,8 @@ impl<T> Successors<T> {
         let mut edge = self.head.swap(closed(), Ordering::AcqRel);
         debug_assert!(edge != closed(), "a task finished twice");
         while !edge.is_null() {
-            // SAFETY: the edge was pushed, and its task cannot go before its counter is lowered in `visit`, which comes last.
+            // SAFETY: the edge was pushed, and its task cannot go before its counter is lowered in `visit`, which
+            // comes last.
             let (next, to) = unsafe { ((*edge).next.with(|p| *p), (*edge).to.with(|p| *p)) };
             visit(to);
             edge = next;

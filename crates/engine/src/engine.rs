@@ -10,6 +10,7 @@ use crate::ledger::{Budget, Ledger};
 use crate::parker;
 use crate::pool::Pool;
 use crate::ready::{Ready, Wish};
+use crate::run::Role;
 use crate::signals::Signals;
 use crate::slots::Slots;
 use crate::stats::{Counter, Stats};
@@ -177,8 +178,8 @@ impl Engine {
         self.state.ready.schedule()
     }
 
-    /// Sends the workers home and waits for them, but not for longer than two seconds: what does not end is left behind.
-    /// Tasks that are left can still be run by waiting for them.
+    /// Sends the workers home and waits for them, but not for longer than two seconds: what does not end is left
+    /// behind. Tasks that are left can still be run by waiting for them.
     pub fn shutdown(&self) {
         self.state.pool.stop();
         while self.state.signals.wake_worker() {}
@@ -218,7 +219,7 @@ impl Engine {
     pub(crate) fn made_ready(&self) {
         if !self.has_workers() {
             self.state.signals.notify_waiters();
-        } else if !crate::run::looks_for_work() {
+        } else if Role::current() != Role::Looks {
             self.share_work();
         }
     }

@@ -3,11 +3,12 @@
 //! | field | meaning | who writes |
 //! |---|---|---|
 //! | next | the first piece nobody has taken; past the end when all are taken | everyone, by adding one |
-//! | helpers | how many others are inside, plus a bit when the owner sleeps for them | joiners add under the list's lock, leavers subtract |
+//! | helpers | how many others are inside; a bit if the owner sleeps for them | joiners, under the lock; leavers |
 //!
-//! A job lies on its owner's stack. It is on the list while it may be joined; joining happens under the list's lock, so once the owner has
-//! taken the job off, only those counted in `helpers` can touch it. A helper's last access is its subtraction: afterwards it only
-//! uses the owner's parker, of which it holds a reference. All pieces are done when all are taken and nobody is inside any more.
+//! A job lies on its owner's stack. It is on the list while it may be joined; joining happens under the list's lock,
+//! so once the owner has taken the job off, only those counted in `helpers` can touch it. A helper's last access is
+//! its subtraction: afterwards it only uses the owner's parker, of which it holds a reference. All pieces are done
+//! when all are taken and nobody is inside any more.
 //!
 //! Nothing here knows tasks: a piece is a call with a number.
 
@@ -123,14 +124,14 @@ impl Jobs {
         }
     }
 
-    /// Joins the oldest job that has pieces left and runs at most so many; `joined` is called before the first. Says how many it
-    /// ran, or that there was nothing to join.
+    /// Joins the oldest job that has pieces left and runs at most so many; `joined` is called before the first and
+    /// told whether there is more than one. Says how many it ran, or that there was nothing to join.
     pub(crate) fn help(
         &self,
         most: usize,
         pieces: &Counter,
         counters: &ParkCounters,
-        joined: impl FnOnce(),
+        joined: impl FnOnce(bool),
     ) -> Option<usize> {
         let mut list = self.list.lock();
         let before = list.len();
@@ -144,7 +145,7 @@ impl Jobs {
         let job = unsafe { &*job };
         job.helpers.fetch_add(1, Ordering::Relaxed);
         drop(list);
-        joined();
+        joined(job.next.load(Ordering::Relaxed) + 1 < job.pieces);
         let owner = Arc::clone(&job.owner);
         let done = job.run(most);
         pieces.add(done as u64);

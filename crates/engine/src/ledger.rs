@@ -1,12 +1,13 @@
 //! The ledger: bytes live, bytes promised to tasks that have started, bytes that spawned tasks will want.
 //!
 //! * `live` is what allocators charged and did not release.
-//! * `committed` is `live` plus what started tasks were promised and have not charged yet. A task's charges are taken from its
-//!   promise if they are made on the thread that runs it; the rest of the promise ends with the task.
+//! * `committed` is `live` plus what started tasks were promised and have not charged yet. A task's charges are taken
+//!   from its promise if they are made on the thread that runs it; the rest of the promise ends with the task.
 //! * `unstarted` is what the tasks that have not started will want.
 //!
-//! While `committed + unstarted <= limit` everything spawned fits and nobody has to be held back. Starting a task moves its bytes from
-//! `unstarted` to `committed` and leaves the sum alone. The ledger does not know tasks; who may start is decided in `ready`.
+//! While `committed + unstarted <= limit` everything spawned fits and nobody has to be held back. Starting a task
+//! moves its bytes from `unstarted` to `committed` and leaves the sum alone. The ledger does not know tasks; who may
+//! start is decided in `ready`.
 
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};

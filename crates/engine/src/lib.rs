@@ -1,9 +1,9 @@
 //! Tasks, lanes, parking, helping, poison, budget: runs what others planned.
 //!
-//! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Others hand it [`Work`] to run,
-//! a [`Feeder`] that plans more when workers run dry, and [`Target`]s to wait for. A task runs when its predecessors are done and
-//! its bytes fit; whoever waits helps. Every atomic comes from `sync`, so that loom checks the modules that ship:
-//! under `cfg(loom)` the test `loom` includes their sources, and this crate is empty.
+//! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Others hand it
+//! [`Work`] to run, a [`Feeder`] that plans more when workers run dry, and [`Target`]s to wait for. A task runs when
+//! its predecessors are done and its bytes fit; whoever waits helps. Every atomic comes from `sync`, so that loom
+//! checks the modules that ship: under `cfg(loom)` the test `loom` includes their sources, and this crate is empty.
 
 #![cfg(not(loom))]
 
@@ -20,8 +20,8 @@ mod ready;
 mod ring;
 mod run;
 mod signals;
-mod slots;
 mod sleep;
+mod slots;
 mod state;
 mod stats;
 mod sync;

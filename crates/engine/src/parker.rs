@@ -6,8 +6,9 @@
 //! | parked | the owner sleeps, or is about to | | -> token, and the kernel is told |
 //! | token | a wake that was not yet taken | -> empty, returns at once | stays |
 //!
-//! Only the owner parks. A park may return early for any reason: callers look at what they wait for and park again. On Linux the
-//! sleep is a futex of our own, because it has to come back when a signal arrives, so that a waiter can ask whether to give up.
+//! Only the owner parks. A park may return early for any reason: callers look at what they wait for and park again.
+//! On Linux the sleep is a futex of our own, because it has to come back when a signal arrives, so that a waiter can
+//! ask whether to give up.
 
 use std::time::Duration;
 
@@ -94,9 +95,10 @@ mod real {
         pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
             let mut token = self.0.lock();
             if !*token {
-                match timeout {
-                    Some(timeout) => drop(self.1.wait_for(&mut token, timeout)),
-                    None => self.1.wait(&mut token),
+                if let Some(timeout) = timeout {
+                    self.1.wait_for(&mut token, timeout);
+                } else {
+                    self.1.wait(&mut token);
                 }
             }
             if std::mem::take(&mut *token) { Woken::Called } else { Woken::Otherwise }

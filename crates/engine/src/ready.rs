@@ -3,16 +3,18 @@
 //! The rule of admission, for a task that will allocate `b` bytes:
 //!
 //! 1. The oldest unfinished task may always start; so may a task with `b = 0`.
-//! 2. Any other must leave room for everything before it: `committed + (bytes of all older unstarted tasks) + b <= limit`.
-//! 3. A source (a task without task inputs) also needs `b` and the bytes of the sources that started early to be within the prefetch
-//!    allowance; a source counts as early while an older task is unfinished.
+//! 2. Any other must leave room for everything before it: with `w` the bytes of all older unstarted tasks,
+//!    `committed + w + b <= limit`.
+//! 3. A source (a task without task inputs) also needs `b` and the bytes of the sources that started early to be
+//!    within the prefetch allowance; a source counts as early while an older task is unfinished.
 //!
-//! Why peak <= max(limit, peak of the sync run): take the moment when the oldest task starts by rule 1 alone. If a younger task had started
-//! by rule 2 while it was waiting, the last such task had left room for it and for all others that could start since, so it would fit.
-//! So none did: all live bytes come from older tasks, which have all finished, as in the sync run at this task.
+//! Why peak <= max(limit, peak of the sync run): take the moment when the oldest task starts by rule 1 alone. If a
+//! younger task had started by rule 2 while it was waiting, the last such task had left room for it and for all
+//! others that could start since, so it would fit. So none did: all live bytes come from older tasks, which have all
+//! finished, as in the sync run at this task.
 //!
-//! By rule 2, if a task must wait, every younger one with `b > 0` must: so only the heads of three queues are looked at, those of
-//! tasks without bytes, of tasks with bytes, and of sources.
+//! By rule 2, if a task must wait, every younger one with `b > 0` must: so only the heads of three queues are looked
+//! at, those of tasks without bytes, of tasks with bytes, and of sources.
 
 use crate::config::Mode;
 use crate::ledger::Ledger;

@@ -8,8 +8,8 @@
 //! | anyone | read `tail` (acquire) and `head` | |
 //! | holder of the consumers' lock | read slots in `[head, tail)`, then move `head` | `head`, release: its reads are over |
 //!
-//! The producer keeps a copy of `head` on its own cache line and re-reads the consumers' line only when the copy says full, so
-//! the two sides share a line once a lap and not once a push. The ring does not know what it carries.
+//! The producer keeps a copy of `head` on its own cache line and re-reads the consumers' line only when the copy says
+//! full, so the two sides share a line once a lap and not once a push. The ring does not know what it carries.
 
 use crate::sync::{AtomicU64, Ordering, Padded, UnsafeCell};
 use std::mem::MaybeUninit;

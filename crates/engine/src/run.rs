@@ -8,38 +8,50 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// What the calling thread is to the engine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A thread of the user.
+    Outside,
+    /// A worker, or in the wait funnel: it looks for work by itself.
+    Looks,
+    /// Inside a task.
+    Runs,
+}
+
 thread_local! {
-    /// The thread is a worker or in the wait funnel, and not inside a task: it will look for work by itself.
-    static LOOKS: Cell<bool> = const { Cell::new(false) };
+    static ROLE: Cell<Role> = const { Cell::new(Role::Outside) };
 }
 
-/// Whether the calling thread will look for work by itself.
-pub(crate) fn looks_for_work() -> bool {
-    LOOKS.get()
-}
+impl Role {
+    /// The calling thread's role.
+    pub(crate) fn current() -> Role {
+        ROLE.get()
+    }
 
-/// Marks the calling thread until dropped.
-pub(crate) struct Looking(bool);
-
-impl Looking {
-    pub(crate) fn set(looks: bool) -> Looking {
-        Looking(LOOKS.replace(looks))
+    /// Gives the calling thread this role until the guard is dropped.
+    pub(crate) fn assume(self) -> Assumed {
+        Assumed(ROLE.replace(self))
     }
 }
 
-impl Drop for Looking {
+/// Gives the thread its former role back when dropped.
+pub(crate) struct Assumed(Role);
+
+impl Drop for Assumed {
     fn drop(&mut self) {
-        LOOKS.set(self.0);
+        ROLE.set(self.0);
     }
 }
 
 impl Engine {
-    /// Runs a started task on this thread. With `inline`, one task that became ready by it is started and given back to be run next.
+    /// Runs a started task on this thread. With `inline`, one task that became ready by it is started and given back
+    /// to be run next.
     pub(crate) fn run(&self, task: &TaskRef, inline: bool) -> Option<TaskRef> {
         // SAFETY: the task was started by this thread, which is the only one to run it.
         let work = unsafe { task.take_work() }.expect("a task runs once");
         {
-            let _busy = Looking::set(false);
+            let _role = Role::Runs.assume();
             let _draw = self.state.ledger.draw(task.bytes);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run(self))) {
                 let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
@@ -55,7 +67,6 @@ impl Engine {
     fn finish(&self, task: &Task, inline: bool) -> Option<TaskRef> {
         let state = &*self.state;
         let mut next: Option<TaskRef> = None;
-        let mut pushed = false;
         let mut became_ready = |successor: TaskRef| {
             // The oldest goes on here, the others into the queue.
             let other = match next.take() {
@@ -70,7 +81,6 @@ impl Engine {
                 }
             };
             state.ready.push(other);
-            pushed = true;
         };
         let visit = |successor: *const Task| {
             // SAFETY: a successor is enrolled, hence alive, until it has run, and it cannot run before this arrival.
@@ -88,12 +98,11 @@ impl Engine {
                 next = Some(candidate);
             } else {
                 state.ready.push(candidate);
-                pushed = true;
             }
         }
         state.signals.notify_waiters();
-        if pushed && next.is_some() {
-            // More than this thread can do.
+        if next.is_some() {
+            // What else is ready, or may start only now that this task is finished, is more than this thread can do.
             self.share_work();
         }
         next

@@ -5,14 +5,16 @@
 //! | 0 | somebody will look: a worker searches, or a short task runs whose worker searches next; or nobody is there to be woken |
 //! | 1 | nobody looks: whoever publishes something must wake a worker |
 //!
-//! A submitter publishes its record, passes the light fence and loads `quiet`: that is all while workers are awake. A worker that
-//! falls asleep joins the sleepers and, if it was the last to search, sets `quiet`, under the lock; passes the heavy fence; looks once
-//! more; parks. By the fence one of the two sees the other: the record is seen by the last look, or `quiet` by the submitter.
+//! A submitter publishes its record, passes the light fence and loads `quiet`: that is all while workers are awake. A
+//! worker that falls asleep joins the sleepers and, if it was the last to search, sets `quiet`, under the lock;
+//! passes the heavy fence; looks once more; parks. By the fence one of the two sees the other: the record is seen by
+//! the last look, or `quiet` by the submitter.
 //!
 //! `quiet` is set only with nobody searching, and cleared only by one who searches from then on or by one who wakes a
 //! worker, which then counts as searching from the moment it is chosen. Clearing comes before that searcher stops
-//! searching, and the last to stop sets the word again, so a clear never covers a set. A worker that leaves the search to run a
-//! heavy task, with sleepers left, sets the word too; that is for speed alone, as it looks again itself later.
+//! searching, and the last to stop sets the word again, so a clear never covers a set. A worker that leaves the
+//! search to run a heavy task, with sleepers left, sets the word too; that is for speed alone, as it looks again
+//! itself later.
 //!
 //! Nothing here knows tasks or feeders: what there is to look at comes as a closure.
 

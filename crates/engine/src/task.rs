@@ -1,8 +1,8 @@
 //! A task: work, a place in the order of submission, a join counter and successors.
 //!
-//! Life: spawned -> ready (join counter down) -> started -> finished (successors closed). The work is dropped when it has
-//! run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive.
-//! The engine holds one reference from spawning until it has seen the task finished.
+//! Life: spawned -> ready (join counter down) -> started -> finished (successors closed). The work is dropped when it
+//! has run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive. The
+//! engine holds one reference from spawning until it has seen the task finished.
 
 use crate::edges::{Edge, Join, Successors};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell};
@@ -29,7 +29,8 @@ pub struct Task {
     more_edges: Box<[Edge<Task>]>,
 }
 
-// SAFETY: the work is Send and Sync and is taken out by one thread only (see `take_work`); edges follow the rules of `edges`.
+// SAFETY: the work is Send and Sync and is taken out by one thread only (see `take_work`); edges follow the rules of
+// `edges`.
 unsafe impl Send for Task {}
 // SAFETY: as above.
 unsafe impl Sync for Task {}
@@ -72,7 +73,8 @@ impl Task {
     }
 }
 
-/// A counted reference to a task. (Not an `Arc`: one count is enough, and its last drop is one that sanitizers understand.)
+/// A counted reference to a task. (Not an `Arc`: one count is enough, and its last drop is one that sanitizers
+/// understand.)
 pub struct TaskRef(NonNull<Task>);
 
 // SAFETY: it gives shared access to a task, which is Send and Sync, and the count is atomic.

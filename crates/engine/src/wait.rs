@@ -1,13 +1,13 @@
 //! The wait funnel: the only code that can park a caller.
 //!
-//! Whoever waits, works: it plans what leads to its target, runs ready tasks that are not younger than it, joins the pieces of
-//! running tasks, and parks only when others have all of that. Tasks and pieces are run in a slot, as a worker runs them. Clocks are
-//! read only when it really helps or parks.
+//! Whoever waits, works: it plans what leads to its target, runs ready tasks that are not younger than it, joins the
+//! pieces of running tasks, and parks only when others have all of that. Tasks and pieces are run in a slot, as a
+//! worker runs them. Clocks are read only when it really helps or parks.
 
 use crate::engine::Engine;
 use crate::parker::{self, Woken};
 use crate::ready::Wish;
-use crate::run::Looking;
+use crate::run::Role;
 use crate::sync::spin_loop;
 use crate::work::{Fed, Target, WaitOptions, Waited};
 use forerun_base::{Error, ErrorKind, Result};
@@ -23,17 +23,28 @@ const ASK_INTERVAL: Duration = Duration::from_millis(2);
 const ROUNDS_PER_CLOCK: u32 = 256;
 
 impl Engine {
-    /// Waits until the target is done, helping as far as it can. Fails only if it is interrupted.
+    /// Waits until the target is done, helping as far as it can. Fails if it is interrupted, and inside a task: that
+    /// one would keep its slot from what it waits for.
     pub fn wait(&self, target: &dyn Target, options: WaitOptions<'_>) -> Result<Waited> {
         if target.done() {
             return Ok(Waited::default());
         }
-        let looking = Looking::set(true);
+        if Role::current() == Role::Runs {
+            return Err(Error::new(ErrorKind::Runtime, "a task must not wait for another").read_at(options.loc));
+        }
+        let role = Role::Looks.assume();
         let waited = Waiter::new(self, target, options).wait();
-        drop(looking);
-        // What was planned on the way and is not for this waiter must not be left lying.
-        self.share_work();
+        drop(role);
+        self.leave_behind();
         waited
+    }
+
+    /// What was planned or made plannable on the way and is not for this waiter must not be left lying.
+    fn leave_behind(&self) {
+        self.share_work();
+        if self.has_workers() && self.state.signals.sleep.is_quiet() && self.state.feeder.has_work() {
+            self.call_worker();
+        }
     }
 }
 
@@ -55,6 +66,8 @@ impl<'a> Waiter<'a> {
         while !self.target.done() {
             match self.target.feed(self.engine) {
                 Fed::Progress => {
+                    // Planning may have settled what others wait for.
+                    self.engine.published();
                     self.rounds += 1;
                     if self.rounds.is_multiple_of(ROUNDS_PER_CLOCK) {
                         self.ask_now_and_then(Instant::now())?;
@@ -84,6 +97,7 @@ impl<'a> Waiter<'a> {
         }
         let Some(slot) = state.slots.take() else { return Ok(false) };
         let start = Instant::now();
+        self.asked.get_or_insert(start);
         let helped = match state.ready.take(self.wish(), &state.ledger) {
             Some(task) => {
                 self.engine.share_work();
@@ -94,7 +108,7 @@ impl<'a> Waiter<'a> {
             }
             None => {
                 let _mode = state.float_mode.enter();
-                state.jobs.help(1, &state.pieces, &state.signals.counters, || ()).is_some_and(|pieces| pieces > 0)
+                state.jobs.help(1, &state.pieces, &state.signals.counters, |_| ()).is_some_and(|pieces| pieces > 0)
             }
         };
         drop(slot);
@@ -112,40 +126,10 @@ impl<'a> Waiter<'a> {
 
     /// Nothing to do: looks for a moment, then parks.
     fn idle(&mut self, fed: Fed) -> Result<()> {
-        let engine = self.engine;
-        let state = &*engine.state;
-        let target = self.target;
-        engine.share_work();
+        self.engine.share_work();
         let start = Instant::now();
-        let wish = self.wish();
-        let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
-        while start.elapsed() < SPIN {
-            for _ in 0..16 {
-                spin_loop();
-            }
-            if target.done() || to_help() {
-                self.waited.parked += start.elapsed();
-                return Ok(());
-            }
-        }
-        // Another thread is planning, perhaps what leads to this target: it will not say when it is through.
-        if target.age_limit() == 0 && state.feeder.has_work() {
-            std::thread::yield_now();
-            self.waited.parked += start.elapsed();
-            return self.ask_now_and_then(Instant::now());
-        }
-        let backstop = self.options.interrupt.map(|_| SIGNAL_BACKSTOP);
-        let timeout = match fed {
-            Fed::Later(time) => Some(backstop.map_or(time, |backstop| backstop.min(time))),
-            _ => backstop,
-        };
-        let is_time = || {
-            target.done()
-                || (!engine.has_workers() && state.slots.any_free() && {
-                    state.ready.has(Wish { age_limit: target.age_limit(), heavy: true }, &state.ledger)
-                })
-        };
-        let woken = state.signals.waiters.park(&parker::current(), &is_time, timeout, &state.signals.counters);
+        self.asked.get_or_insert(start);
+        let woken = if self.spin(start, fed) { Woken::Called } else { self.park(fed) };
         let now = Instant::now();
         self.waited.parked += now - start;
         match woken {
@@ -155,8 +139,58 @@ impl<'a> Waiter<'a> {
         }
     }
 
+    /// Looks for as long as a hand-over between two running threads may take. True if it is worth going on.
+    fn spin(&self, start: Instant, fed: Fed) -> bool {
+        let state = &*self.engine.state;
+        let wish = self.wish();
+        let soon = match fed {
+            Fed::Later(time) if time < SPIN => Some(time),
+            _ => None,
+        };
+        loop {
+            for _ in 0..16 {
+                spin_loop();
+            }
+            let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
+            if self.target.done() || to_help() {
+                return true;
+            }
+            let spent = start.elapsed();
+            if soon.is_some_and(|time| spent >= time) {
+                return true;
+            }
+            if spent >= SPIN {
+                return false;
+            }
+        }
+    }
+
+    fn park(&self, fed: Fed) -> Woken {
+        let engine = self.engine;
+        let state = &*engine.state;
+        let target = self.target;
+        // Another thread is planning, perhaps what leads to this target: it will not say when it is through.
+        if target.age_limit() == 0 && state.feeder.has_work() {
+            std::thread::yield_now();
+            return Woken::Otherwise;
+        }
+        let backstop = self.options.interrupt.map(|_| SIGNAL_BACKSTOP);
+        let timeout = match fed {
+            Fed::Later(time) => Some(backstop.map_or(time, |backstop| backstop.min(time))),
+            _ => backstop,
+        };
+        // With workers there is nothing to get up for but the target; without, this thread may be the one to run what
+        // leads to it.
+        let is_time = || {
+            let wish = || Wish { age_limit: target.age_limit(), heavy: true };
+            target.done() || (!engine.has_workers() && state.slots.any_free() && state.ready.has(wish(), &state.ledger))
+        };
+        state.signals.waiters.park(&parker::current(), &is_time, timeout, &state.signals.counters)
+    }
+
     fn ask_now_and_then(&mut self, now: Instant) -> Result<()> {
-        if self.asked.is_none_or(|asked| now - asked >= ASK_INTERVAL) { self.ask(now) } else { Ok(()) }
+        // The first time only starts the interval: most waits are over before it ends.
+        if now - *self.asked.get_or_insert(now) >= ASK_INTERVAL { self.ask(now) } else { Ok(()) }
     }
 
     fn ask(&mut self, now: Instant) -> Result<()> {

@@ -5,12 +5,13 @@
 //! | 0 | empty | nobody waits: a completion costs one load |
 //! | n | n entries | each entry says when it wants to be woken |
 //!
-//! A completion publishes its values, passes the light fence and loads the count. A waiter enters the list, raises the count, passes
-//! the heavy fence, looks once more and parks. By the fence one of the two sees the other. Completions ask each entry whether its
-//! time has come, so a waiter parked for the last of a thousand tasks is woken once and not a thousand times.
+//! A completion publishes its values, passes the light fence and loads the count. A waiter enters the list, raises
+//! the count, passes the heavy fence, looks once more and parks. By the fence one of the two sees the other.
+//! Completions ask each entry whether its time has come, so a waiter parked for the last of a thousand tasks is woken
+//! once and not a thousand times.
 //!
-//! An entry borrows from its waiter's stack; it is used under the lock alone, and the waiter takes it out under the lock before it
-//! returns. Nothing here knows what is waited for.
+//! An entry borrows from its waiter's stack; it is used under the lock alone, and the waiter takes it out under the
+//! lock before it returns. Nothing here knows what is waited for.
 
 use crate::asymmetric;
 use crate::parker::{Parker, Woken};

@@ -45,7 +45,7 @@ pub enum Fed {
 
 /// Where workers with nothing ready ask for more.
 pub trait Feeder: Send + Sync {
-    /// Plans more: may spawn tasks or run tiny things on the spot. Never blocks.
+    /// Plans more: may spawn tasks or run tiny things on the spot. Never blocks, never panics.
     fn feed(&self, engine: &Engine) -> Fed;
 
     /// Whether anything is published and not yet planned: the last look before a worker parks.
@@ -54,11 +54,12 @@ pub trait Feeder: Send + Sync {
 
 /// What a waiter waits for.
 pub trait Target: Sync {
-    /// Whether the wait is over. Asked by other threads too, while the waiter is parked: a plain look, no lock, no wait.
+    /// Whether the wait is over. Asked by other threads too, while the waiter is parked: a plain look, no lock, no
+    /// wait.
     fn done(&self) -> bool;
 
-    /// Tasks younger than this are not run by the waiter while it helps: waiting for an intermediate must not
-    /// run the rest of the program. `u64::MAX` for all, 0 while the target's task is not planned. Asked by other threads too.
+    /// Tasks younger than this are not run by the waiter while it helps: waiting for an intermediate must not run the
+    /// rest of the program. `u64::MAX` for all, 0 while the target's task is not planned. Asked by other threads too.
     fn age_limit(&self) -> u64;
 
     /// Plans, or runs on the spot, what leads to the target, as far as it is not planned yet.

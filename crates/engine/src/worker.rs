@@ -1,12 +1,13 @@
 //! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep.
 //!
-//! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows the writers
-//! down by more than it gains. Invariant: before it parks it has looked once more after it was listed as asleep.
+//! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows
+//! the writers down by more than it gains. Invariant: before it parks it has looked once more after it was listed as
+//! asleep.
 
 use crate::engine::Engine;
 use crate::parker;
 use crate::ready::Wish;
-use crate::run::Looking;
+use crate::run::Role;
 use crate::sync::spin_loop;
 use crate::work::Fed;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const LONG_INTERVAL: Duration = Duration::from_micros(4);
 pub(crate) fn main(engine: &Engine, index: usize) {
     let state = &*engine.state;
     let _mode = state.float_mode.enter();
-    let _looking = Looking::set(true);
+    let _role = Role::Looks.assume();
     let parker = parker::current();
     let mut silent_since: Option<Instant> = None;
     // The feeder has something that is not to be cut before this.
@@ -36,9 +37,12 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         let now = Instant::now();
         if feed_after.is_none_or(|time| now >= time) {
             feed_after = None;
-            if state.feeder.has_work() {
+            // At the start of a silence the feeder is asked in any case: it may want to take note of what was finished.
+            if silent_since.is_none() || state.feeder.has_work() {
                 match state.feeder.feed(engine) {
                     Fed::Progress => {
+                        // Planning may have settled what somebody waits for.
+                        engine.published();
                         silent_since = None;
                         continue;
                     }
@@ -75,8 +79,8 @@ fn look_for_pieces(engine: &Engine) -> bool {
         return false;
     }
     let Some(slot) = state.slots.take() else { return false };
-    let done = state.jobs.help(usize::MAX, &state.pieces, &state.signals.counters, || {
-        if state.signals.sleep.end_search(false) {
+    let done = state.jobs.help(usize::MAX, &state.pieces, &state.signals.counters, |more_pieces| {
+        if state.signals.sleep.end_search(false) && (more_pieces || !state.ready.is_empty()) {
             engine.share_work();
         }
     });

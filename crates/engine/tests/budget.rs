@@ -1,4 +1,5 @@
-//! The budget: peak <= max(budget, peak of the sync run), whatever the order; sources start early only within their allowance.
+//! The budget: peak <= max(budget, peak of the sync run), whatever the order; sources start early only within their
+//! allowance.
 #![cfg(not(loom))]
 
 mod common;

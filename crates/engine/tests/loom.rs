@@ -1,6 +1,7 @@
 //! The lock-free modules under the model checker: every interleaving, and every value a relaxed load may return.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p forerun-engine --test loom --release`. The modules are the shipped sources.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p forerun-engine --test loom --release`. The modules are the shipped
+//! sources.
 #![cfg(loom)]
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)]
 
@@ -237,11 +238,8 @@ fn submit(bell: &Bell) {
 #[test]
 fn a_submission_never_finds_a_worker_asleep_for_good() {
     bounded(3, || {
-        let bell = Arc::new(Bell {
-            sleep: Sleep::new(false),
-            tail: AtomicUsize::new(0),
-            counters: ParkCounters::default(),
-        });
+        let bell =
+            Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });
         bell.sleep.begin_search();
         let worker = Arc::clone(&bell);
         let thread = thread::spawn(move || serve(&worker, 2));
@@ -254,11 +252,8 @@ fn a_submission_never_finds_a_worker_asleep_for_good() {
 #[test]
 fn of_two_workers_one_notices_a_submission() {
     bounded(3, || {
-        let bell = Arc::new(Bell {
-            sleep: Sleep::new(false),
-            tail: AtomicUsize::new(0),
-            counters: ParkCounters::default(),
-        });
+        let bell =
+            Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });
         bell.sleep.begin_search();
         bell.sleep.begin_search();
         let workers: Vec<_> = (0..2)
@@ -331,7 +326,7 @@ fn a_split_returns_when_every_piece_was_run_once() {
         let shared = Arc::new((Jobs::new(), Counter::default(), ParkCounters::default()));
         let helper = Arc::clone(&shared);
         let thread = thread::spawn(move || {
-            helper.0.help(usize::MAX, &helper.1, &helper.2, || ());
+            helper.0.help(usize::MAX, &helper.1, &helper.2, |_| ());
         });
         {
             // On the owner's stack: whoever came too late would touch what is gone.
@@ -352,7 +347,7 @@ fn two_helpers_join_one_split() {
             .map(|_| {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
-                    shared.0.help(1, &shared.1, &shared.2, || ());
+                    shared.0.help(1, &shared.1, &shared.2, |_| ());
                 })
             })
             .collect();

@@ -1,8 +1,9 @@
-//! Everything at once, on plain memory, for a thread sanitizer: graphs spawned and waited for by several threads, splits, bytes,
-//! a ring with a feeder, sleeping and waking. It fails on a wrong value or, under the sanitizer, on any report.
+//! Everything at once, on plain memory, for a thread sanitizer: graphs spawned and waited for by several threads,
+//! splits, bytes, a ring with a feeder, sleeping and waking. It fails on a wrong value or, under the sanitizer, on
+//! any report.
 //!
-//! The standard library is not instrumented, so its channels, joins and last drops of `Arc` look like races. This program does without: it
-//! ends its threads by ending itself, and what it shares it leaks.
+//! The standard library is not instrumented, so its channels, joins and last drops of `Arc` look like races. This
+//! program does without: it ends its threads by ending itself, and what it shares it leaks.
 
 #![cfg_attr(loom, allow(unused))]
 
@@ -24,7 +25,9 @@ fn main() {
 mod run {
     use crate::common::*;
     use forerun_base::{BytesLedger, Error, Team};
-    use forerun_engine::{Config, Engine, Fed, Feeder, Mode, Ring, Status, Target, TaskRef, TaskSpec, WaitOptions, Work};
+    use forerun_engine::{
+        Config, Engine, Fed, Feeder, Mode, Ring, Status, Target, TaskRef, TaskSpec, WaitOptions, Work,
+    };
     use parking_lot::{Condvar, Mutex};
     use std::mem::forget;
     use std::sync::Arc;
@@ -214,12 +217,10 @@ mod run {
         let window = Arc::new(Window { ring: Ring::new(64), planner: Mutex::new(None), values });
         forget(Arc::clone(&window));
         let feeder: Arc<dyn Feeder> = window.clone();
-        let engine: &'static Arc<Engine> = leak(Engine::new(
-            Config { workers, mode: Mode::Async, ..Config::default() },
-            feeder,
-        ));
+        let engine: &'static Arc<Engine> =
+            leak(Engine::new(Config { workers, mode: Mode::Async, ..Config::default() }, feeder));
         let mut random = Random(workers as u64);
-        for index in 0..tasks {
+        for (index, value) in values.iter().enumerate() {
             // SAFETY: this thread is the only producer.
             while unsafe { window.ring.push(index) }.is_err() {
                 window.feed(engine);
@@ -229,7 +230,7 @@ mod run {
                 0 => std::thread::sleep(Duration::from_micros(400)),
                 1..10 => {
                     engine.wait(&Read(&window, index), WaitOptions::default()).unwrap();
-                    assert_eq!(values[index].read(), (0..=index as u64).sum());
+                    assert_eq!(value.read(), (0..=index as u64).sum());
                 }
                 _ => {}
             }

@@ -32,6 +32,24 @@ fn waiting_for_an_intermediate_runs_nothing_younger() {
     assert_eq!(ran.load(Ordering::Relaxed), 10);
 }
 
+#[test]
+fn a_task_must_not_wait() {
+    let engine = engine(Mode::Async, 1);
+    let kind = Arc::new(parking_lot::Mutex::new(None));
+    let (inner, seen) = (Arc::clone(&engine), Arc::clone(&kind));
+    let first = engine.spawn(
+        call(move |_| {
+            let never = Value::default();
+            let result = inner.wait(&ValueTarget(&never, 0), WaitOptions::default());
+            *seen.lock() = result.err().map(|error| error.kind());
+        }),
+        &[],
+    );
+    wait_all(&engine);
+    assert!(first.is_done());
+    assert_eq!(*kind.lock(), Some(ErrorKind::Runtime));
+}
+
 struct Panics(Arc<Value>);
 
 impl Work for Panics {
@@ -58,7 +76,7 @@ fn a_panic_fails_the_task_and_the_next_one_runs() {
         let task = engine.spawn(TaskSpec { work: Box::new(Panics(Arc::clone(&value))), source: false }, &[]);
         let after = Arc::new(AtomicBool::new(false));
         let ran = Arc::clone(&after);
-        engine.spawn(call(move |_| ran.store(true, Ordering::Relaxed)), &[task.clone()]);
+        engine.spawn(call(move |_| ran.store(true, Ordering::Relaxed)), std::slice::from_ref(&task));
         wait_value(&engine, &value, task.age());
         assert_eq!(value.status(), Status::Failed);
         // SAFETY: published above.
@@ -382,7 +400,7 @@ fn dropping_the_engine_fails_what_never_ran() {
     let value = Arc::new(Value::default());
     let engine = engine(Mode::Sync, 1);
     let first = engine.spawn(TaskSpec { work: Box::new(Panics(Arc::clone(&value))), source: false }, &[]);
-    let second = engine.spawn(call(|_| ()), &[first.clone()]);
+    let second = engine.spawn(call(|_| ()), std::slice::from_ref(&first));
     drop(engine);
     assert_eq!(value.status(), Status::Failed);
     assert!(first.is_done() && second.is_done());

@@ -210,3 +210,33 @@ impl fmt::Display for Point {
         f.write_str(self.row().name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_op_and_by_name() {
+        for (i, &point) in Point::ALL.iter().enumerate() {
+            assert_eq!((point as usize, point.row().point), (i, point));
+            assert_eq!(Point::from_name(point.row().name), Some(point));
+            assert!((1..=3).contains(&point.row().arity));
+        }
+        assert_eq!(Point::from_name("no such op"), None);
+    }
+
+    #[test]
+    fn classes_say_what_is_taken_and_given() {
+        let types = |point: Point, dtype| point.row().types(dtype);
+        assert_eq!(types(Point::Add, DType::Bool).unwrap(), (DType::Bool, DType::Bool));
+        assert_eq!(types(Point::Divide, DType::I64).unwrap(), (DType::F32, DType::F32));
+        assert_eq!(types(Point::Exp, DType::F64).unwrap(), (DType::F64, DType::F64));
+        assert_eq!(types(Point::Less, DType::I32).unwrap(), (DType::I32, DType::Bool));
+        assert_eq!(types(Point::LogicalAnd, DType::F32).unwrap(), (DType::Bool, DType::Bool));
+        assert_eq!(types(Point::IsNan, DType::I32).unwrap(), (DType::F32, DType::Bool));
+        assert_eq!(types(Point::Invert, DType::Bool).unwrap(), (DType::Bool, DType::Bool));
+        let error = types(Point::Subtract, DType::Bool).unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Type, "subtract: not defined for bool".to_owned()));
+        assert!(types(Point::BitwiseOr, DType::F32).is_err());
+    }
+}

@@ -1,6 +1,6 @@
 //! The elementary functions against the standard library's, in units of the last place.
 
-use forerun_ops::{NumFloat, NumSigned, Num, math};
+use forerun_ops::{Num, NumFloat, NumSigned, math};
 
 /// Distance of `got` from `want` in units of the last place of `want`, in single precision.
 fn ulps(got: f32, want: f64) -> f64 {
@@ -27,7 +27,7 @@ const FUNCTIONS: [Function; 4] = [
 
 fn sweep(step: usize) {
     for (name, ours, theirs) in FUNCTIONS {
-        let threads = 2;
+        let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
         let worst = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..threads)
                 .map(|t| {

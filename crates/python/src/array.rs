@@ -12,7 +12,7 @@ use crate::operand;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, ops};
+use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 impl PyArray {
     fn item_now(&self, py: Python<'_>) -> PyResult<Scalar> {
-        wait::read(py, &self.0, here(py), |array, wait| array.item(wait))
+        wait::read(py, &self.0, |array, wait| array.item_with(wait))
     }
 
     fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
@@ -347,7 +347,7 @@ impl PyArray {
     /// The device the array lives on.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(Device::default())
+        PyDevice(self.0.device())
     }
 
     /// The device the array lives on, by its older name.
@@ -364,7 +364,7 @@ impl PyArray {
 
     /// Waits until the value is there; raises the error if computing it failed.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
-        wait::read(py, &self.0, here(py), |array, wait| array.wait_to_read(wait))
+        wait::read(py, &self.0, |array, wait| array.wait_to_read_with(wait))
     }
 
     /// Waits until the value is there. A value is written once, so whoever may read may also write.

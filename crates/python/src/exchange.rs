@@ -35,7 +35,7 @@ impl PySnapshot {
 /// The array's value as a read-only NumPy array over the same bytes.
 pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let snapshot = crate::wait::read(py, array, here(py), |array, wait| array.snapshot(wait))?;
+    let snapshot = crate::wait::read(py, array, |array, wait| array.snapshot_with(wait))?;
     AS_ARRAY.import(py, "numpy", "asarray")?.call1((PySnapshot(snapshot),))
 }
 

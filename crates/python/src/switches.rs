@@ -1,6 +1,5 @@
 //! The engine's counters and switches, for tests and benches.
 
-use crate::loc::here;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -31,7 +30,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Waits for everything submitted so far; raises every error nobody has seen.
 #[pyfunction]
 pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
-    crate::wait::everything(py, here(py))
+    crate::wait::everything(py)
 }
 
 /// Starts the random stream anew.

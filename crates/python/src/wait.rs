@@ -3,6 +3,7 @@
 //! Invariant: no thread waits for the engine while it holds the GIL.
 
 use crate::error::{raise, raise_all};
+use crate::loc::here;
 use forerun::{Array, Loc, Result, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -12,13 +13,13 @@ use std::cell::Cell;
 pub(crate) fn read<T: Send>(
     py: Python<'_>,
     array: &Array,
-    loc: Loc,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     if array.settled_now() {
-        return read(array, &Wait { loc, interrupt: None }).map_err(raise);
+        // A value that is there needs no line; an error does.
+        return read(array, &Wait::default()).map_err(|error| raise(error.read_at(here(py))));
     }
-    let array = array.clone();
+    let (array, loc) = (array.clone(), here(py));
     let (result, raised) = py.detach(move || interruptible(loc, |wait| read(&array, wait)));
     match raised {
         Some(exception) => Err(exception),
@@ -27,8 +28,9 @@ pub(crate) fn read<T: Send>(
 }
 
 /// Waits for everything submitted so far; raises every error nobody has seen.
-pub(crate) fn everything(py: Python<'_>, loc: Loc) -> PyResult<()> {
-    let (result, raised) = py.detach(move || interruptible(loc, forerun::wait_all));
+pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
+    let loc = here(py);
+    let (result, raised) = py.detach(move || interruptible(loc, forerun::wait_all_with));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(|errors| raise_all(py, errors)),

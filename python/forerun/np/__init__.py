@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._forerun import bool as bool_
+from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._pointwise import (
     abs,
     add,

@@ -162,9 +162,7 @@ def empty_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
     return full_like(a, 0, dtype)
 
 
-def arange(
-    start: Number, stop: Number | None = None, step: Number = 1, dtype: DTypeLike | None = None
-) -> ndarray:
+def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: DTypeLike | None = None) -> ndarray:
     """Make evenly spaced numbers from ``start`` to below ``stop``; with one number, from 0 to below it.
 
     Examples

@@ -111,9 +111,7 @@ def rand(*size: int) -> ndarray:
     return uniform(size=size)
 
 
-def randint(
-    low: int, high: int | None = None, size: ShapeLike | None = None, dtype: DTypeLike = int64
-) -> ndarray:
+def randint(low: int, high: int | None = None, size: ShapeLike | None = None, dtype: DTypeLike = int64) -> ndarray:
     """Draw integers from ``low`` to below ``high``; with one number, from 0 to below it.
 
     Examples

@@ -133,9 +133,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike) -> bool:
     return first.shape == second.shape and bool(all(equal(first, second)))
 
 
-def allclose(
-    a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Tell whether two arrays agree up to a tolerance. Waits for both.
 
     Examples

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -19,8 +20,10 @@ from forerun.tour import clock, page
 SHAPES = [(1, 2), (10, 10), (32, 32), (100, 100), (200, 200), (500, 500), (1000, 1000)]
 COUNTS = [1000, 10_000]
 # Sweeping every count over every size would take minutes; longer cases are left out.
-LONGEST = 2.0
-PROBES = 200
+LONGEST = 1.5
+PROBES = 100
+# Waking up after the gate takes a good part of what is shorter.
+SHORTEST = 1e-3
 
 
 def synchronous(x: np.ndarray, count: int) -> None:
@@ -64,32 +67,40 @@ def submit_time(x: np.ndarray) -> float:
     return clock.best(issue, runs=5) / PROBES
 
 
-def execute_time(x: np.ndarray, gate: np.ndarray) -> float:
+def execute_time(x: np.ndarray, gate: np.ndarray, count: int) -> float:
     """Issue increments behind a slow product, then time them from the product's end: that is t2."""
     taken = []
     for _ in range(3):
         npx.waitall()
         slow = np.dot(gate, gate)
         behind = x + slow.sum() * 0
-        for _ in range(PROBES):
+        for _ in range(count):
             behind + 1
         slow.wait_to_read()
         start = time.perf_counter()
         npx.waitall()
-        taken.append((time.perf_counter() - start) / PROBES)
-    return min(taken)
+        taken.append((time.perf_counter() - start) / count)
+    return statistics.median(taken)
 
 
 def parts(x: np.ndarray, gate: np.ndarray) -> Parts:
-    """Estimate the three stations for arrays like x."""
-    submit, execute = submit_time(x), execute_time(x, gate)
+    """Estimate the three stations for arrays like x.
+
+    What a synchronous increment takes beyond its submission bounds t2. Where the increments behind the gate are over
+    too soon to be timed, that bound is the estimate, and t3 is within it.
+    """
     whole = clock.best(lambda: synchronous(x, PROBES)) / PROBES
-    return Parts(submit, execute, max(whole - submit - execute, 0.0))
+    # Enough of them that waking up after the product does not count, and no more than a window holds.
+    count = min(max(int(0.03 / whole), PROBES), 4000)
+    submit, execute = submit_time(x), execute_time(x, gate, count)
+    rest = max(whole - submit, 0.0)
+    execute = min(execute, rest) if count * execute > SHORTEST else rest
+    return Parts(submit, execute, rest - execute)
 
 
 def sweep() -> None:
     """Measure every size and count, and print the tables."""
-    gate = np.random.normal(size=(600, 600)) * 0.04
+    gate = np.random.normal(size=(1000, 1000)) * 0.03
     stations, totals, bound = [], [], []
     for shape in SHAPES:
         x = np.ones(shape)
@@ -98,13 +109,13 @@ def sweep() -> None:
         size = shape[0] * shape[1]
         name = f"{shape[0]} x {shape[1]}"
         holds = part.backend_bound(1000)
-        stations.append([name, *(page.seconds(t) for t in part), "yes" if holds else "no"])
+        stations.append([name, *(page.seconds(t) if t else "within t2" for t in part), "yes" if holds else "no"])
         bound.append((size, holds))
         for count in COUNTS:
             if count * sum(part) > LONGEST:
                 continue
-            waiting = clock.once(functools.partial(synchronous, x, count))
-            running = clock.once(functools.partial(asynchronous, x, count))
+            waiting = clock.best(functools.partial(synchronous, x, count))
+            running = clock.best(functools.partial(asynchronous, x, count))
             figures = [f"{waiting:.4f}", f"{running:.4f}", f"{waiting / running:.2f}x", f"{part.predicted(count):.4f}"]
             totals.append([name, f"{count}", *figures])
     page.table(["array", "t1 submit", "t2 execute", "t3 give back", "1000 t2 > 999 t1"], stations)
@@ -139,8 +150,7 @@ def show() -> None:
         "(FORERUN_DROP_DEAD=0, FORERUN_FUSE=0), times in seconds where no unit is given:"
     )
     sys.stdout.flush()
-    environment = dict(os.environ, FORERUN_DROP_DEAD="0", FORERUN_FUSE="0")
-    subprocess.run([sys.executable, "-m", "forerun.tour.increments"], env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "forerun.tour.increments"], check=True)
     x = np.ones((1, 2))
     count = COUNTS[-1]
     page.say(
@@ -150,4 +160,6 @@ def show() -> None:
 
 
 if __name__ == "__main__":
+    # Read when the engine starts, which is at the first array.
+    os.environ.update(FORERUN_DROP_DEAD="0", FORERUN_FUSE="0")
     sweep()

@@ -24,16 +24,13 @@ const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun
 
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
-const PYTHON_STAGES: &[&str] = &["pytest", "doctest", "ruff check", "ruff format", "mypy"];
-
 /// Runs the stages; fails when anything failed.
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
     let mut ledger = Ledger::default();
     rust(&mut ledger, extent);
-    let profile = if extent == Extent::Quick { Profile::Dev } else { Profile::Release };
-    match ledger.check("wheel", || wheel::workshop(profile)) {
+    match ledger.check("venv", wheel::workshop) {
         Some(environment) => python(&mut ledger, extent, &environment),
-        None => PYTHON_STAGES.iter().for_each(|stage| ledger.unreachable(stage, "wheel")),
+        None => ledger.unreachable("python", "venv"),
     }
     ledger.close()
 }
@@ -59,12 +56,23 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     if extent == Extent::Long {
         let mut soak = cargo(RUST_TESTS);
         soak.args(["--release", "--", "--include-ignored"]);
-        let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_LONG", "1");
+        let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
         ledger.count("soak", soak, of_cargo);
     }
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
+    let pages = ["python", "tests/python", "benches"];
+    ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(pages)));
+    ledger
+        .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(pages)));
+    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+
+    let profile = if extent == Extent::Quick { Profile::Dev } else { Profile::Release };
+    if ledger.check("wheel", || environment.install_wheel(&wheel::build(profile)?)).is_none() {
+        ledger.unreachable("pytest", "wheel");
+        return;
+    }
     let suite = || environment.python(&["-m", "pytest", "--quiet", "tests/python"]);
     ledger.count("pytest", with(suite(), "FORERUN_ENGINE", "async"), of_pytest);
     if extent != Extent::Quick {
@@ -76,11 +84,6 @@ fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
     }
     let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
     ledger.count("doctest", environment.python(&doctest), of_pytest);
-    let pages = ["python", "tests/python", "benches"];
-    ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(pages)));
-    ledger
-        .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(pages)));
-    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
 }
 
 fn with(mut command: Command, name: &str, value: &str) -> Command {

@@ -91,7 +91,15 @@ unsafe fn library<T: Copy + Default + From<u8> + 'static>(
 }
 
 /// For integers and for tiny floats: row by row, `k` in order, so that the inner loop runs along rows of B and C.
-unsafe fn plain<T: forerun_ops::Num + 'static>(m: usize, n: usize, k: usize, a: Matrix, b: Matrix, c: *mut u8, c_rows: usize) {
+unsafe fn plain<T: forerun_ops::Num + 'static>(
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Matrix,
+    b: Matrix,
+    c: *mut u8,
+    c_rows: usize,
+) {
     /// Columns at a time: their sums stay in the first-level cache.
     const STRIP: usize = 512;
     let (from_a, from_b, c) = (a.first.cast::<T>(), b.first.cast::<T>(), c.cast::<T>());

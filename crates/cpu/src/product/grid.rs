@@ -70,7 +70,9 @@ mod tests {
 
     #[test]
     fn blocks_cover_the_result_once() {
-        for (m, n, k) in [(1, 1, 1), (1000, 1000, 1000), (1024, 10, 512), (3, 5000, 900), (5000, 3, 900), (129, 130, 131)] {
+        for (m, n, k) in
+            [(1, 1, 1), (1000, 1000, 1000), (1024, 10, 512), (3, 5000, 900), (5000, 3, 900), (129, 130, 131)]
+        {
             let grid = Grid::new(m, n, k, 1);
             let mut seen = vec![0u8; m * n];
             for block in 0..grid.blocks() {

@@ -58,10 +58,10 @@ impl Multiply {
             b,
             grid: Grid::new(m, n, k, product.batch.size()),
             multiply: dense::find(isa, product.dtype, dense::Extents { m, n, k, a, b }),
-            tail: product.tail.as_ref().map(|program: &Program| Tail {
-                tiles: Tiles::new(isa, program, None),
-                inputs: program.inputs.len(),
-            }),
+            tail: product
+                .tail
+                .as_ref()
+                .map(|program: &Program| Tail { tiles: Tiles::new(isa, program, None), inputs: program.inputs.len() }),
         }
     }
 

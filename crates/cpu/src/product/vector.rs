@@ -154,8 +154,7 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
             for l in 0..self.k {
                 // SAFETY: an element of the vector, and elements of the matrix's column, whole vectors and then the rest.
                 unsafe {
-                    let factor =
-                        V::splat(self.vector.cast::<V::Elem>().offset(l as isize * self.vector_step).read());
+                    let factor = V::splat(self.vector.cast::<V::Elem>().offset(l as isize * self.vector_step).read());
                     let column = from.offset(l as isize * columns);
                     let mut at = 0;
                     while at + V::LANES <= width {

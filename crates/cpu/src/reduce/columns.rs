@@ -103,8 +103,8 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
             }
             sum.store(block.as_mut_ptr().add(i));
         }
-        for i in whole..width {
-            block[i] = (0..rows).fold(F::start(), |sum, row| F::fold(sum, from.add(row * stride + i).read()));
+        for (i, sum) in block[..width].iter_mut().enumerate().skip(whole) {
+            *sum = (0..rows).fold(F::start(), |sum, row| F::fold(sum, from.add(row * stride + i).read()));
         }
     }
 }

@@ -132,16 +132,19 @@ pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
+/// Enough for 2^32 blocks.
+const LEVELS: usize = 33;
+
 /// A binary counter of partial results, `W` elements each: block `n` meets block `n ^ 1`, pairs meet pairs, and so on.
 pub(crate) struct Cascade<T, const W: usize> {
-    levels: [MaybeUninit<[T; W]>; 48],
+    levels: [MaybeUninit<[T; W]>; LEVELS],
     filled: u64,
 }
 
 impl<T: Element, const W: usize> Cascade<T, W> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Cascade { levels: [const { MaybeUninit::uninit() }; 48], filled: 0 }
+        Cascade { levels: [const { MaybeUninit::uninit() }; LEVELS], filled: 0 }
     }
 
     /// Adds the result of `2^level` blocks; `width` elements of it count. Uses `block` as scratch.

@@ -49,7 +49,9 @@ impl Reducer {
             arg = dst;
         }
         let direct = match arg {
-            Reg::Input(n) if program.code.is_empty() && program.inputs[n as usize].layout.is_dense() => Some(n as usize),
+            Reg::Input(n) if program.code.is_empty() && program.inputs[n as usize].layout.is_dense() => {
+                Some(n as usize)
+            }
             _ => None,
         };
         Reducer {
@@ -72,8 +74,10 @@ impl Reducer {
 
 impl Executable for Reducer {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
-        // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
-        unsafe { (self.run)(self, io, team) }
+        if self.outer * self.inner > 0 {
+            // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+            unsafe { (self.run)(self, io, team) }
+        }
     }
 }
 

@@ -27,25 +27,25 @@ unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
         let start = V::splat(F::start());
         // Named vectors, so that they stay in registers: 64 lanes are 4 or 8 of them.
         let mut held = [start; 8];
-        let vectors = WIDTH / V::LANES;
-        for v in 0..vectors {
-            held[v] = V::load(lanes.as_ptr().add(v * V::LANES));
+        let held = &mut held[..WIDTH / V::LANES];
+        for (v, held) in held.iter_mut().enumerate() {
+            *held = V::load(lanes.as_ptr().add(v * V::LANES));
         }
         for i in (0..whole).step_by(WIDTH) {
-            for v in 0..vectors {
-                held[v] = F::fold(held[v], V::load(from.add(i + v * V::LANES)));
+            for (v, held) in held.iter_mut().enumerate() {
+                *held = F::fold(*held, V::load(from.add(i + v * V::LANES)));
             }
         }
         let rest = count - whole;
         if rest > 0 {
             let mut padded = [F::start::<V::Elem>(); WIDTH];
             std::ptr::copy_nonoverlapping(from.add(whole), padded.as_mut_ptr(), rest);
-            for v in 0..vectors {
-                held[v] = F::fold(held[v], V::load(padded.as_ptr().add(v * V::LANES)));
+            for (v, held) in held.iter_mut().enumerate() {
+                *held = F::fold(*held, V::load(padded.as_ptr().add(v * V::LANES)));
             }
         }
-        for v in 0..vectors {
-            held[v].store(lanes.as_mut_ptr().add(v * V::LANES));
+        for (v, held) in held.iter().enumerate() {
+            held.store(lanes.as_mut_ptr().add(v * V::LANES));
         }
     }
 }

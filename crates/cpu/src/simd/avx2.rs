@@ -1,17 +1,18 @@
 //! The AVX2 set with fused multiply-add: 8 lanes; masks in full registers.
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, collect};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
+use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single};
 use std::arch::x86_64::*;
 
 /// The set.
 pub(crate) enum Avx2 {}
 
-x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, F32x8, Pair<F64x4>);
+x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, F32x8, Pair<F64x4>, philox, interleave);
 
 x86_float! {
     F32x8(__m256) of 8 f32, mask Mask32x8, format Single;
@@ -137,6 +138,74 @@ impl Split for __m256d {
     }
 }
 
+/// High and low words of 8 products with a constant.
+#[inline(always)]
+unsafe fn widening(a: __m256i, factor: u32) -> (__m256i, __m256i) {
+    // SAFETY: the caller promises AVX2.
+    unsafe {
+        let factor = _mm256_set1_epi64x(factor as i64);
+        let (even, odd) = (_mm256_mul_epu32(a, factor), _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), factor));
+        let high = _mm256_blend_epi32::<0xaa>(_mm256_srli_epi64::<32>(even), odd);
+        let low = _mm256_blend_epi32::<0xaa>(even, _mm256_slli_epi64::<32>(odd));
+        (high, low)
+    }
+}
+
+/// Random blocks, one a lane, in two halves.
+#[inline(always)]
+unsafe fn philox(key: u64, first: u64) -> Words {
+    let mut words = counters(first);
+    // SAFETY: the caller promises AVX2; eight words of each half of the arrays.
+    unsafe {
+        for half in 0..2 {
+            let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
+            let mut c: [__m256i; 4] = collect(|w| _mm256_loadu_si256(words[w].as_ptr().add(8 * half).cast()));
+            for _ in 0..ROUNDS {
+                let ((high0, low0), (high1, low1)) = (widening(c[0], FACTORS[0]), widening(c[2], FACTORS[1]));
+                c = [
+                    _mm256_xor_si256(_mm256_xor_si256(high1, c[1]), _mm256_set1_epi32(k0 as i32)),
+                    low1,
+                    _mm256_xor_si256(_mm256_xor_si256(high0, c[3]), _mm256_set1_epi32(k1 as i32)),
+                    low0,
+                ];
+                k0 = k0.wrapping_add(WEYL[0]);
+                k1 = k1.wrapping_add(WEYL[1]);
+            }
+            for (word, c) in words.iter_mut().zip(c) {
+                _mm256_storeu_si256(word.as_mut_ptr().add(8 * half).cast(), c);
+            }
+        }
+    }
+    words
+}
+
+/// Four words a block, one block after another: a transpose within halves of registers, then of the halves.
+#[inline(always)]
+unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
+    let mut out = [0; 64];
+    // SAFETY: the caller promises AVX2; eight words from each half of the arrays.
+    unsafe {
+        for half in 0..2 {
+            let [a, b, c, d]: [__m256i; 4] = collect(|w| _mm256_loadu_si256(words[w].as_ptr().add(8 * half).cast()));
+            let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+            // The lower half of `r[j]` is block j, the higher one block 4 + j.
+            let r = [
+                _mm256_unpacklo_epi64(ab, cd),
+                _mm256_unpackhi_epi64(ab, cd),
+                _mm256_unpacklo_epi64(ab_high, cd_high),
+                _mm256_unpackhi_epi64(ab_high, cd_high),
+            ];
+            let to: *mut __m256i = out.as_mut_ptr().add(32 * half).cast();
+            _mm256_storeu_si256(to, _mm256_permute2x128_si256::<0x20>(r[0], r[1]));
+            _mm256_storeu_si256(to.add(1), _mm256_permute2x128_si256::<0x20>(r[2], r[3]));
+            _mm256_storeu_si256(to.add(2), _mm256_permute2x128_si256::<0x31>(r[0], r[1]));
+            _mm256_storeu_si256(to.add(3), _mm256_permute2x128_si256::<0x31>(r[2], r[3]));
+        }
+    }
+    out
+}
+
 macro_rules! mask {
     ($mask:ident($register:ty) of $lanes:literal $bytes:ty, $and:ident, $or:ident, $not:expr, $load:expr, $store:expr) => {
         /// A mask: all bits of a lane set, or none.
@@ -237,13 +306,13 @@ macro_rules! memory {
             }
             #[inline(always)]
             unsafe fn load_first(from: *const $elem, count: usize) -> Self {
-                let lanes: [$int; $lanes] = std::array::from_fn(|i| if i < count { -1 } else { 0 });
+                let lanes: [$int; $lanes] = collect(|i| if i < count { -1 } else { 0 });
                 // SAFETY: lanes that are masked off are not touched.
                 $vector(unsafe { $maskload(from, _mm256_loadu_si256(lanes.as_ptr().cast())) })
             }
             #[inline(always)]
             unsafe fn store_first(self, to: *mut $elem, count: usize) {
-                let lanes: [$int; $lanes] = std::array::from_fn(|i| if i < count { -1 } else { 0 });
+                let lanes: [$int; $lanes] = collect(|i| if i < count { -1 } else { 0 });
                 // SAFETY: lanes that are masked off are not touched.
                 unsafe { $maskstore(to, _mm256_loadu_si256(lanes.as_ptr().cast()), self.0) }
             }

@@ -1,17 +1,26 @@
 //! The AVX-512 set: 16 lanes; masks in mask registers.
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, collect};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
+use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single};
 use std::arch::x86_64::*;
 
 /// The set.
 pub(crate) enum Avx512 {}
 
-x86_set!(Avx512, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi1,bmi2,lzcnt,popcnt", 16, F32x16, Pair<F64x8>);
+x86_set!(
+    Avx512,
+    "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi1,bmi2,lzcnt,popcnt",
+    16,
+    F32x16,
+    Pair<F64x8>,
+    philox,
+    interleave
+);
 
 x86_float! {
     F32x16(__m512) of 16 f32, mask Mask16, format Single;
@@ -101,6 +110,68 @@ impl Split for __m512d {
             let m = _mm512_sub_epi64(bits, _mm512_slli_epi64::<52>(e));
             (_mm512_castsi512_pd(m), _mm512_cvtepi64_pd(e))
         }
+    }
+}
+
+/// High and low words of 16 products with a constant.
+#[inline(always)]
+unsafe fn widening(a: __m512i, factor: u32) -> (__m512i, __m512i) {
+    // SAFETY: the caller promises AVX-512 F.
+    unsafe {
+        let factor = _mm512_set1_epi64(factor as i64);
+        let (even, odd) = (_mm512_mul_epu32(a, factor), _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), factor));
+        let high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64::<32>(even), odd);
+        let low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64::<32>(odd));
+        (high, low)
+    }
+}
+
+/// Random blocks, one a lane.
+#[inline(always)]
+unsafe fn philox(key: u64, first: u64) -> Words {
+    // SAFETY: the caller promises AVX-512 F; registers and arrays have the same size.
+    unsafe {
+        let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
+        let mut c = std::mem::transmute::<Words, [__m512i; 4]>(counters(first));
+        for _ in 0..ROUNDS {
+            let ((high0, low0), (high1, low1)) = (widening(c[0], FACTORS[0]), widening(c[2], FACTORS[1]));
+            // All three at once: 0x96 is the truth table of exclusive or.
+            c = [
+                _mm512_ternarylogic_epi32::<0x96>(high1, c[1], _mm512_set1_epi32(k0 as i32)),
+                low1,
+                _mm512_ternarylogic_epi32::<0x96>(high0, c[3], _mm512_set1_epi32(k1 as i32)),
+                low0,
+            ];
+            k0 = k0.wrapping_add(WEYL[0]);
+            k1 = k1.wrapping_add(WEYL[1]);
+        }
+        std::mem::transmute::<[__m512i; 4], Words>(c)
+    }
+}
+
+/// Four words a block, one block after another: a transpose within quarters of registers, then of the quarters.
+#[inline(always)]
+unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
+    // SAFETY: the caller promises AVX-512 F; registers and arrays have the same size.
+    unsafe {
+        let [a, b, c, d] = std::mem::transmute::<Words, [__m512i; 4]>(words);
+        let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+        // Quarter q of `r[j]` is block 4 q + j.
+        let r = [
+            _mm512_unpacklo_epi64(ab, cd),
+            _mm512_unpackhi_epi64(ab, cd),
+            _mm512_unpacklo_epi64(ab_high, cd_high),
+            _mm512_unpackhi_epi64(ab_high, cd_high),
+        ];
+        let low = (_mm512_shuffle_i32x4::<0x44>(r[0], r[1]), _mm512_shuffle_i32x4::<0x44>(r[2], r[3]));
+        let high = (_mm512_shuffle_i32x4::<0xee>(r[0], r[1]), _mm512_shuffle_i32x4::<0xee>(r[2], r[3]));
+        std::mem::transmute::<[__m512i; 4], [u32; 64]>([
+            _mm512_shuffle_i32x4::<0x88>(low.0, low.1),
+            _mm512_shuffle_i32x4::<0xdd>(low.0, low.1),
+            _mm512_shuffle_i32x4::<0x88>(high.0, high.1),
+            _mm512_shuffle_i32x4::<0xdd>(high.0, high.1),
+        ])
     }
 }
 
@@ -212,5 +283,25 @@ macro_rules! memory {
     };
 }
 
-memory!(F32x16, f32, 16, __mmask16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
-memory!(F64x8, f64, 8, __mmask8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);
+memory!(
+    F32x16,
+    f32,
+    16,
+    __mmask16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_maskz_loadu_ps,
+    _mm512_mask_storeu_ps
+);
+memory!(
+    F64x8,
+    f64,
+    8,
+    __mmask8,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_maskz_loadu_pd,
+    _mm512_mask_storeu_pd
+);

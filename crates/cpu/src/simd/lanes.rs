@@ -4,20 +4,35 @@
 use super::set::{Memory, Set, Work};
 use crate::loops::{self, Loop, Operand};
 use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned};
+use std::mem::MaybeUninit;
 
 /// `N` elements.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Lanes<T, const N: usize>(pub(crate) [T; N]);
 
+/// An array from its elements. The library's own function for it is not always inlined, and then it is compiled
+/// without the features of the set around it.
+#[inline(always)]
+pub(crate) fn collect<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
+    let mut all = MaybeUninit::<[T; N]>::uninit();
+    let first = all.as_mut_ptr().cast::<T>();
+    for i in 0..N {
+        // SAFETY: element `i` of N.
+        unsafe { first.add(i).write(element(i)) };
+    }
+    // SAFETY: every element has been written.
+    unsafe { all.assume_init() }
+}
+
 #[inline(always)]
 fn map<T: Copy, U: Copy, const N: usize>(a: Lanes<T, N>, f: impl Fn(T) -> U) -> Lanes<U, N> {
-    Lanes(std::array::from_fn(|i| f(a.0[i])))
+    Lanes(collect(|i| f(a.0[i])))
 }
 
 #[inline(always)]
 fn zip<T: Copy, U: Copy, const N: usize>(a: Lanes<T, N>, b: Lanes<T, N>, f: impl Fn(T, T) -> U) -> Lanes<U, N> {
-    Lanes(std::array::from_fn(|i| f(a.0[i], b.0[i])))
+    Lanes(collect(|i| f(a.0[i], b.0[i])))
 }
 
 impl<const N: usize> Mask for Lanes<bool, N> {
@@ -70,7 +85,7 @@ impl<T: Num<Mask = bool>, const N: usize> Num for Lanes<T, N> {
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        Lanes(std::array::from_fn(|i| T::select(mask.0[i], yes.0[i], no.0[i])))
+        Lanes(collect(|i| T::select(mask.0[i], yes.0[i], no.0[i])))
     }
 }
 
@@ -167,6 +182,13 @@ impl Set for Baseline {
         ) {
             // SAFETY: the caller's promise is this one.
             unsafe { loops::choice::<V, B>(to, from, count) }
+        }
+        run::<V, B>
+    }
+    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
+        unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+            // SAFETY: the caller's promise is this one.
+            unsafe { loops::ternary::<V, B>(to, from, count) }
         }
         run::<V, B>
     }

@@ -19,6 +19,6 @@ mod x86;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub(crate) use lanes::{Baseline, Lanes};
+pub(crate) use lanes::{Baseline, Lanes, collect};
 pub use set::Isa;
 pub(crate) use set::{Memory, Set, Work};

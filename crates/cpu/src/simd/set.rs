@@ -1,6 +1,7 @@
 //! What a vector must offer besides arithmetic, and what an instruction set must offer.
 
 use crate::loops::Loop;
+use crate::philox::Words;
 use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned};
 
 /// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
@@ -45,17 +46,38 @@ pub(crate) trait Set: 'static {
     /// Truth values.
     type Bool: Num<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = bool>;
 
-    /// Elements in every vector of the set.
-    const LANES: usize = <Self::F32 as Memory>::LANES;
-
     /// The loop over one operand.
     fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop;
     /// The loop over two operands.
     fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop;
     /// The loop over a mask and two operands.
     fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
+    /// The loop over three operands.
+    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
     /// The loop that casts.
     fn cast<A: Copy, B: Copy + crate::loops::CastFrom<A>>() -> Loop;
+    /// A batch of random blocks, as [`crate::philox::words`] makes them.
+    ///
+    /// # Safety
+    /// The processor must have the set's features.
+    #[inline(always)]
+    unsafe fn philox(key: u64, first: u64) -> Words {
+        crate::philox::words(key, first)
+    }
+    /// Four words a block, one block after another: element `4 b + w` is `words[w][b]`.
+    ///
+    /// # Safety
+    /// The processor must have the set's features.
+    #[inline(always)]
+    unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
+        let mut out = [0; 64];
+        for b in 0..16 {
+            for w in 0..4 {
+                out[4 * b + w] = words[w][b];
+            }
+        }
+        out
+    }
     /// Calls `work` in a function that has the set's features.
     ///
     /// # Safety

@@ -27,7 +27,7 @@ macro_rules! x86_float {
             #[inline(always)]
             fn each(self, other: Self, f: fn($elem, $elem) -> $elem) -> Self {
                 let (a, b) = (self.lanes(), other.lanes());
-                Self::from_lanes(std::array::from_fn(|i| f(a[i], b[i])))
+                Self::from_lanes(collect(|i| f(a[i], b[i])))
             }
 
             $(x86_float!(@ $vector $register, $mask, $elem, $method, $instruction);)*
@@ -166,7 +166,7 @@ macro_rules! x86_float {
 
 /// Implements [`super::Set`] for an instruction set with these features and vectors.
 macro_rules! x86_set {
-    ($set:ident, $features:literal, $lanes:literal, $f32:ty, $f64:ty) => {
+    ($set:ident, $features:literal, $lanes:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path) => {
         impl Set for $set {
             type F32 = $f32;
             type F64 = $f64;
@@ -201,6 +201,28 @@ macro_rules! x86_set {
                     unsafe { loops::choice::<V, B>(to, from, count) }
                 }
                 run::<V, B>
+            }
+            fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
+                #[target_feature(enable = $features)]
+                unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(
+                    to: *mut u8,
+                    from: &[Operand; 3],
+                    count: usize,
+                ) {
+                    // SAFETY: the caller's promise is this one.
+                    unsafe { loops::ternary::<V, B>(to, from, count) }
+                }
+                run::<V, B>
+            }
+            #[inline(always)]
+            unsafe fn philox(key: u64, first: u64) -> Words {
+                // SAFETY: the caller promises the features.
+                unsafe { $philox(key, first) }
+            }
+            #[inline(always)]
+            unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
+                // SAFETY: the caller promises the features.
+                unsafe { $interleave(words) }
             }
             fn cast<A: Copy, B: Copy + loops::CastFrom<A>>() -> Loop {
                 #[target_feature(enable = $features)]

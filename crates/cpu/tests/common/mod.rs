@@ -3,12 +3,12 @@
 
 use forerun_base::{DType, Layout, Scalar, Shape, Solo, Team};
 use forerun_cpu::{CpuBackend, Isa};
-use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned, Point, bodies};
+use forerun_ops::{Body, Point, bodies};
 use forerun_plan::{Backend, Instr, Io, Kernel, Program, ProgramInput, Reg};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A team of threads made for each split.
-pub struct Threads(pub usize);
+pub(crate) struct Threads(pub(crate) usize);
 
 impl Team for Threads {
     fn width(&self) -> usize {
@@ -35,18 +35,18 @@ impl Team for Threads {
 
 /// Elements of one dtype, as bits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Data {
-    pub dtype: DType,
-    pub bits: Vec<u64>,
+pub(crate) struct Data {
+    pub(crate) dtype: DType,
+    pub(crate) bits: Vec<u64>,
 }
 
 impl Data {
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let size = self.dtype.size();
         self.bits.iter().flat_map(|b| b.to_le_bytes()[..size].to_vec()).collect()
     }
 
-    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Data {
+    pub(crate) fn from_bytes(dtype: DType, bytes: &[u8]) -> Data {
         let bits = bytes
             .chunks_exact(dtype.size())
             .map(|c| c.iter().rev().fold(0u64, |word, &byte| word << 8 | byte as u64))
@@ -54,28 +54,28 @@ impl Data {
         Data { dtype, bits }
     }
 
-    pub fn f64(&self) -> Vec<f64> {
+    pub(crate) fn f64(&self) -> Vec<f64> {
         self.bits.iter().map(|&b| Scalar::from_bits(b, self.dtype).as_f64()).collect()
     }
 }
 
 /// A small generator for test data.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
         z ^ (z >> 31)
     }
 
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Ordinary numbers.
-    pub fn data(&mut self, dtype: DType, count: usize) -> Data {
+    pub(crate) fn data(&mut self, dtype: DType, count: usize) -> Data {
         let bits = (0..count)
             .map(|_| match dtype {
                 DType::Bool => self.next() & 1,
@@ -87,7 +87,7 @@ impl Random {
     }
 
     /// Edges mixed with ordinary numbers and any bits at all.
-    pub fn edges(&mut self, dtype: DType, count: usize) -> Data {
+    pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Data {
         let special: Vec<u64> = match dtype {
             DType::Bool => vec![0, 1],
             DType::I32 => [0, 1, -1, 2, i32::MIN, i32::MAX, 7, -7].map(|i: i32| i as u32 as u64).to_vec(),
@@ -95,8 +95,29 @@ impl Random {
             _ => {
                 let tiny = if dtype == DType::F32 { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
                 [
-                    0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, tiny,
-                    -tiny, tiny / 8.0, 88.7, -87.4, -103.0, 709.5, -745.0, 0.75, 3e9, -3e9, 1e19,
+                    0.0,
+                    -0.0,
+                    1.0,
+                    -1.0,
+                    0.5,
+                    1.5,
+                    2.5,
+                    -2.5,
+                    f64::INFINITY,
+                    f64::NEG_INFINITY,
+                    f64::NAN,
+                    tiny,
+                    -tiny,
+                    tiny / 8.0,
+                    88.7,
+                    -87.4,
+                    -103.0,
+                    709.5,
+                    -745.0,
+                    0.75,
+                    3e9,
+                    -3e9,
+                    1e19,
                 ]
                 .map(|f| Scalar::Float(f).to_bits(dtype))
                 .to_vec()
@@ -170,7 +191,7 @@ macro_rules! apply_of {
 macro_rules! reference {
     ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
         /// The op on one element.
-        pub fn apply(op: Point, dtype: DType, args: &[u64]) -> u64 {
+        pub(crate) fn apply(op: Point, dtype: DType, args: &[u64]) -> u64 {
             match op {
                 $(Point::$point => apply_of!(args, dtype, $class, $arity, $point),)*
             }
@@ -181,7 +202,7 @@ macro_rules! reference {
 forerun_ops::for_each_point!(reference);
 
 /// A cast of one element.
-pub fn cast(bits: u64, from: DType, to: DType) -> u64 {
+pub(crate) fn cast(bits: u64, from: DType, to: DType) -> u64 {
     match (from, to) {
         (_, DType::Bool) => match from {
             DType::F32 => (f32::from_bits(bits as u32) != 0.0) as u64,
@@ -197,7 +218,7 @@ pub fn cast(bits: u64, from: DType, to: DType) -> u64 {
 }
 
 /// Where element `i` of a row-major walk over a layout lies, relative to the first.
-pub fn offset(layout: &Layout, i: usize) -> isize {
+pub(crate) fn offset(layout: &Layout, i: usize) -> isize {
     let (mut left, mut at) = (i, 0);
     for (&extent, &stride) in layout.shape.iter().zip(layout.strides()).rev() {
         at += (left % extent) as isize * stride;
@@ -207,7 +228,7 @@ pub fn offset(layout: &Layout, i: usize) -> isize {
 }
 
 /// What a program gives, one element at a time. Inputs lie as their layouts say; `first[i]` is where input i begins.
-pub fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[u64]) -> Vec<Data> {
+pub(crate) fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[u64]) -> Vec<Data> {
     let size = program.shape.size();
     let mut outputs: Vec<Data> = program.outputs.iter().map(|&dtype| Data { dtype, bits: vec![0; size] }).collect();
     for i in 0..size {
@@ -239,16 +260,24 @@ pub fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[u64]) -
 }
 
 /// Whether two results are the same: bit for bit, but any NaN is as good as another.
-pub fn same(a: &Data, b: &Data) -> bool {
+pub(crate) fn same(a: &Data, b: &Data) -> bool {
     a.dtype == b.dtype
         && a.bits.len() == b.bits.len()
         && a.bits.iter().zip(&b.bits).all(|(&x, &y)| {
-            x == y || (Scalar::from_bits(x, a.dtype).as_f64().is_nan() && Scalar::from_bits(y, a.dtype).as_f64().is_nan())
+            x == y
+                || (Scalar::from_bits(x, a.dtype).as_f64().is_nan() && Scalar::from_bits(y, a.dtype).as_f64().is_nan())
         })
 }
 
 /// Runs a kernel. Buffers are exactly as long as their data, at odd places, with guards around the outputs.
-pub fn run(isa: Isa, kernel: &Kernel, inputs: &[(Data, usize)], scalars: &[u64], outputs: &[(DType, usize)], team: &dyn Team) -> Vec<Data> {
+pub(crate) fn run(
+    isa: Isa,
+    kernel: &Kernel,
+    inputs: &[(Data, usize)],
+    scalars: &[u64],
+    outputs: &[(DType, usize)],
+    team: &dyn Team,
+) -> Vec<Data> {
     const GUARD: usize = 64;
     let exe = CpuBackend::with_isa(isa).compile(kernel);
     let held: Vec<Vec<u8>> = inputs.iter().map(|(data, _)| data.bytes()).collect();
@@ -270,12 +299,12 @@ pub fn run(isa: Isa, kernel: &Kernel, inputs: &[(Data, usize)], scalars: &[u64],
 }
 
 /// The instruction sets of this processor.
-pub fn isas() -> Vec<Isa> {
+pub(crate) fn isas() -> Vec<Isa> {
     Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
 }
 
 /// A program of one instruction over dense inputs.
-pub fn single(op: Point, dtype: DType, out: DType, shape: &[usize]) -> Program {
+pub(crate) fn single(op: Point, dtype: DType, out: DType, shape: &[usize]) -> Program {
     let shape = Shape::of(shape);
     let row = op.row();
     let inputs: Vec<ProgramInput> = (0..row.arity)
@@ -290,4 +319,4 @@ pub fn single(op: Point, dtype: DType, out: DType, shape: &[usize]) -> Program {
 }
 
 /// The team of one.
-pub const SOLO: Solo = Solo;
+pub(crate) const SOLO: Solo = Solo;

@@ -1,0 +1,101 @@
+//! Super-instructions: two adjacent binary instructions as one loop, where the first feeds only the second. It saves the
+//! start of a loop and a round trip of the intermediate through the first-level cache.
+//!
+//! Invariant: both parts round as they would alone, so no bit shows that they were joined.
+
+use crate::loops::Loop;
+use crate::simd::{Isa, Memory, Set};
+use forerun_base::DType;
+use forerun_ops::{Body, NumFloat, Point, bodies};
+use forerun_plan::{Instr, Reg};
+use std::marker::PhantomData;
+
+/// `second(first(a, b), c)`.
+struct Left<P, Q>(PhantomData<(P, Q)>);
+
+/// `second(c, first(a, b))`.
+struct Right<P, Q>(PhantomData<(P, Q)>);
+
+impl<V: NumFloat, P: Body<(V, V), Out = V>, Q: Body<(V, V), Out = V>> Body<(V, V, V)> for Left<P, Q> {
+    type Out = V;
+    #[inline(always)]
+    fn apply((a, b, c): (V, V, V)) -> V {
+        Q::apply((P::apply((a, b)), c))
+    }
+}
+
+impl<V: NumFloat, P: Body<(V, V), Out = V>, Q: Body<(V, V), Out = V>> Body<(V, V, V)> for Right<P, Q> {
+    type Out = V;
+    #[inline(always)]
+    fn apply((a, b, c): (V, V, V)) -> V {
+        Q::apply((c, P::apply((a, b))))
+    }
+}
+
+/// A joined instruction: its loop, its operands, where it writes.
+pub(crate) struct Joined {
+    pub(crate) run: Loop,
+    pub(crate) args: [Reg; 3],
+    pub(crate) dst: Reg,
+}
+
+/// The first two instructions of `code` as one, if they can be.
+pub(crate) fn join(isa: Isa, code: &[Instr], watched: Option<Reg>) -> Option<Joined> {
+    let [first, second, rest @ ..] = code else { return None };
+    let temp = first.dst;
+    let fed = (second.args[0] == temp, second.args[1] == temp);
+    let same = first.dtype == second.dtype && first.op.row().arity == 2 && second.op.row().arity == 2;
+    if !same || !matches!(temp, Reg::Temp(_)) || fed.0 == fed.1 || watched == Some(temp) {
+        return None;
+    }
+    // Whoever reads the temporary later needs it written.
+    let reads = |instr: &Instr| instr.args[..instr.op.row().arity].contains(&temp);
+    let next = rest.iter().find(|instr| reads(instr) || instr.dst == temp);
+    if second.dst != temp && next.is_some_and(reads) {
+        return None;
+    }
+    let run = find(isa, first.op, second.op, fed.0, first.dtype)?;
+    let other = if fed.0 { second.args[1] } else { second.args[0] };
+    Some(Joined { run, args: [first.args[0], first.args[1], other], dst: second.dst })
+}
+
+fn find(isa: Isa, first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
+    match isa {
+        Isa::Baseline => None,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of_set::<crate::simd::Avx2>(first, second, left, dtype),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of_set::<crate::simd::Avx512>(first, second, left, dtype),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => None,
+    }
+}
+
+fn of_set<S: Set>(first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
+    match dtype {
+        DType::F32 => of_first::<S, S::F32>(first, second, left),
+        DType::F64 => of_first::<S, S::F64>(first, second, left),
+        _ => None,
+    }
+}
+
+fn of_first<S: Set, V: NumFloat + Memory>(first: Point, second: Point, left: bool) -> Option<Loop> {
+    match first {
+        Point::Add => of_second::<S, V, bodies::Add>(second, left),
+        Point::Subtract => of_second::<S, V, bodies::Subtract>(second, left),
+        Point::Multiply => of_second::<S, V, bodies::Multiply>(second, left),
+        Point::Divide => of_second::<S, V, bodies::Divide>(second, left),
+        _ => None,
+    }
+}
+
+fn of_second<S: Set, V: NumFloat + Memory, P: Body<(V, V), Out = V>>(second: Point, left: bool) -> Option<Loop> {
+    // The order of the operands of a sum or a product shows in no number.
+    match (second, left) {
+        (Point::Add, _) => Some(S::ternary::<V, Left<P, bodies::Add>>()),
+        (Point::Multiply, _) => Some(S::ternary::<V, Left<P, bodies::Multiply>>()),
+        (Point::Subtract, true) => Some(S::ternary::<V, Left<P, bodies::Subtract>>()),
+        (Point::Subtract, false) => Some(S::ternary::<V, Right<P, bodies::Subtract>>()),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Random programs made from the catalogue: however they are planned, the bits are the same.
+
+use forerun::{Arg, Array, Class, DType, Index, Loc, Point, ReduceKind, Scalar, ops, seed};
+use forerun::{set_drop_dead, set_fuse, set_tiny_limit};
+
+/// A small generator of numbers, the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % sides
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.roll(items.len())]
+    }
+}
+
+const AT: Loc = Loc::UNKNOWN;
+
+/// Runs the program of this seed. With `wait`, every result is waited for at once.
+fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec<u64>)> {
+    seed(program);
+    let mut dice = Dice(program.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut pool: Vec<Array> = Vec::new();
+    for dtype in DType::ALL {
+        let x = ops::uniform(&[rows, columns], -3.0, 3.0, DType::F64, AT).unwrap();
+        pool.push(ops::cast(&x, dtype, AT).unwrap());
+        pool.push(ops::index(pool.last().unwrap(), &[Index::At(0)]).unwrap());
+    }
+    for _ in 0..40 {
+        let x = dice.pick(&pool).clone();
+        let y = dice.pick(&pool).clone();
+        let made = step(&mut dice, &x, &y, rows, columns);
+        let Ok(made) = made else { continue };
+        if let Some(made) = made {
+            if wait {
+                made.wait_to_read().unwrap();
+            }
+            if dice.roll(3) == 0 {
+                let at = dice.roll(pool.len());
+                pool[at] = made;
+            } else {
+                pool.push(made);
+            }
+        }
+        if pool.len() > 14 {
+            let gone = dice.roll(pool.len());
+            pool.remove(gone);
+        }
+    }
+    pool.iter().map(bits).collect()
+}
+
+fn bits(x: &Array) -> (DType, Vec<u64>) {
+    let snapshot = x.snapshot().unwrap();
+    let bits = snapshot.elements().map(|e| if e.as_f64().is_nan() { 1 } else { e.to_bits(x.dtype()) });
+    (x.dtype(), bits.collect())
+}
+
+/// One step: a new array, or a change of an old one.
+fn step(dice: &mut Dice, x: &Array, y: &Array, rows: usize, columns: usize) -> forerun::Result<Option<Array>> {
+    let number = |dice: &mut Dice| match dice.roll(3) {
+        0 => Scalar::Int(dice.roll(7) as i64 - 3),
+        1 => Scalar::Float(dice.roll(100) as f64 / 17.0 - 3.0),
+        _ => Scalar::Bool(dice.roll(2) == 1),
+    };
+    let second = |dice: &mut Dice| if dice.roll(3) == 0 { None } else { Some(()) };
+    Ok(Some(match dice.roll(20) {
+        0..=8 => {
+            let point = *dice.pick(Point::ALL);
+            let row = point.row();
+            if row.class == Class::Cast {
+                return ops::cast(x, *dice.pick(&DType::ALL), AT).map(Some);
+            }
+            let scalar = number(dice);
+            let other = if second(dice).is_some() { Arg::Array(y) } else { Arg::Scalar(scalar) };
+            let args = match row.arity {
+                1 => vec![Arg::Array(x)],
+                2 if dice.roll(4) == 0 => vec![other, Arg::Array(x)],
+                2 => vec![Arg::Array(x), other],
+                _ => vec![Arg::Array(x), other, Arg::Array(x)],
+            };
+            ops::pointwise(point, &args, AT)?
+        }
+        9 | 10 => {
+            let kinds = [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::Prod];
+            let kind = *dice.pick(&kinds);
+            let axes = [None, Some(&[0isize][..]), Some(&[-1][..])];
+            ops::reduce(kind, x, *dice.pick(&axes), dice.roll(2) == 0, AT)?
+        }
+        11 => ops::mean(x, Some(&[0]), true, AT)?,
+        12 => ops::transpose(x, None)?,
+        13 => {
+            let step = if dice.roll(2) == 0 { -1 } else { 2 };
+            ops::index(x, &[Index::Slice { start: None, stop: None, step }])?
+        }
+        14 => ops::matmul(x, &ops::transpose(y, None)?, AT)?,
+        15 => ops::concatenate(&[x, y], 0, AT)?,
+        16 => ops::broadcast_to(x, &[rows, columns])?,
+        17 => {
+            let value = number(dice);
+            let value = if second(dice).is_some() { Arg::Array(y) } else { Arg::Scalar(value) };
+            ops::in_place(*dice.pick(&[Point::Add, Point::Multiply, Point::Maximum]), x, value, AT)?;
+            return Ok(None);
+        }
+        18 => {
+            let part = ops::index(x, &[Index::Slice { start: Some(1), stop: None, step: 1 }])?;
+            let rest = ops::index(x, &[Index::Slice { start: None, stop: Some(-1), step: 1 }])?;
+            ops::assign(&part, Arg::Array(&rest), AT)?;
+            return Ok(None);
+        }
+        _ => {
+            let value = number(dice);
+            ops::assign(&ops::index(x, &[Index::At(-1)])?, Arg::Scalar(value), AT)?;
+            return Ok(None);
+        }
+    }))
+}
+
+/// All in one test: the switches are global. The closing counts show that fusing, dropping and donating took place.
+#[test]
+fn plans_do_not_change_bits() {
+    let programs: u64 = std::env::var("FORERUN_TEST_PROGRAMS").ok().and_then(|v| v.parse().ok()).unwrap_or(150);
+    for program in 1..=programs {
+        let mut dice = Dice(program | 1 << 40);
+        let sizes = [(2, 3), (5, 7), (33, 65), (128, 129), (7, 1000)];
+        let (rows, columns) = *dice.pick(&sizes);
+        set_fuse(false);
+        set_drop_dead(false);
+        set_tiny_limit(0);
+        let want = run(program, rows, columns, true);
+        for (fuse, drop_dead, tiny, wait) in [
+            (true, true, 0, false),
+            (true, false, 0, false),
+            (true, true, 4096, false),
+            (false, true, 0, false),
+            (true, true, 64, true),
+        ] {
+            set_fuse(fuse);
+            set_drop_dead(drop_dead);
+            set_tiny_limit(tiny);
+            let got = run(program, rows, columns, wait);
+            assert_eq!(got.len(), want.len());
+            for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+                assert_eq!(
+                    got, want,
+                    "program {program}, array {i}: fuse {fuse}, drop {drop_dead}, tiny {tiny}, wait {wait}"
+                );
+            }
+        }
+    }
+    let stats = forerun::stats();
+    eprintln!("{stats:?}");
+    assert!(stats.plan_hits > 0 && stats.dropped > 0 && stats.donated > 0 && stats.inlined > 0 && stats.tasks > 0);
+}

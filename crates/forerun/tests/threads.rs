@@ -1,0 +1,132 @@
+//! Many threads: values handed over, barriers that cover everybody, waits that cover no more than they must.
+
+use forerun::{Array, array, normal, ones, wait_all};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+#[test]
+fn eight_threads_hand_values_round() {
+    const THREADS: usize = 8;
+    const TURNS: usize = 300;
+    for size in [2usize, 100, 20_000] {
+        let turns = if size > 1000 { 30 } else { TURNS };
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..THREADS).map(|_| mpsc::channel::<Array>()).unzip();
+        let mut threads = Vec::new();
+        for (i, receiver) in receivers.into_iter().enumerate() {
+            let next = senders[(i + 1) % THREADS].clone();
+            let own = senders[i].clone();
+            threads.push(std::thread::spawn(move || {
+                if i == 0 {
+                    own.send(ones(&[size])).unwrap();
+                }
+                let mut last = None;
+                for turn in 0..turns {
+                    let x = receiver.recv().unwrap();
+                    let y = &x + 1.0;
+                    let _unread = &x * &y;
+                    if turn % 7 == 0 {
+                        y.wait_to_read().unwrap();
+                    }
+                    last = Some(y.clone());
+                    // The last hand-over has nobody to take it.
+                    let _ = next.send(y);
+                }
+                last.map(|y| y.to_vec().unwrap()[size - 1])
+            }));
+        }
+        drop(senders);
+        let ends: Vec<f64> = threads.into_iter().map(|t| t.join().unwrap().unwrap()).collect();
+        let steps = (turns * THREADS) as f64;
+        assert_eq!(ends[THREADS - 1], steps + 1.0);
+    }
+}
+
+#[test]
+fn wait_all_covers_other_threads() {
+    let (sender, receiver) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let mut x = normal(&[200, 200]);
+        for _ in 0..20 {
+            x = x.matmul(&x) * 0.001;
+        }
+        sender.send(x).unwrap();
+        // Stays alive, so that its window is not adopted meanwhile.
+        std::thread::park_timeout(Duration::from_millis(500));
+    });
+    let x = receiver.recv().unwrap();
+    wait_all().unwrap();
+    let start = Instant::now();
+    assert!(x.settled_now());
+    assert!(start.elapsed() < Duration::from_millis(5));
+    thread.thread().unpark();
+    thread.join().unwrap();
+}
+
+#[test]
+fn waiting_for_an_intermediate_lets_the_rest_go_on() {
+    let a = normal(&[600, 600]);
+    a.wait_to_read().unwrap();
+    let first = &a + 1.0;
+    let mut rest = a.matmul(&a);
+    for _ in 0..30 {
+        rest = rest.matmul(&a) * 0.01;
+    }
+    first.wait_to_read().unwrap();
+    assert!(!rest.settled_now(), "thirty products were finished before one addition was read");
+    rest.wait_to_read().unwrap();
+}
+
+#[test]
+fn windows_of_ended_threads_are_still_taken() {
+    let x = std::thread::spawn(|| array(&[1.0, 2.0], &[2]) + 1.0).join().unwrap();
+    let y = std::thread::spawn(|| normal(&[300, 300]).sum()).join().unwrap();
+    assert_eq!(x.to_vec().unwrap(), [2.0, 3.0]);
+    assert!(y.item().unwrap().as_f64().is_finite());
+    for _ in 0..100 {
+        let z = std::thread::spawn(|| ones(&[3]) * 2.0).join().unwrap();
+        assert_eq!(z.to_vec().unwrap(), [2.0; 3]);
+    }
+}
+
+#[test]
+fn one_cell_changed_from_many_threads_stays_whole() {
+    let x = ones(&[1000]);
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let mut mine = x.clone();
+            std::thread::spawn(move || {
+                for _ in 0..200 {
+                    mine += 1.0;
+                    let _ = (&mine * 2.0).settled_now();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    let values = x.to_vec().unwrap();
+    assert!(values.iter().all(|v| *v == values[0] && *v > 1.0 && *v <= 801.0), "{:?}", &values[..4]);
+}
+
+#[test]
+fn awaiting_does_not_block_the_executor() {
+    use std::future::IntoFuture;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Wake, Waker};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(std::sync::Arc::new(Unpark(std::thread::current())));
+    let x = normal(&[400, 400]);
+    let y = x.matmul(&x).sum();
+    let mut future = pin!((&y).into_future());
+    let snapshot = loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(snapshot) => break snapshot.unwrap(),
+            Poll::Pending => std::thread::park_timeout(Duration::from_secs(5)),
+        }
+    };
+    assert!(snapshot.to_f64()[0].is_finite());
+}

@@ -1,0 +1,260 @@
+"""Blockers, barriers, signals and threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy
+import pytest
+
+from forerun import engine, np, npx
+
+
+def run(program: str, *, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_importing_starts_nothing() -> None:
+    result = run(
+        """
+        import sys, threading, os
+        import forerun
+        from forerun import np, npx
+        assert "numpy" not in sys.modules
+        assert threading.active_count() == 1
+        if os.path.exists("/proc/self/task"):
+            assert len(os.listdir("/proc/self/task")) == 1
+        """
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_waiting_for_an_intermediate_value() -> None:
+    x = np.random.normal(size=(300, 300))
+    middle = x @ x
+    last = middle
+    for _ in range(10):
+        last = last @ x * 0.05
+    middle.wait_to_read()
+    expected = x.asnumpy() @ x.asnumpy()
+    numpy.testing.assert_allclose(middle.asnumpy(), expected, rtol=1e-3, atol=1e-3)
+    assert numpy.isfinite(last.asnumpy()).all()
+
+
+def test_waitall_finishes_everything() -> None:
+    made = [np.ones((100, 100)) * i + 1 for i in range(50)]
+    npx.waitall()
+    for i, x in enumerate(made):
+        assert x.sum().item() == 10000.0 * (i + 1)
+
+
+def test_increments() -> None:
+    x = np.zeros((1, 2))
+    for _ in range(10000):
+        x = x + 1
+    assert x.tolist() == [[10000.0, 10000.0]]
+    for _ in range(10000):
+        x += 1
+    assert x.tolist() == [[20000.0, 20000.0]]
+
+
+def test_results_nobody_keeps() -> None:
+    x = np.ones((1, 2))
+    for _ in range(10000):
+        y = x + 1
+    assert y.tolist() == [[2.0, 2.0]]
+
+
+def test_counters() -> None:
+    before = engine.stats()
+    x = np.ones((1000,)) + 1
+    x.wait_to_read()
+    after = engine.stats()
+    assert after["records"] >= before["records"] + 2
+    assert after["peak_bytes"] >= 4000
+
+
+def test_threads_hand_values_to_each_other() -> None:
+    count, rounds = 4, 50
+    boxes: list[list[np.ndarray]] = [[] for _ in range(count)]
+    barrier = threading.Barrier(count)
+    failures: list[BaseException] = []
+
+    def work(me: int) -> None:
+        try:
+            value = np.full((64,), me, dtype="int64")
+            for _ in range(rounds):
+                boxes[me].append(value + 1)
+                barrier.wait()
+                value = boxes[me - 1][-1] * 1
+                barrier.wait()
+            boxes[me].append(value)
+        except BaseException as failure:
+            failures.append(failure)
+            barrier.abort()
+
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    for me in range(count):
+        origin = (me - rounds) % count
+        assert boxes[me][-1].tolist() == [origin + rounds] * 64
+
+
+def test_a_value_of_a_thread_that_ended() -> None:
+    made: list[np.ndarray] = []
+
+    def work() -> None:
+        x = np.ones((500, 500))
+        made.append(x @ x + 1)
+
+    for _ in range(20):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    for x in made:
+        assert x[0, 0].item() == 501.0
+
+
+def test_many_threads_write_to_their_own_arrays() -> None:
+    def work(number: int) -> None:
+        x = np.zeros((100,))
+        for step in range(300):
+            x += number
+            if step % 100 == 0:
+                x.wait_to_read()
+        results[number] = x.sum().item()
+
+    results: dict[int, float] = {}
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {number: number * 300 * 100.0 for number in range(8)}
+
+
+@pytest.mark.skipif(os.environ.get("FORERUN_ENGINE") == "sync", reason="there every op runs on its caller")
+def test_other_threads_run_while_one_waits() -> None:
+    x = np.random.normal(size=(1500, 1500))
+    x.wait_to_read()
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    y = x
+    for _ in range(5):
+        y = y @ x * 0.01
+    before = ticks
+    y.wait_to_read()
+    during = ticks - before
+    stop.set()
+    thread.join()
+    assert during > 0
+
+
+WAITS = {
+    "wait_to_read": "y.wait_to_read()",
+    "waitall": "npx.waitall()",
+    "asnumpy": "y.asnumpy()",
+    "print": "print(y)",
+    "item": "y.sum().item()",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", WAITS)
+def test_an_interrupt_ends_a_wait(how: str) -> None:
+    result = run(
+        f"""
+        import os, signal, threading, time
+        from forerun import np, npx
+        x = np.random.normal(size=(1500, 1500))
+        x.wait_to_read()
+        y = x
+        for _ in range(200):
+            y = y @ x * 0.01
+        sent = 0.0
+        def interrupt():
+            global sent
+            time.sleep(0.3)
+            sent = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            {WAITS[how]}
+        except KeyboardInterrupt:
+            taken = time.monotonic() - sent
+        z = np.ones((2,)) + 1
+        print(z.tolist(), taken)
+        sent = None
+        os._exit(0 if taken < 0.1 and z.tolist() == [2.0, 2.0] else 1)
+        """,
+        FORERUN_ENGINE="async",
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_handler_that_does_not_raise_lets_the_wait_go_on() -> None:
+    seen: list[int] = []
+    old = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    try:
+        x = np.random.normal(size=(1000, 1000))
+        y = x
+        for _ in range(10):
+            y = y @ x * 0.01
+        signal.raise_signal(signal.SIGUSR1)
+        y.wait_to_read()
+        assert seen == [signal.SIGUSR1]
+        assert numpy.isfinite(y.asnumpy()).all()
+    finally:
+        signal.signal(signal.SIGUSR1, old)
+
+
+def test_exit_with_work_left() -> None:
+    result = run(
+        """
+        from forerun import np
+        x = np.random.normal(size=(500, 500))
+        for _ in range(20):
+            x = x @ x * 0.01
+        """
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+
+
+def test_sync_mode_gives_the_same() -> None:
+    program = """
+        from forerun import np
+        np.random.seed(1)
+        x = np.random.normal(size=(50, 50))
+        y = (x @ x.T + 1).sum(axis=0) * x
+        print(y.asnumpy().tobytes().hex())
+        """
+    outputs = {run(program, FORERUN_ENGINE=mode).stdout for mode in ["sync", "async"]}
+    assert len(outputs) == 1 and outputs != {""}
