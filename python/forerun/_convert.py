@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from forerun._types import ArrayLike, DTypeLike
 
-_DEFAULT_FLOAT = "float32"
-
 
 def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     """Make an array of anything that NumPy can read.
@@ -30,15 +28,11 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     import numpy
 
     read = numpy.asarray(value)
-    if target is None:
-        # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
-        own = isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "__array__")
-        target = _DEFAULT_FLOAT if not own and read.dtype == numpy.float64 else read.dtype
-    name = dtype(target).name
-    if read.dtype.name != name or not read.dtype.isnative:
-        read = read.astype(name)
-    if not read.flags.aligned or any(stride % read.itemsize for stride in read.strides):
-        read = read.copy()
+    if target is not None:
+        read = read.astype(dtype(target).name, copy=False)
+    # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
+    elif read.dtype == numpy.float64 and not hasattr(value, "__array__"):
+        read = read.astype(numpy.float32)
     return from_numpy(read)
 
 

@@ -45,9 +45,13 @@ impl Source {
 }
 
 /// The root of the workspace.
+///
+/// Cargo says where the package is when it runs us; where it was when it compiled us may be another checkout that
+/// shares the target folder.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let here = PathBuf::from(here);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// Where everything that is built goes.

@@ -45,7 +45,14 @@ fn main() {
     println!("engine: {} workers, {OPS} ops a round, median of {ROUNDS} rounds\n", engine().workers());
     let mut contenders: Vec<Contender<'_>> = vec![
         ("submit, workers awake", Box::new(|| submit(&x))),
-        ("submit and finish", Box::new(|| time(|| { submit(&x); }))),
+        (
+            "submit and finish",
+            Box::new(|| {
+                time(|| {
+                    submit(&x);
+                })
+            }),
+        ),
         ("dependent chain, finished", Box::new(|| chain(&x))),
         ("submit and wait each", Box::new(|| wait_each(&x))),
     ];
@@ -77,7 +84,7 @@ fn chain(x: &Array) -> Duration {
     time(|| {
         let mut y = x.clone();
         for _ in 0..OPS {
-            y = y + 1.0;
+            y = &y + 1.0;
         }
         y.wait_to_read().expect("nothing fails");
     })

@@ -19,9 +19,8 @@ impl fmt::Display for Array {
         };
         let shape = self.shape();
         let elements: Vec<Scalar> = snapshot.elements().collect();
-        let shown = |i: usize, extent: usize| {
-            shape.size() <= THRESHOLD || extent <= 2 * EDGE || i < EDGE || i + EDGE >= extent
-        };
+        let shown =
+            |i: usize, extent: usize| shape.size() <= THRESHOLD || extent <= 2 * EDGE || i < EDGE || i + EDGE >= extent;
         let visible: Vec<usize> = (0..elements.len())
             .filter(|&linear| {
                 let mut rest = linear;
@@ -105,16 +104,14 @@ fn format_floats(values: &[f64]) -> Vec<String> {
     let finite = || values.iter().copied().filter(|v| v.is_finite() && *v != 0.0).map(f64::abs);
     let (largest, smallest) = (finite().fold(0.0, f64::max), finite().fold(f64::INFINITY, f64::min));
     let exponents = largest >= 1e8 || (smallest < 1e-4) || (largest / smallest > 1e3 && smallest < 1e-3);
-    let special = |v: f64| if v.is_nan() { "nan".to_owned() } else { (if v > 0.0 { "inf" } else { "-inf" }).to_owned() };
+    let special =
+        |v: f64| if v.is_nan() { "nan".to_owned() } else { (if v > 0.0 { "inf" } else { "-inf" }).to_owned() };
     let digits = |v: f64| {
         let text = format!("{v:.8}");
         text.trim_end_matches('0').split('.').nth(1).map_or(0, str::len)
     };
     if exponents && largest > 0.0 {
-        return values
-            .iter()
-            .map(|&v| if v.is_finite() { python_exponent(v) } else { special(v) })
-            .collect();
+        return values.iter().map(|&v| if v.is_finite() { python_exponent(v) } else { special(v) }).collect();
     }
     let places = values.iter().filter(|v| v.is_finite()).map(|v| digits(*v)).max().unwrap_or(0);
     values

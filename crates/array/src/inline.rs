@@ -136,11 +136,8 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
         Some(b) => unsafe { &*b }.ptr(),
         None => out.data(),
     };
-    let io = Io {
-        inputs: &addresses[..single.inputs.len()],
-        outputs: &[target],
-        scalars: &scalars[..single.scalars.len()],
-    };
+    let io =
+        Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     match catch_unwind(AssertUnwindSafe(|| unsafe { single.executable.run(io, &Solo) })) {

@@ -55,12 +55,9 @@ impl Release {
                 release.count += 1;
                 release.foreign += foreign as u32;
             }
-            None => releases.push(Release {
-                node,
-                large: is_large(node.meta().bytes),
-                count: 1,
-                foreign: foreign as u32,
-            }),
+            None => {
+                releases.push(Release { node, large: is_large(node.meta().bytes), count: 1, foreign: foreign as u32 })
+            }
         }
     }
 

@@ -32,9 +32,10 @@ mod wait;
 mod window;
 
 pub use array::{Arg, Array};
+pub use forerun_engine::Mode;
+pub use future::Ready;
 pub use index::Index;
 pub use random::seed;
 pub use read::Snapshot;
 pub use runtime::{Stats, engine, set_drop_dead, set_fuse, set_tiny_limit, stats};
-pub use future::Ready;
 pub use wait::{Wait, wait_all, wait_all_with};

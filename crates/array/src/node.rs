@@ -80,24 +80,23 @@ unsafe impl Send for Node {}
 impl Node {
     /// A slot that belongs to a window.
     pub(crate) fn new(window: *const Window) -> Node {
-        let null = std::ptr::null_mut();
         Node {
             front: Front {
                 handles: AtomicU32::new(0),
                 generation: AtomicU32::new(0),
-                meta: AtomicPtr::new(null as *mut Meta),
+                meta: AtomicPtr::new(std::ptr::null_mut()),
                 uses: AtomicU32::new(0),
                 flags: AtomicU32::new(0),
                 born: AtomicU64::new(0),
                 last: AtomicU64::new(0),
                 window: AtomicPtr::new(window as *mut Window),
-                current: AtomicPtr::new(null as *mut Node),
-                next: AtomicPtr::new(null as *mut Node),
+                current: AtomicPtr::new(std::ptr::null_mut()),
+                next: AtomicPtr::new(std::ptr::null_mut()),
             },
             back: Back {
                 state: ValueState::new(),
                 balance: Balance::new(),
-                buffer: AtomicPtr::new(null as *mut Buffer),
+                buffer: AtomicPtr::new(std::ptr::null_mut()),
                 generation: AtomicU32::new(0),
                 failed: AtomicU32::new(0),
                 inline: UnsafeCell::new([0; INLINE / 8]),

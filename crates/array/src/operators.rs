@@ -5,9 +5,7 @@ use crate::array::{Arg, Array};
 use crate::ops;
 use forerun_base::{Loc, Scalar};
 use forerun_ops::Point;
-use std::ops::{
-    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
-};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
 #[track_caller]
 fn apply(point: Point, args: &[Arg<'_>]) -> Array {

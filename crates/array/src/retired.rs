@@ -80,10 +80,9 @@ mod loom_tests {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
-            let slots: &'static [Slot; 2] = Box::leak(Box::new([(); 2].map(|()| Slot {
-                link: AtomicPtr::new(null_mut()),
-                note: UnsafeCell::new(0),
-            })));
+            let slots: &'static [Slot; 2] = Box::leak(Box::new(
+                [(); 2].map(|()| Slot { link: AtomicPtr::new(null_mut()), note: UnsafeCell::new(0) }),
+            ));
             let stack = Arc::new(Retired::new());
             let threads: Vec<_> = slots
                 .iter()

@@ -117,7 +117,7 @@ impl Draft {
         if let Some(i) = self.submitted.iter().rposition(|s| same(&s.out())) {
             return Source::Record(i as u16);
         }
-        let found = self.externals.iter().position(|n| same(n)).unwrap_or_else(|| {
+        let found = self.externals.iter().position(same).unwrap_or_else(|| {
             self.externals.push(node);
             self.externals.len() - 1
         });

@@ -83,8 +83,8 @@ fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64
             // SAFETY: our own window; no other reference to the owner's part is alive.
             let owner: &mut Owner = unsafe { window.owner() };
             let key = (Op::View.code(), [from.id, to.id, 0]);
-            let made: Result<_, std::convert::Infallible> = owner
-                .recipe(key, || Ok((Recipe::of(Signature::of(Op::View, &[from], Attrs::None, to)), to.dtype)));
+            let made: Result<_, std::convert::Infallible> =
+                owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::View, &[from], Attrs::None, to)), to.dtype)));
             let Ok((recipe, _)) = made;
             let record = Record {
                 recipe,

@@ -16,8 +16,8 @@ use forerun_engine::Ring;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::null_mut;
-use std::sync::atomic::AtomicUsize;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 /// Records a window holds; with more, the submitter helps.
@@ -289,4 +289,3 @@ impl Windows {
         self.iter().map(|w| (w, w.ring.tail())).collect()
     }
 }
-

@@ -114,8 +114,8 @@ impl Layout {
             return Some(Layout::dense(shape));
         }
         // Match runs of old dimensions to runs of new ones; a run of old ones must be dense in itself.
-        let old: Vec<(usize, isize)> = self.shape.iter().copied().zip(self.strides().iter().copied())
-            .filter(|&(d, _)| d != 1).collect();
+        let old: Vec<(usize, isize)> =
+            self.shape.iter().copied().zip(self.strides().iter().copied()).filter(|&(d, _)| d != 1).collect();
         let mut strides = [0isize; MAX_RANK];
         let (mut o, mut n) = (0, 0);
         while n < shape.rank() {

@@ -117,6 +117,19 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
     }
 }
 
+/// Copies a `rows x columns` matrix whose columns are adjacent and `stride` apart to rows that are.
+///
+/// # Safety
+/// Both addresses must reach all elements, and must not overlap.
+pub(crate) unsafe fn transpose<T: std::marker::Copy>(
+    (rows, columns): (usize, usize),
+    (from, from_stride): (*const T, isize),
+    (to, to_stride): (*mut T, isize),
+) {
+    // SAFETY: the caller's promise is this one.
+    unsafe { blocks((rows, 1, to_stride), (columns, from_stride, 1), from, to) }
+}
+
 /// The source is adjacent along `rows`, the target along `columns` or not at all.
 unsafe fn blocks<T: std::marker::Copy>(
     (rows, _, to_row): (usize, isize, isize),

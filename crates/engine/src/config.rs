@@ -41,7 +41,7 @@ impl Default for Config {
 
 impl Config {
     /// From `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE`
-    /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_MEMORY_BUDGET` and
+    /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_BUDGET` and
     /// `FORERUN_PREFETCH` (bytes).
     pub fn from_env() -> Config {
         Config::from_vars(|name| std::env::var(name).ok())
@@ -63,7 +63,7 @@ impl Config {
             workers: threads.unwrap_or(default.workers),
             mode,
             intra_op: var("FORERUN_INTRA_OP").is_none_or(|v| v.trim() != "0"),
-            budget: number("FORERUN_MEMORY_BUDGET"),
+            budget: number("FORERUN_BUDGET"),
             prefetch: number("FORERUN_PREFETCH").unwrap_or(default.prefetch),
         }
     }
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(from(&[("FORERUN_NUM_THREADS", "0")]).workers, cores());
         assert_eq!(from(&[("FORERUN_ENGINE", "sync")]).mode, Mode::Sync);
         assert_eq!(from(&[("FORERUN_ENGINE", "seeded:9")]).mode, Mode::Seeded(9));
-        assert_eq!(from(&[("FORERUN_MEMORY_BUDGET", "1000")]).budget_bytes(), 1000);
+        assert_eq!(from(&[("FORERUN_BUDGET", "1000")]).budget_bytes(), 1000);
     }
 
     #[test]

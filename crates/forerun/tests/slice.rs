@@ -113,7 +113,7 @@ fn tiny_loops_run_ahead() {
     let x = array(&[1.0, 2.0], &[1, 2]);
     let mut y = x.clone() * 1.0;
     for _ in 0..20_000 {
-        y = y + 1.0;
+        y = &y + 1.0;
     }
     assert_eq!(values(&y), [20_001.0, 20_002.0]);
     for _ in 0..20_000 {

@@ -72,7 +72,8 @@ fn waiting_for_an_intermediate_lets_the_rest_go_on() {
         rest = rest.matmul(&a) * 0.01;
     }
     first.wait_to_read().unwrap();
-    assert!(!rest.settled_now(), "thirty products were finished before one addition was read");
+    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    assert!(!ahead || !rest.settled_now(), "thirty products were finished before one addition was read");
     rest.wait_to_read().unwrap();
 }
 

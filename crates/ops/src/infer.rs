@@ -56,7 +56,7 @@ pub fn promote(args: &[ArgType]) -> DType {
 /// Inference for pointwise ops. `target` is the dtype a cast goes to.
 pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Result<PointTypes> {
     let row = point.row();
-    if args.len() != row.arity as usize {
+    if args.len() != row.arity {
         return Err(Error::new(ErrorKind::Type, format!("takes {} arguments, got {}", row.arity, args.len()))
             .in_op(row.name));
     }
@@ -221,7 +221,7 @@ pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
     }
     if let Some(i) = open {
         let rest = shape.size();
-        if rest == 0 || size % rest != 0 {
+        if rest == 0 || !size.is_multiple_of(rest) {
             return fail();
         }
         shape.dims_mut()[i] = size / rest;

@@ -37,10 +37,18 @@ pub struct Group {
 
 enum Body {
     Pointwise,
-    Reduce { record: u16, arg: Ssa, extents: (usize, usize, usize) },
-    Product { record: u16 },
+    Reduce {
+        record: u16,
+        arg: Ssa,
+        extents: (usize, usize, usize),
+    },
+    Product {
+        record: u16,
+    },
     /// Concat, update, fill: nothing fuses into them.
-    Closed { record: u16 },
+    Closed {
+        record: u16,
+    },
 }
 
 struct OpenGroup {
@@ -105,10 +113,8 @@ fn new_group(body: Body, shape: Shape) -> OpenGroup {
 
 /// A record lives if somebody can look at its result, or a living record reads it.
 fn live_records(records: &[SegmentRecord], options: PlanOptions) -> Vec<bool> {
-    let mut live: Vec<bool> = records
-        .iter()
-        .map(|r| r.fate == Fate::Seen || !options.drop_dead || !r.signature.op.infallible())
-        .collect();
+    let mut live: Vec<bool> =
+        records.iter().map(|r| r.fate == Fate::Seen || !options.drop_dead || !r.signature.op.infallible()).collect();
     for i in (0..records.len()).rev() {
         if live[i] {
             for operand in &records[i].inputs {
@@ -168,9 +174,9 @@ fn place_pointwise(
         };
         open && group.builder.shape == shape
             && group.builder.has_room()
-            && producers(record, group_of)
-                .zip(record_metas(record))
-                .all(|((o, j, from), meta)| from != g || (o.view.is_none() && meta == shape && group.value(j).is_some()))
+            && producers(record, group_of).zip(record_metas(record)).all(|((o, j, from), meta)| {
+                from != g || (o.view.is_none() && meta == shape && group.value(j).is_some())
+            })
     };
     (first.unwrap_or(0)..groups.len()).rev().find(|&g| accepts(g))
 }
@@ -403,4 +409,3 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>) -> Group {
     let scalars = (0..signature.scalars() as u8).map(|w| (record, w)).collect();
     Group { kernel, inputs: r.inputs.clone(), outputs: vec![record], scalars, records: members }
 }
-

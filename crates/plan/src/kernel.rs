@@ -5,6 +5,7 @@ use forerun_ops::{FillKind, Point, ReduceKind};
 
 /// One launch: a pass over memory.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a plan has few kernels, made once and not moved")]
 pub enum Kernel {
     /// A fused pointwise program.
     Pointwise(Program),

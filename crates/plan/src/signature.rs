@@ -120,7 +120,8 @@ impl Signature {
             return signature;
         }
         let id = tables.signatures.len() as u32;
-        let signature: &'static Signature = Box::leak(Box::new(Signature { id, op, inputs: inputs.into(), attrs, out }));
+        let signature: &'static Signature =
+            Box::leak(Box::new(Signature { id, op, inputs: inputs.into(), attrs, out }));
         tables.signatures.insert(key, signature);
         signature
     }

@@ -22,11 +22,15 @@ pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
 
 /// What a user may name a dtype by: an object of ours or NumPy's, a name, a Python type.
 pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
-    named(object)?.ok_or_else(|| {
-        let text = object.str().map_or_else(|_| "this".into(), |text| text.to_string());
-        let known = DType::ALL.map(DType::name).join(", ");
-        PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
-    })
+    named(object)?.ok_or_else(|| refused(object))
+}
+
+/// The exception for a dtype that there is not.
+#[cold]
+pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
+    let text = object.str().map_or_else(|_| "this".into(), |text| text.to_string());
+    let known = DType::ALL.map(DType::name).join(", ");
+    PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
 }
 
 /// As [`dtype_of`] for an argument that may be left out.

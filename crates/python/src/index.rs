@@ -5,7 +5,7 @@ use forerun::Index;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 /// The parts of `x[index]`.
 pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
@@ -16,6 +16,10 @@ pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
 }
 
 fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
+    // Most indices are plain integers; what follows asks questions that cost more than the answer.
+    if part.is_exact_instance_of::<PyInt>() {
+        return Ok(Index::At(part.extract()?));
+    }
     if part.is_none() {
         return Ok(Index::NewAxis);
     }
@@ -82,6 +86,9 @@ pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 
 /// An integer or a sequence of them.
 pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
+    if let Ok(items) = object.cast_exact::<PyTuple>() {
+        return items.iter_borrowed().map(|item| item.extract()).collect();
+    }
     // SAFETY: the object is alive and the GIL is held.
     if unsafe { ffi::PyIndex_Check(object.as_ptr()) } != 0 {
         return Ok(vec![object.extract()?]);

@@ -114,6 +114,9 @@ pub(crate) fn required<'py>(object: &Bound<'py, PyAny>, op: &'static str) -> PyR
 
 /// A number.
 pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Some(Arg::Scalar(scalar)) = quick(object) {
+        return Ok(scalar);
+    }
     match convert(object, None)? {
         Some(Operand::Scalar(scalar)) => Ok(scalar),
         Some(Operand::Array(array)) if array.get().0.ndim() == 0 => {

@@ -144,4 +144,3 @@ unsafe fn gather(from: *const u8, to: *mut u8, dtype: DType, layout: Layout) {
     // SAFETY: as the caller promised.
     unsafe { executable.run(Io { inputs: &[from], outputs: &[to], scalars: &[] }, &Solo) };
 }
-

@@ -50,8 +50,10 @@ pub fn broadcast_to(x: &Array, shape: &[usize]) -> Result<Array> {
     let shape = Shape::new(shape)?;
     match x.layout().broadcast_to(shape) {
         Some(layout) => Ok(view(x, layout, 0)),
-        None => Err(Error::new(ErrorKind::Value, format!("cannot broadcast {} to {shape}", x.shape()))
-            .in_op("broadcast_to")),
+        None => {
+            Err(Error::new(ErrorKind::Value, format!("cannot broadcast {} to {shape}", x.shape()))
+                .in_op("broadcast_to"))
+        }
     }
 }
 
