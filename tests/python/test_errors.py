@@ -120,6 +120,15 @@ def test_waitall_raises_several_as_a_group() -> None:
     del x, y
 
 
+def test_where_python_knows_no_groups_the_errors_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [np.ones((TOO_MANY,)), np.ones((TOO_MANY + 1,))]
+    with monkeypatch.context() as older:
+        older.delattr(builtins, "ExceptionGroup", raising=False)
+        with pytest.raises(RuntimeError, match="2 operations failed") as raised:
+            npx.waitall()
+    assert str(raised.value).count("submitted at") == len(made)
+
+
 SUBMISSIONS: list[tuple[type[Exception], Callable[[], object]]] = [
     (ValueError, lambda: np.ones((2,)) + np.ones((3,))),
     (ValueError, lambda: np.dot(np.ones((2, 3)), np.ones((2, 3)))),

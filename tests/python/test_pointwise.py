@@ -212,7 +212,8 @@ def test_in_place_operators() -> None:
 
 def test_operands_of_numpy_and_lists() -> None:
     x = np.array([1.0, 2.0])
-    for other in [numpy.array([1.0, 2.0], "float32"), [1.0, 2.0], (1.0, 2.0)]:
+    others: list[Any] = [numpy.array([1.0, 2.0], "float32"), [1.0, 2.0], (1.0, 2.0)]
+    for other in others:
         result = x + other
         assert isinstance(result, np.ndarray)
         assert result.dtype == np.float32
@@ -227,10 +228,11 @@ def test_operands_of_numpy_and_lists() -> None:
 def test_operands_that_are_none() -> None:
     x = np.ones((2,))
     with pytest.raises(TypeError):
-        x + "text"  # type: ignore[operator]
+        x + "text"
     with pytest.raises(TypeError):
         object() + x  # type: ignore[operator]
-    assert (x == None) is False  # noqa: E711
+    nothing: Any = x == None  # noqa: E711
+    assert nothing is False
     with pytest.raises(OverflowError):
         np.array([1]) + 10**30
     assert (x * 10**20).tolist() == [numpy.float32(1e20)] * 2

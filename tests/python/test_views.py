@@ -170,7 +170,7 @@ def test_an_array_as_index() -> None:
     x = np.arange(10)
     assert x[np.array(3)].item() == 3
     assert x[numpy.int64(4)].item() == 4
-    assert x[2 : np.array(5)].tolist() == [2, 3, 4]  # type: ignore[misc]
+    assert x[2 : np.array(5)].tolist() == [2, 3, 4]
     assert x[-(10**30) : 10**30].size == 10
 
 

@@ -65,7 +65,7 @@ pub(crate) fn resolve(window: &Window, index: u64, word: Word) -> Resolved {
         Operand::Node(node, foreign) => Resolved { node: unsafe { &*node }, view: None, foreign },
         Operand::View(back) => {
             // SAFETY: view records stand right before their reader and are taken together with it.
-            let record = unsafe { window.ring.get(index - back) };
+            let record = unsafe { window.ring.peek(index - back) };
             Resolved { view: Some(record.immediates[0]), ..resolve(window, index - back, record.inputs[0]) }
         }
     }
@@ -112,8 +112,8 @@ impl Planner {
             while head < tail && inlined < MOST_INLINE {
                 let index = self.reader(window, head);
                 // SAFETY: between head and tail, under the planner's lock.
-                let record = unsafe { ring.get(index) };
-                match run_alone(window, index, &record, tiny) {
+                let record = unsafe { ring.peek(index) };
+                match run_alone(window, index, record, tiny) {
                     Attempt::Done => {
                         inlined += 1;
                         head = index + 1;
@@ -174,7 +174,7 @@ impl Planner {
             tail = tail.min(index);
         }
         // SAFETY: between head and tail, under the planner's lock.
-        while tail > head && unsafe { window.ring.get(tail - 1) }.is_view() {
+        while tail > head && unsafe { window.ring.peek(tail - 1) }.is_view() {
             tail -= 1;
         }
         (tail > head).then_some(tail)
@@ -183,7 +183,7 @@ impl Planner {
     /// The record at `index`, or the one that reads through the views from `index` on.
     fn reader(&self, window: &Window, mut index: u64) -> u64 {
         // SAFETY: below the limit, which is never right behind a view.
-        while unsafe { window.ring.get(index) }.is_view() {
+        while unsafe { window.ring.peek(index) }.is_view() {
             index += 1;
         }
         index
@@ -195,7 +195,7 @@ impl Planner {
         while index < tail {
             let reader = self.reader(window, index);
             // SAFETY: between head and tail, under the planner's lock.
-            let record = unsafe { window.ring.get(reader) };
+            let record = unsafe { window.ring.peek(reader) };
             let product = record.recipe.op() == Op::Matmul;
             if records == MOST_RECORDS || (product && products == 1) {
                 return (index, true);
@@ -210,7 +210,7 @@ impl Planner {
     /// How long to wait for more records before cutting here; `None` if the window was quiet long enough.
     fn too_early(&self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
-        let cost: usize = (head..end).map(|i| unsafe { window.ring.get(i) }.recipe.cost).sum();
+        let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
         // An element costs about a nanosecond: wait up to a hundredth of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 60_000));
         // SAFETY: under the planner's lock; no other reference is alive.

@@ -56,7 +56,7 @@ impl Draft {
         while draft.end < end {
             let mut index = draft.end;
             // SAFETY: between head and tail, under the planner's lock; a view is followed by its reader.
-            while unsafe { window.ring.get(index) }.is_view() {
+            while unsafe { window.ring.peek(index) }.is_view() {
                 index += 1;
             }
             // SAFETY: as above.

@@ -1,6 +1,7 @@
 //! Submitting: a node for the result, a record into the window, one look whether anybody is awake.
 
 use crate::array::Array;
+use crate::graph;
 use crate::node::Node;
 use crate::recipe::Recipe;
 use crate::record::{Record, Word};
@@ -23,7 +24,19 @@ pub(crate) enum Input<'a> {
 /// Submits a record; the array is its result.
 #[inline]
 pub(crate) fn submit(recipe: &'static Recipe, inputs: &[Input<'_>], immediates: [u64; 2], loc: Loc) -> Array {
-    let node = submit_value(recipe, inputs, immediates, loc, 1);
+    submit_in(window(), recipe, inputs, immediates, loc)
+}
+
+/// The same for callers that have their window at hand.
+#[inline]
+pub(crate) fn submit_in(
+    window: &'static Window,
+    recipe: &'static Recipe,
+    inputs: &[Input<'_>],
+    immediates: [u64; 2],
+    loc: Loc,
+) -> Array {
+    let node = submit_value_in(window, recipe, inputs, immediates, loc, 1);
     let array = Array::own(node);
     if runtime().sync {
         wait::run_now(node);
@@ -40,7 +53,18 @@ pub(crate) fn submit_value(
     loc: Loc,
     handles: u32,
 ) -> &'static Node {
-    let window = window();
+    submit_value_in(window(), recipe, inputs, immediates, loc, handles)
+}
+
+#[inline]
+fn submit_value_in(
+    window: &'static Window,
+    recipe: &'static Recipe,
+    inputs: &[Input<'_>],
+    immediates: [u64; 2],
+    loc: Loc,
+    handles: u32,
+) -> &'static Node {
     let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
     // SAFETY: our own window; no other reference to the owner's part is alive.
     let index = unsafe { window.owner() }.next + views;
@@ -57,6 +81,9 @@ pub(crate) fn submit_value(
         words[0] = Word::list(inputs.iter().map(|i| operand(window, *i, index, &mut back, loc)).collect());
     }
     let generation = node.open(recipe.signature.out, handles, index + 1);
+    if graph::is_on() {
+        graph::note(recipe, inputs, node, loc);
+    }
     push(window, Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() });
     runtime().engine.submitted();
     node

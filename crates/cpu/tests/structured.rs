@@ -361,6 +361,12 @@ fn random_numbers_do_not_depend_on_the_cut() {
                     run(isa, &kernel, &[], &[0x0123_4567_89ab_cdef, first], &[(dtype, size)], team).remove(0)
                 };
                 let whole = draw(200_003, 5, &SOLO);
+                if kind == FillKind::Uniform {
+                    let kernel = Kernel::Fill(Fill { dtype, shape: Shape::of(&[200_003]), kind });
+                    let key = [0x0123_4567_89ab_cdef, 5];
+                    let plain = run(Isa::Baseline, &kernel, &[], &key, &[(dtype, 200_003)], &SOLO);
+                    assert_eq!(plain[0], whole, "every instruction set draws the same");
+                }
                 assert_eq!(whole, draw(200_003, 5, &Threads(3)));
                 // A later first block continues the same stream.
                 let skipped = 1000;

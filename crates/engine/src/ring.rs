@@ -118,6 +118,19 @@ impl<T: Copy> Ring<T> {
         })
     }
 
+    /// The item at `index`, where it lies.
+    ///
+    /// # Safety
+    /// As for [`Ring::get`], for as long as the reference is used.
+    #[cfg(not(loom))]
+    #[inline]
+    pub unsafe fn peek(&self, index: u64) -> &T {
+        self.slot(index).with(|slot| {
+            // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
+            unsafe { (*slot).assume_init_ref() }
+        })
+    }
+
     /// Gives the slots before `to` back to the producer.
     ///
     /// # Safety

@@ -5,12 +5,11 @@
 use crate::error::raise;
 use crate::loc::here;
 use crate::submit;
-use forerun::{Array, DType, Layout, Shape, Snapshot, ops};
+use forerun::{Array, DType, Kind, Layout, Shape, Snapshot, ops};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
 use std::ffi::{c_char, c_int, c_void};
 
 /// Keeps the bytes alive that a NumPy array looks at.
@@ -19,19 +18,40 @@ pub(crate) struct PySnapshot(Snapshot);
 
 #[pymethods]
 impl PySnapshot {
-    /// NumPy's array interface, version 3.
+    /// NumPy's array interface as a C struct: what it looks for first.
     #[getter]
-    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (layout, dtype) = (self.0.layout(), self.0.dtype());
-        let strides = layout.strides().iter().map(|stride| stride * dtype.size() as isize);
-        let interface = PyDict::new(py);
-        interface.set_item("version", 3)?;
-        interface.set_item("shape", PyTuple::new(py, layout.shape.iter())?)?;
-        interface.set_item("typestr", type_text(dtype))?;
-        interface.set_item("strides", PyTuple::new(py, strides.collect::<Vec<_>>())?)?;
-        interface.set_item("data", (self.0.ptr() as usize, true))?;
-        Ok(interface)
+        let shape: Vec<isize> = layout.shape.iter().map(|extent| *extent as isize).collect();
+        let strides: Vec<isize> = layout.strides().iter().map(|stride| stride * dtype.size() as isize).collect();
+        let head = ArrayStruct {
+            two: 2,
+            nd: shape.len() as c_int,
+            typekind: type_kind(dtype),
+            itemsize: dtype.size() as c_int,
+            // Not writable, because the flag that says so is absent.
+            flags: ALIGNED | NOT_SWAPPED,
+            shape: shape.as_ptr(),
+            strides: strides.as_ptr(),
+            data: self.0.ptr().cast(),
+            descr: std::ptr::null(),
+        };
+        let exported = Box::new(Exported { head, _shape: shape, _strides: strides });
+        let pointer = Box::into_raw(exported);
+        // SAFETY: the pointer is not null, and the capsule owns what it points at from now on.
+        let capsule = unsafe { ffi::PyCapsule_New(pointer.cast(), std::ptr::null(), Some(forget_exported)) };
+        // SAFETY: a new reference, or null with an error set; in that case the few bytes stay allocated.
+        unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
     }
+}
+
+/// The destructor of the capsules made above.
+///
+/// # Safety
+/// Python calls it once for each of them.
+unsafe extern "C" fn forget_exported(capsule: *mut ffi::PyObject) {
+    // SAFETY: the capsule has no name and holds what `Box::into_raw` gave.
+    unsafe { drop(Box::from_raw(ffi::PyCapsule_GetPointer(capsule, std::ptr::null()).cast::<Exported>())) };
 }
 
 /// The array's value as a read-only NumPy array over the same bytes.
@@ -53,13 +73,9 @@ pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<P
     // SAFETY: the protocol promises this struct, alive as long as the capsule.
     let interface = unsafe { &*interface };
     let size = interface.itemsize as isize;
-    let dtype = match (interface.typekind as u8, size) {
-        (b'b', 1) => DType::Bool,
-        (b'i', 4) => DType::I32,
-        (b'i', 8) => DType::I64,
-        (b'f', 4) => DType::F32,
-        (b'f', 8) => DType::F64,
-        _ => return Err(crate::dtype::refused(&array.getattr("dtype")?)),
+    let fits = |dtype: &DType| (type_kind(*dtype), dtype.size() as isize) == (interface.typekind, size);
+    let Some(dtype) = DType::ALL.into_iter().find(fits) else {
+        return Err(crate::dtype::refused(&array.getattr("dtype")?));
     };
     let rank = interface.nd as usize;
     // SAFETY: both point at one number for each dimension; without a dimension they may be null and are not read.
@@ -77,7 +93,7 @@ pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<P
     submit::object(py, copied)
 }
 
-/// NumPy's array interface as a C struct, as far as it is read here.
+/// NumPy's array interface as a C struct.
 #[repr(C)]
 struct ArrayStruct {
     two: c_int,
@@ -88,6 +104,15 @@ struct ArrayStruct {
     shape: *const isize,
     strides: *const isize,
     data: *const c_void,
+    descr: *const c_void,
+}
+
+/// The struct with the numbers it points at.
+#[repr(C)]
+struct Exported {
+    head: ArrayStruct,
+    _shape: Vec<isize>,
+    _strides: Vec<isize>,
 }
 
 const ALIGNED: c_int = 0x100;
@@ -103,38 +128,12 @@ unsafe fn numbers<'a>(first: *const isize, count: usize) -> &'a [isize] {
     }
 }
 
-/// How the array interface names a dtype.
-fn type_text(dtype: DType) -> &'static str {
-    const LITTLE: bool = cfg!(target_endian = "little");
-    match dtype {
-        DType::Bool => "|b1",
-        DType::I32 => {
-            if LITTLE {
-                "<i4"
-            } else {
-                ">i4"
-            }
-        }
-        DType::I64 => {
-            if LITTLE {
-                "<i8"
-            } else {
-                ">i8"
-            }
-        }
-        DType::F32 => {
-            if LITTLE {
-                "<f4"
-            } else {
-                ">f4"
-            }
-        }
-        DType::F64 => {
-            if LITTLE {
-                "<f8"
-            } else {
-                ">f8"
-            }
-        }
-    }
+/// How the array interface names the family of a dtype.
+fn type_kind(dtype: DType) -> c_char {
+    let letter = match dtype.kind() {
+        Kind::Bool => b'b',
+        Kind::Int => b'i',
+        Kind::Float => b'f',
+    };
+    letter as c_char
 }

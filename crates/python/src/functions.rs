@@ -4,12 +4,11 @@ use crate::array::PyArray;
 use crate::dtype;
 use crate::index;
 use crate::loc::here;
-use crate::operand::{Operand, required, scalar};
+use crate::operand::{self, Operand, required, scalar};
 use crate::submit;
 use forerun::{Arg, Array, DType, Point, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 /// The number of a pointwise op, by its name in the catalogue.
 #[pyfunction]
@@ -20,16 +19,39 @@ pub(crate) fn point(name: &str) -> PyResult<u8> {
 
 /// A pointwise op, by its number, on arrays and numbers.
 #[pyfunction]
-#[pyo3(signature = (number, *args))]
-pub(crate) fn pointwise(py: Python<'_>, number: u8, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+#[pyo3(signature = (number, x1, x2 = None, x3 = None, /))]
+pub(crate) fn pointwise(
+    py: Python<'_>,
+    number: u8,
+    x1: &Bound<'_, PyAny>,
+    x2: Option<&Bound<'_, PyAny>>,
+    x3: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
     let point = Point::ALL.get(number as usize).copied();
     let point = point.ok_or_else(|| PyValueError::new_err(format!("no pointwise op {number}")))?;
+    let objects = [Some(x1), x2, x3];
+    let count = objects.iter().flatten().count();
+    let quick = objects.map(|object| object.and_then(operand::quick));
+    // Numbers alone have no array to take a width from.
+    let has_array = quick.iter().flatten().any(|arg| matches!(arg, Arg::Array(_)));
+    let [first, second, third] = quick;
+    match (first, second, third) {
+        (Some(x), None, None) if has_array && count == 1 => submit::object(py, ops::pointwise(point, &[x], here(py))),
+        (Some(x), Some(y), None) if has_array && count == 2 => {
+            submit::object(py, ops::pointwise(point, &[x, y], here(py)))
+        }
+        _ => convert_pointwise(py, point, objects),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Py<PyAny>> {
     let mut operands = Vec::with_capacity(3);
-    for arg in args.iter_borrowed() {
-        operands.push(required(&arg, point.row().name)?);
+    for object in objects.into_iter().flatten() {
+        operands.push(required(object, point.row().name)?);
     }
     let loc = here(py);
-    // Numbers alone have no array to take a width from: the first becomes one.
     let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
     if let Some(first) = operands.first_mut().filter(|_| numbers_alone) {
         *first = Operand::Array(Bound::new(py, PyArray(first.array(loc)?))?);

@@ -2,36 +2,12 @@
 
 use crate::array::{Arg, Array};
 use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
+use crate::submit::{Input, submit, submit_in};
 use crate::window::{MemoEntry, MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Loc, Result};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
 use forerun_plan::{Attrs, Meta, Signature};
-
-/// Arguments of a pointwise op, sorted for a record.
-pub(crate) struct Sorted<'a> {
-    key: MemoKey,
-    pub(crate) inputs: [Option<&'a Array>; 3],
-    pub(crate) arrays: usize,
-}
-
-/// Sorts arguments into arrays and scalars.
-#[inline]
-fn sort<'a>(point: Point, args: &[Arg<'a>]) -> Sorted<'a> {
-    let mut sorted = Sorted { key: (Op::Point(point).code(), [0; 3]), inputs: [None; 3], arrays: 0 };
-    for (i, arg) in args.iter().enumerate() {
-        sorted.key.1[i] = match arg {
-            Arg::Array(array) => {
-                sorted.inputs[sorted.arrays] = Some(array);
-                sorted.arrays += 1;
-                array.meta().id
-            }
-            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
-        };
-    }
-    sorted
-}
 
 /// Infers a pointwise op; `target` fixes the dtype of the result.
 fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEntry> {
@@ -81,26 +57,30 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     if args.len() > 3 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
     }
-    let sorted = sort(point, args);
-    if sorted.arrays == 0 {
+    let mut key: MemoKey = (Op::Point(point).code(), [0; 3]);
+    let mut arrays = [None; 3];
+    let mut count = 0;
+    for (i, arg) in args.iter().enumerate() {
+        key.1[i] = match arg {
+            Arg::Array(array) => {
+                arrays[count] = Some(Input::Array(array));
+                count += 1;
+                array.meta().id
+            }
+            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+        };
+    }
+    let Some(first) = arrays[0] else {
         let text = "at least one argument must be an array";
         return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
-    }
+    };
+    let inputs = arrays.map(|a| a.unwrap_or(first));
+    let window = window();
     // SAFETY: our own window; `infer` does not touch it.
-    let owner = unsafe { window().owner() };
-    let (recipe, compute) = owner.recipe(sorted.key, || infer(point, args, None))?;
+    let owner = unsafe { window.owner() };
+    let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
     let words = immediates(point, args, compute)?;
-    Ok(submit_sorted(recipe, &sorted, words, loc))
-}
-
-#[inline]
-fn submit_sorted(recipe: &'static Recipe, sorted: &Sorted<'_>, words: [u64; 2], loc: Loc) -> Array {
-    match sorted.inputs {
-        [Some(a), None, _] => submit(recipe, &[a.input()], words, loc),
-        [Some(a), Some(b), None] => submit(recipe, &[a.input(), b.input()], words, loc),
-        [Some(a), Some(b), Some(c)] => submit(recipe, &[a.input(), b.input(), c.input()], words, loc),
-        [None, ..] => unreachable!("at least one argument is an array"),
-    }
+    Ok(submit_in(window, recipe, &inputs[..count], words, loc))
 }
 
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.

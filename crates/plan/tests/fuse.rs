@@ -1,0 +1,180 @@
+//! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
+
+use forerun_base::{DType, Layout, Shape};
+use forerun_ops::{Op, Point, ReduceKind};
+use forerun_plan::{
+    Attrs, Fate, Kernel, Meta, Operand, Plan, PlanOptions, Reg, SegmentRecord, Signature, Source, plan, write_key,
+};
+
+const FUSE: PlanOptions = PlanOptions { fuse: true, drop_dead: true };
+const F: DType = DType::F32;
+
+fn meta(shape: &[usize]) -> &'static Meta {
+    Meta::dense(F, Shape::of(shape))
+}
+
+fn external(n: u16) -> Operand {
+    Operand { source: Source::External(n), view: None }
+}
+
+fn result(n: u16) -> Operand {
+    Operand { source: Source::Record(n), view: None }
+}
+
+fn point(op: Point, shape: &[usize], inputs: &[Operand], scalars: u8, fate: Fate) -> SegmentRecord {
+    let arity = inputs.len() as u8 + scalars.count_ones() as u8;
+    let metas = vec![meta(shape); inputs.len()];
+    let attrs = Attrs::Point { compute: F, scalars, arity };
+    let signature = Signature::of(Op::Point(op), &metas, attrs, meta(shape));
+    SegmentRecord { signature, inputs: inputs.to_vec(), fate }
+}
+
+fn sum(from: &[usize], mask: u32, to: &[usize], input: Operand) -> SegmentRecord {
+    let attrs = Attrs::Reduce { mask, compute: F };
+    let signature = Signature::of(Op::Reduce(ReduceKind::Sum), &[meta(from)], attrs, meta(to));
+    SegmentRecord { signature, inputs: vec![input], fate: Fate::Seen }
+}
+
+fn matmul(m: usize, k: usize, n: usize, fate: Fate) -> SegmentRecord {
+    let attrs = Attrs::Matmul { batch: Shape::SCALAR, m, n, k };
+    let signature = Signature::of(Op::Matmul, &[meta(&[m, k]), meta(&[k, n])], attrs, meta(&[m, n]));
+    SegmentRecord { signature, inputs: vec![external(0), external(1)], fate }
+}
+
+/// tanh(x) * y + x * 2 - y / 3
+fn chain(shape: &[usize]) -> Vec<SegmentRecord> {
+    let (x, y) = (external(0), external(1));
+    vec![
+        point(Point::Tanh, shape, &[x], 0, Fate::Internal),
+        point(Point::Multiply, shape, &[result(0), y], 0, Fate::Internal),
+        point(Point::Multiply, shape, &[x], 0b10, Fate::Internal),
+        point(Point::Add, shape, &[result(1), result(2)], 0, Fate::Internal),
+        point(Point::Divide, shape, &[y], 0b10, Fate::Internal),
+        point(Point::Subtract, shape, &[result(3), result(4)], 0, Fate::Seen),
+    ]
+}
+
+fn kernels(plan: &Plan) -> Vec<&'static str> {
+    plan.groups
+        .iter()
+        .map(|g| match g.kernel {
+            Kernel::Pointwise(_) => "pointwise",
+            Kernel::Reduce(_) => "reduce",
+            Kernel::Product(_) => "product",
+            Kernel::Concat(_) => "concat",
+            Kernel::Update(_) => "update",
+            Kernel::Fill(_) => "fill",
+        })
+        .collect()
+}
+
+#[test]
+fn a_chain_is_one_pass() {
+    let made = plan(&chain(&[64, 64]), FUSE);
+    assert_eq!(kernels(&made), ["pointwise"]);
+    let Kernel::Pointwise(program) = &made.groups[0].kernel else { unreachable!() };
+    assert_eq!((program.inputs.len(), program.code.len(), program.outputs.len()), (2, 6, 1));
+    assert_eq!(made.groups[0].scalars, [(2, 0), (4, 0)]);
+    let apart = plan(&chain(&[64, 64]), PlanOptions { fuse: false, drop_dead: true });
+    assert_eq!(apart.groups.len(), 6);
+}
+
+#[test]
+fn a_sum_takes_its_chain_along() {
+    let mut records = chain(&[64, 32]);
+    records[5].fate = Fate::Internal;
+    records.push(sum(&[64, 32], 0b10, &[64], result(5)));
+    let made = plan(&records, FUSE);
+    assert_eq!(kernels(&made), ["reduce"]);
+    let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
+    assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (64, 32, 1));
+    assert!(reduce.program.outputs.is_empty());
+    // If somebody can still look at the chain's result, it is stored in the same pass.
+    records[5].fate = Fate::Seen;
+    let made = plan(&records, FUSE);
+    assert_eq!(made.groups[0].outputs, [5, 6]);
+}
+
+#[test]
+fn axes_apart_are_moved_last() {
+    let made = plan(&[sum(&[2, 3, 4], 0b101, &[3], external(0))], FUSE);
+    let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
+    assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (3, 8, 1));
+    assert_eq!(reduce.program.shape, Shape::of(&[3, 2, 4]));
+    assert_eq!(reduce.program.inputs[0].layout.strides(), [4, 12, 1]);
+    assert_eq!(reduce.arg, Reg::Input(0));
+}
+
+#[test]
+fn a_product_has_a_tail() {
+    let records = vec![
+        matmul(8, 4, 16, Fate::Internal),
+        point(Point::Add, &[8, 16], &[result(0), external(2)], 0, Fate::Internal),
+        point(Point::Relu, &[8, 16], &[result(1)], 0, Fate::Seen),
+    ];
+    let made = plan(&records, FUSE);
+    assert_eq!(kernels(&made), ["product"]);
+    assert_eq!(made.groups[0].inputs, [external(0), external(1), external(2)]);
+    assert_eq!(made.groups[0].outputs, [2]);
+    // A product somebody holds comes first among the outputs.
+    let mut records = records;
+    records[0].fate = Fate::Seen;
+    assert_eq!(plan(&records, FUSE).groups[0].outputs, [0, 2]);
+}
+
+#[test]
+fn dead_records_are_dropped_unless_dropping_is_off() {
+    let mut records = chain(&[64, 64]);
+    records[5].fate = Fate::Internal;
+    assert!(plan(&records, FUSE).groups.is_empty());
+    assert_eq!(plan(&records, FUSE).dropped, 6);
+    let kept = plan(&records, PlanOptions { fuse: true, drop_dead: false });
+    assert_eq!((kept.dropped, kept.groups[0].outputs.clone()), (0, vec![5]));
+}
+
+#[test]
+fn other_shapes_and_views_do_not_join() {
+    let wide = SegmentRecord {
+        signature: Signature::of(
+            Op::Point(Point::Add),
+            &[meta(&[8]), meta(&[4, 8])],
+            Attrs::Point { compute: F, scalars: 0, arity: 2 },
+            meta(&[4, 8]),
+        ),
+        inputs: vec![result(0), external(1)],
+        fate: Fate::Seen,
+    };
+    let made = plan(&[point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal), wide], FUSE);
+    assert_eq!(kernels(&made), ["pointwise", "pointwise"]);
+
+    let turned = Meta::of(F, Layout::dense(Shape::of(&[8, 8])).permute(&[1, 0]));
+    let through_view = SegmentRecord {
+        signature: Signature::of(
+            Op::Point(Point::Exp),
+            &[turned],
+            Attrs::Point { compute: F, scalars: 0, arity: 1 },
+            meta(&[8, 8]),
+        ),
+        inputs: vec![Operand { source: Source::Record(0), view: Some(0) }],
+        fate: Fate::Seen,
+    };
+    let made = plan(&[point(Point::Exp, &[8, 8], &[external(0)], 0, Fate::Internal), through_view], FUSE);
+    assert_eq!(made.groups.len(), 2);
+    assert_eq!(made.groups[0].outputs, [0]);
+}
+
+#[test]
+fn keys_tell_segments_apart() {
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    write_key(&chain(&[64, 64]), FUSE, &mut one);
+    write_key(&chain(&[64, 64]), FUSE, &mut two);
+    assert_eq!(one, two);
+    let mut seen = chain(&[64, 64]);
+    seen[0].fate = Fate::Seen;
+    write_key(&seen, FUSE, &mut two);
+    assert_ne!(one, two);
+    write_key(&chain(&[64, 65]), FUSE, &mut two);
+    assert_ne!(one, two);
+    write_key(&chain(&[64, 64]), PlanOptions { fuse: false, ..FUSE }, &mut two);
+    assert_ne!(one, two);
+}
