@@ -10,7 +10,8 @@ use std::path::Path;
 type Generated = (&'static [&'static str], &'static str);
 
 /// Every generated file of the project.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] =
+    &[(&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py")];
 
 /// Writes every generated file.
 pub(crate) fn write(root: &Path) -> Result<(), String> {

@@ -12,8 +12,9 @@ use forerun_plan::{Executable, Group, Kernel, Plan, Source, plan, write_key};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Elements touched from which on a task may take longer than about 10 ms on one thread.
-const HEAVY: usize = 4 << 20;
+/// Elements touched from which on a task may take longer than about 30 ms on one thread: too long for a waiter that wants
+/// to notice an interrupt.
+const HEAVY: usize = 48 << 20;
 
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {

@@ -212,7 +212,7 @@ impl Planner {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
         // An element costs about a nanosecond: wait up to a hundredth of the work for the chance to fuse.
-        let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 60_000));
+        let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
         // SAFETY: under the planner's lock; no other reference is alive.
         let side = unsafe { window.planner_side() };
         let tail = window.ring.tail();

@@ -57,8 +57,9 @@ pub fn promote(args: &[ArgType]) -> DType {
 pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Result<PointTypes> {
     let row = point.row();
     if args.len() != row.arity {
-        return Err(Error::new(ErrorKind::Type, format!("takes {} arguments, got {}", row.arity, args.len()))
-            .in_op(row.name));
+        return Err(
+            Error::new(ErrorKind::Type, format!("takes {} arguments, got {}", row.arity, args.len())).in_op(row.name)
+        );
     }
     let mut shape = Shape::SCALAR;
     for arg in args {
@@ -103,7 +104,13 @@ pub fn axes_mask(shape: &Shape, axes: Option<&[isize]>) -> Result<u32> {
 }
 
 /// Inference for reductions: the dtype reduced in, the dtype and shape of the result.
-pub fn reduce(kind: ReduceKind, dtype: DType, shape: &Shape, mask: u32, keepdims: bool) -> Result<(DType, DType, Shape)> {
+pub fn reduce(
+    kind: ReduceKind,
+    dtype: DType,
+    shape: &Shape,
+    mask: u32,
+    keepdims: bool,
+) -> Result<(DType, DType, Shape)> {
     let name = Op::Reduce(kind).name();
     let (compute, result) = match kind {
         ReduceKind::Sum | ReduceKind::Prod => match dtype.kind() {
@@ -198,14 +205,13 @@ pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
     let size = from.size();
     let fail = || {
         let want: Vec<String> = dims.iter().map(|d| d.to_string()).collect();
-        Err(Error::new(
-            ErrorKind::Value,
-            format!("cannot reshape array of shape {from} into ({})", want.join(", ")),
-        )
-        .in_op("reshape"))
+        Err(Error::new(ErrorKind::Value, format!("cannot reshape array of shape {from} into ({})", want.join(", ")))
+            .in_op("reshape"))
     };
     if dims.len() > MAX_RANK {
-        return Err(Error::new(ErrorKind::Value, format!("at most {MAX_RANK} dimensions are supported")).in_op("reshape"));
+        return Err(
+            Error::new(ErrorKind::Value, format!("at most {MAX_RANK} dimensions are supported")).in_op("reshape")
+        );
     }
     let mut shape = Shape::SCALAR;
     let mut open = None;

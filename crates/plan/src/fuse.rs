@@ -68,20 +68,31 @@ impl OpenGroup {
 /// Makes the plan of a segment.
 pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     let live = live_records(records, options);
+    let scalars: Vec<bool> =
+        (0..records.len()).map(|i| options.fuse && live[i] && is_scalar(records, &live, i)).collect();
     let mut groups: Vec<OpenGroup> = Vec::new();
-    let mut group_of = vec![usize::MAX; records.len()];
+    let mut group_of = vec![NOWHERE; records.len()];
     for (i, record) in records.iter().enumerate() {
-        if !live[i] {
+        if !live[i] || scalars[i] {
             continue;
         }
         let place = match record.signature.op {
             op if op.is_pointwise() => {
-                let g = place_pointwise(&groups, &group_of, record, options);
+                let g = place_pointwise(&groups, &group_of, records, record, options);
                 let g = g.unwrap_or_else(|| {
                     groups.push(new_group(Body::Pointwise, record.signature.out.shape()));
                     groups.len() - 1
                 });
-                add_pointwise(&mut groups[g], records, i);
+                add_pointwise(&mut groups[g], records, &scalars, i);
+                // A record that is only a scalar is done with the first who reads it.
+                for operand in &record.inputs {
+                    if let Source::Record(j) = operand.source
+                        && scalars[j as usize]
+                        && !groups.iter().any(|g| g.records.contains(&j))
+                    {
+                        groups[g].records.push(j);
+                    }
+                }
                 g
             }
             Op::Reduce(_) => place_reduce(&mut groups, &group_of, records, i, options),
@@ -102,9 +113,24 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
         groups[place].records.push(i as u16);
         group_of[i] = place;
     }
-    let stored: Vec<bool> = (0..records.len()).map(|i| live[i] && must_store(records, &live, &group_of, i)).collect();
+    let stored: Vec<bool> =
+        (0..records.len()).map(|i| group_of[i] != NOWHERE && must_store(records, &live, &group_of, i)).collect();
     let dropped = live.iter().filter(|l| !**l).count();
     Plan { groups: groups.into_iter().map(|g| finish(g, records, &stored)).collect(), dropped }
+}
+
+/// In the place of a group: the record is not computed, or only a scalar to those who read it.
+const NOWHERE: usize = usize::MAX;
+
+/// One value everywhere, unseen, and read by pointwise records alone: a scalar to them, not worth a pass over memory.
+fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
+    if records[i].signature.op != Op::Fill(FillKind::Full) || records[i].fate == Fate::Seen {
+        return false;
+    }
+    let me = Source::Record(i as u16);
+    let readers = || records.iter().enumerate().filter(|(j, _)| live[*j]).map(|(_, r)| r);
+    let mut reads = readers().flat_map(|r| r.inputs.iter().filter(|o| o.source == me).map(move |o| (r, o))).peekable();
+    reads.peek().is_some() && reads.all(|(r, o)| o.view.is_none() && r.signature.op.is_pointwise())
 }
 
 fn new_group(body: Body, shape: Shape) -> OpenGroup {
@@ -149,7 +175,7 @@ fn must_store(records: &[SegmentRecord], live: &[bool], group_of: &[usize], i: u
 
 fn producers<'a>(record: &'a SegmentRecord, group_of: &'a [usize]) -> impl Iterator<Item = (&'a Operand, u16, usize)> {
     record.inputs.iter().filter_map(|o| match o.source {
-        Source::Record(j) => Some((o, j, group_of[j as usize])),
+        Source::Record(j) => Some((o, j, group_of[j as usize])).filter(|(_, _, g)| *g != NOWHERE),
         Source::External(_) => None,
     })
 }
@@ -157,6 +183,7 @@ fn producers<'a>(record: &'a SegmentRecord, group_of: &'a [usize]) -> impl Itera
 fn place_pointwise(
     groups: &[OpenGroup],
     group_of: &[usize],
+    records: &[SegmentRecord],
     record: &SegmentRecord,
     options: PlanOptions,
 ) -> Option<usize> {
@@ -174,37 +201,37 @@ fn place_pointwise(
         };
         open && group.builder.shape == shape
             && group.builder.has_room()
-            && producers(record, group_of).zip(record_metas(record)).all(|((o, j, from), meta)| {
-                from != g || (o.view.is_none() && meta == shape && group.value(j).is_some())
+            && producers(record, group_of).all(|(o, j, from)| {
+                let whole = || o.view.is_none() && records[j as usize].signature.out.shape() == shape;
+                from != g || (whole() && group.value(j).is_some())
             })
     };
+    // What reads nothing has nothing to gain from company, and should not share its fate.
+    if record.inputs.is_empty() {
+        return None;
+    }
     (first.unwrap_or(0)..groups.len()).rev().find(|&g| accepts(g))
 }
 
-/// Shapes of the inputs that come from this segment, in the order `producers` gives them.
-fn record_metas(record: &SegmentRecord) -> impl Iterator<Item = Shape> {
-    record
-        .inputs
-        .iter()
-        .zip(record.signature.inputs.iter())
-        .filter(|(o, _)| matches!(o.source, Source::Record(_)))
-        .map(|(_, m)| m.shape())
-}
-
 /// The operand as a value of the group's program: computed there, or read.
-fn operand_value(group: &mut OpenGroup, records: &[SegmentRecord], i: usize, k: usize) -> Ssa {
+fn operand_value(group: &mut OpenGroup, records: &[SegmentRecord], scalars: &[bool], i: usize, k: usize) -> Ssa {
     let operand = records[i].inputs[k];
     if let (Source::Record(j), None) = (operand.source, operand.view)
         && let Some(value) = group.value(j)
     {
         return value;
     }
+    if let Source::Record(j) = operand.source
+        && scalars[j as usize]
+    {
+        return group.builder.scalar(j, 0, records[j as usize].signature.out.dtype);
+    }
     let meta = records[i].signature.inputs[k];
     let layout = meta.layout.broadcast_to(group.builder.shape).expect("inference broadcast it");
     group.builder.input(operand, ProgramInput { dtype: meta.dtype, layout })
 }
 
-fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], i: usize) {
+fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[bool], i: usize) {
     let signature = records[i].signature;
     let value = match (signature.op, &signature.attrs) {
         (Op::Point(point), &Attrs::Point { compute, scalars, arity }) => {
@@ -218,7 +245,7 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], i: usize) {
                     args.push(group.builder.scalar(i as u16, word, dtype));
                     word += 1;
                 } else {
-                    let value = operand_value(group, records, i, array);
+                    let value = operand_value(group, records, constants, i, array);
                     args.push(group.builder.cast(value, dtype));
                     array += 1;
                 }

@@ -2,6 +2,7 @@
 
 mod backend;
 mod fuse;
+mod hash;
 mod kernel;
 mod program;
 mod segment;

@@ -2,6 +2,7 @@
 //! inputs, attributes, meta of the result) are interned: they live as long as the process and are named by 4-byte ids,
 //! so that records stay small and plan-cache keys are short.
 
+use crate::hash::WordHash;
 use forerun_base::{DType, Layout, Shape};
 use forerun_ops::Op;
 use std::collections::HashMap;
@@ -139,10 +140,11 @@ impl Signature {
         }
     }
 
-    /// A rough count of the work, in elements touched: used to decide what is worth a task.
+    /// A rough count of the work, in elements touched, about a nanosecond each: used to decide what is worth a task.
     pub fn cost(&self) -> usize {
         match self.attrs {
-            Attrs::Matmul { batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(k.max(1)) / 4,
+            // A core multiplies and adds some thirty pairs in a nanosecond.
+            Attrs::Matmul { batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
     }
@@ -152,8 +154,8 @@ type SignatureKey = (Op, Box<[u32]>, Attrs, u32);
 
 #[derive(Default)]
 struct Tables {
-    metas: HashMap<(DType, Layout), &'static Meta>,
-    signatures: HashMap<SignatureKey, &'static Signature>,
+    metas: HashMap<(DType, Layout), &'static Meta, WordHash>,
+    signatures: HashMap<SignatureKey, &'static Signature, WordHash>,
 }
 
 fn tables() -> MutexGuard<'static, Tables> {

@@ -1,7 +1,7 @@
 //! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
 
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{Op, Point, ReduceKind};
+use forerun_ops::{FillKind, Op, Point, ReduceKind};
 use forerun_plan::{
     Attrs, Fate, Kernel, Meta, Operand, Plan, PlanOptions, Reg, SegmentRecord, Signature, Source, plan, write_key,
 };
@@ -177,4 +177,23 @@ fn keys_tell_segments_apart() {
     assert_ne!(one, two);
     write_key(&chain(&[64, 64]), PlanOptions { fuse: false, ..FUSE }, &mut two);
     assert_ne!(one, two);
+}
+
+#[test]
+fn constants_travel_as_scalars() {
+    let full = |fate| SegmentRecord {
+        signature: Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
+        inputs: Vec::new(),
+        fate,
+    };
+    let sum = point(Point::Add, &[8], &[external(0), result(0)], 0, Fate::Seen);
+    let made = plan(&[full(Fate::Internal), sum.clone()], FUSE);
+    assert_eq!(kernels(&made), ["pointwise"]);
+    assert_eq!((made.groups[0].inputs.len(), made.groups[0].scalars.clone()), (1, vec![(0, 0)]));
+    let mut done = made.groups[0].records.clone();
+    done.sort();
+    assert_eq!(done, [0, 1]);
+    // A constant that somebody holds is stored, by the kernel that reads it or by one of its own.
+    assert_eq!(plan(&[full(Fate::Seen), sum], FUSE).groups[0].outputs, [0, 1]);
+    assert_eq!(plan(&[full(Fate::Seen), full(Fate::Seen)], FUSE).groups.len(), 2);
 }

@@ -86,7 +86,22 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
 pub(crate) fn in_place_recipe(point: Point, x: &Array, value: Arg<'_>) -> Result<(&'static Recipe, [u64; 2])> {
     let args = [Arg::Array(x), value];
-    let (plain, compute) = infer(point, &args, None)?;
+    let second = match value {
+        Arg::Array(v) => v.meta().id,
+        Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+    };
+    let key = (Op::Point(point).code() | IN_PLACE, [x.meta().id, second, 0]);
+    // SAFETY: our own window; inference does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, &args))?;
+    Ok((recipe, immediates(point, &args, compute)?))
+}
+
+/// Set in the memo's key of an in-place op.
+const IN_PLACE: u16 = 0x8000;
+
+fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<MemoEntry> {
+    let (plain, compute) = infer(point, args, None)?;
     let result = plain.signature.out;
     if result.shape() != x.shape() {
         return Err(Error::new(
@@ -102,11 +117,9 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, value: Arg<'_>) -> Result
         )
         .in_op(point.row().name));
     }
-    let words = immediates(point, &args, compute)?;
     let out = Meta::dense(x.dtype(), x.shape());
     let signature = plain.signature;
-    let recipe = Recipe::of(Signature::of(signature.op, &signature.inputs, signature.attrs.clone(), out));
-    Ok((recipe, words))
+    Ok((Recipe::of(Signature::of(signature.op, &signature.inputs, signature.attrs.clone(), out)), compute))
 }
 
 /// The elements in another dtype; a copy even if it is the same.

@@ -3,7 +3,7 @@
 //! Columns are taken in strips. Eight rows at a time are folded one after another, and these blocks in a binary tree.
 
 use super::fold::{Cascade, Element, Fold, fold_slices};
-use super::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::simd::{Memory, Set};
 use forerun_base::Team;
 use forerun_ops::Num;

@@ -4,7 +4,7 @@
 //! folded in a binary tree, and at the end the 64 lanes of the row.
 
 use super::fold::{Cascade, Element, Fold};
-use super::{PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use super::reducer::{PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::simd::{Memory, Set};
 use forerun_base::Team;
 use forerun_ops::Num;
@@ -116,7 +116,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         let blocks = reduced.div_ceil(BLOCK);
         let per_chunk = blocks_per_chunk(blocks, PIECE / BLOCK);
         let chunks = blocks.div_ceil(per_chunk);
-        let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; super::CHUNKS];
+        let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; super::reducer::CHUNKS];
         for row in 0..outer {
             let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
             team.split(chunks, &|chunk| {
