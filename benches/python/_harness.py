@@ -1,8 +1,8 @@
 """Interleaved rounds: every peer in a process of its own, one run of each a round.
 
-A peer's process stays alive between its runs and is idle meanwhile; all get the same environment, the same number of threads and
-the same huge-page setting. A bench is a dictionary {workload: {peer: make}}, where ``make()`` prepares the peer and
-returns a function that does one run and returns its seconds, or a dictionary of such figures.
+A peer's process stays alive between its runs and is idle meanwhile; all get the same environment, the same number of
+threads and the same huge-page setting. A bench is a dictionary {workload: {peer: make}}, where ``make()`` prepares the
+peer and returns a function that does one run and returns its seconds, or a dictionary of such figures.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Run = Callable[[], "float | dict[str, float]"]
 Make = Callable[[], Run]
 Bench = dict[str, dict[str, Make]]
 
-#: Pause between two runs, for threads of other peers to fall asleep.
-PAUSE = 0.03
+#: Pause between two runs, for threads of other peers to stop spinning: some do for tens of milliseconds.
+PAUSE = 0.15
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What every peer starts with."""
+    """Return what every peer starts with."""
     count = str(threads)
     return {
         **os.environ,
@@ -37,6 +37,16 @@ def environment(threads: int) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
+
+
+def best_of(repeats: int, run: Callable[[], None]) -> float:
+    """Return the seconds of the best of several calls: what a short kernel takes once its threads are awake."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 class Peer:
@@ -61,7 +71,7 @@ class Peer:
         return json.loads(line) if line else None
 
     def run(self, keep: bool) -> None:
-        """One run."""
+        """Do one run."""
         if not self.alive:
             return
         assert self.process.stdin is not None
@@ -74,14 +84,14 @@ class Peer:
                 self.samples.setdefault(metric, []).append(seconds)
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(timeout=60)
 
 
 def serve(make: Make) -> None:
-    """A peer's side."""
+    """Play a peer's side."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     run = make()
@@ -97,7 +107,7 @@ def serve(make: Make) -> None:
 def measure(
     script: str, bench: Bench, workload: str, rounds: int, threads: int = 2, extra: dict[str, str] | None = None
 ) -> dict[str, dict[str, list[float]]]:
-    """Seconds of every run, by peer and metric."""
+    """Return the seconds of every run, by peer and metric."""
     peers = [Peer(script, workload, name, threads, extra or {}) for name in bench[workload]]
     for round_ in range(rounds + 1):
         for peer in peers:
@@ -109,7 +119,7 @@ def measure(
 
 
 def show(workload: str, results: dict[str, dict[str, list[float]]], unit: float, name: str) -> None:
-    """A table: median, best, and the ratio of our median to the best peer's median."""
+    """Print a table: median, best, and the ratio of our median to the best peer's median."""
     metrics = {m for samples in results.values() for m in samples}
     for metric in sorted(metrics):
         rows = {p: s[metric] for p, s in results.items() if metric in s}
@@ -123,7 +133,7 @@ def show(workload: str, results: dict[str, dict[str, list[float]]], unit: float,
 
 
 def main(script: str, bench: Bench, report: Callable[[int], None]) -> None:
-    """Worker or bench, by the arguments."""
+    """Be a worker or the bench, by the arguments."""
     if sys.argv[1:2] == ["--worker"]:
         serve(bench[sys.argv[2]][sys.argv[3]])
     else:

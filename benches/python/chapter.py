@@ -1,7 +1,8 @@
 # peers: numpy torch tensorflow jax
 """The chapter's workloads beside the peers, dropping of dead results off.
 
-``cargo xtask bench chapter [ROUNDS] [WORKLOAD ...]``; medians of interleaved rounds.
+``cargo xtask bench chapter --release [ROUNDS] [WORKLOAD ...]``; medians of interleaved rounds. Where a run is a few
+milliseconds, a round is the best of five of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from _harness import Bench, Make, Run, main, measure, show
+from _harness import Bench, Make, Run, best_of, main, measure, show
 
 now = time.perf_counter
 SIDE = 4096
@@ -74,13 +75,7 @@ def chain_forerun() -> Run:
 
     x, y = (np.random.uniform(-2, 2, size=(SIDE, SIDE)) for _ in "xy")
 
-    def run() -> float:
-        start = now()
-        z = chain(np, x, y)
-        z.wait_to_read()
-        return now() - start
-
-    return run
+    return lambda: best_of(5, lambda: chain(np, x, y).wait_to_read())
 
 
 def chain_tf() -> Run:
@@ -89,13 +84,7 @@ def chain_tf() -> Run:
     x, y = (tf.random.uniform((SIDE, SIDE), -2, 2) for _ in "xy")
     compiled = tf.function(lambda x, y: chain(tf, x, y), jit_compile=True)
 
-    def run() -> float:
-        start = now()
-        z = compiled(x, y)
-        z[0, 0].numpy()
-        return now() - start
-
-    return run
+    return lambda: best_of(5, lambda: compiled(x, y)[0, 0].numpy())
 
 
 def chain_jax() -> Run:
@@ -106,12 +95,7 @@ def chain_jax() -> Run:
     x, y = (jax.random.uniform(k, (SIDE, SIDE), minval=-2, maxval=2) for k in keys)
     compiled = jax.jit(lambda x, y: chain(jnp, x, y))
 
-    def run() -> float:
-        start = now()
-        compiled(x, y).block_until_ready()
-        return now() - start
-
-    return run
+    return lambda: best_of(5, lambda: compiled(x, y).block_until_ready())
 
 
 def chain_torch() -> Run:
@@ -119,12 +103,7 @@ def chain_torch() -> Run:
 
     x, y = (torch.rand(SIDE, SIDE) for _ in "xy")
 
-    def run() -> float:
-        start = now()
-        chain(torch, x, y)
-        return now() - start
-
-    return run
+    return lambda: best_of(5, lambda: chain(torch, x, y))
 
 
 # ---- random numbers ------------------------------------------------------------------------------------------------
@@ -132,9 +111,7 @@ def random_forerun() -> Run:
     from forerun import np
 
     def timed(draw: Any) -> float:
-        start = now()
-        draw(size=(SIDE, SIDE)).wait_to_read()
-        return now() - start
+        return best_of(5, lambda: draw(size=(SIDE, SIDE)).wait_to_read())
 
     return lambda: {"normal": timed(np.random.normal), "uniform": timed(np.random.uniform)}
 
@@ -143,9 +120,7 @@ def random_torch() -> Run:
     import torch
 
     def timed(draw: Any) -> float:
-        start = now()
-        draw(SIDE, SIDE)
-        return now() - start
+        return best_of(5, lambda: draw(SIDE, SIDE))
 
     return lambda: {"normal": timed(torch.randn), "uniform": timed(torch.rand)}
 
@@ -156,9 +131,7 @@ def random_numpy() -> Run:
     rng = numpy.random.default_rng(0)
 
     def timed(draw: Any) -> float:
-        start = now()
-        draw((SIDE, SIDE), dtype=numpy.float32)
-        return now() - start
+        return best_of(5, lambda: draw((SIDE, SIDE), dtype=numpy.float32))
 
     return lambda: {"normal": timed(rng.standard_normal), "uniform": timed(rng.random)}
 
@@ -173,9 +146,7 @@ def random_jax() -> Run:
     }
 
     def timed(draw: Any) -> float:
-        start = now()
-        draw(key).block_until_ready()
-        return now() - start
+        return best_of(5, lambda: draw(key).block_until_ready())
 
     return lambda: {name: timed(draw) for name, draw in draws.items()}
 
@@ -184,9 +155,7 @@ def random_tf() -> Run:
     import tensorflow as tf
 
     def timed(draw: Any) -> float:
-        start = now()
-        draw((SIDE, SIDE))[0, 0].numpy()
-        return now() - start
+        return best_of(5, lambda: draw((SIDE, SIDE))[0, 0].numpy())
 
     return lambda: {"normal": timed(tf.random.normal), "uniform": timed(tf.random.uniform)}
 
@@ -201,9 +170,7 @@ def sums_forerun() -> Run:
     x = np.random.uniform(size=(SIDE, SIDE))
 
     def timed(axis: int | None) -> float:
-        start = now()
-        x.sum(axis=axis).wait_to_read()
-        return now() - start
+        return best_of(5, lambda: x.sum(axis=axis).wait_to_read())
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 
@@ -214,9 +181,7 @@ def sums_torch() -> Run:
     x = torch.rand(SIDE, SIDE)
 
     def timed(axis: int | None) -> float:
-        start = now()
-        x.sum() if axis is None else x.sum(dim=axis)
-        return now() - start
+        return best_of(5, lambda: x.sum() if axis is None else x.sum(dim=axis))
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 
@@ -227,9 +192,7 @@ def sums_numpy() -> Run:
     x = numpy.random.default_rng(0).random((SIDE, SIDE), dtype=numpy.float32)
 
     def timed(axis: int | None) -> float:
-        start = now()
-        x.sum(axis=axis)
-        return now() - start
+        return best_of(5, lambda: x.sum(axis=axis))
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 
@@ -303,7 +266,7 @@ def products_tf() -> Run:
                 self.x, self.transposed = x, transposed
 
             @property
-            def T(self) -> Any:  # noqa: N802 - as every peer spells it
+            def T(self) -> Any:
                 return Matrix(self.x, not self.transposed)
 
         return Matrix(tf.random.normal(shape), False)
@@ -377,12 +340,28 @@ def report(rounds: int) -> None:
     for workload in wanted:
         results = measure(__file__, BENCH, workload, rounds)
         show(workload, results, 1e-3, "ms")
+        if workload == "chain":
+            plan_cache()
         if workload == "products":
             geometric_mean(results)
         if workload == "chains":
             only = {"chains": {"forerun": chains_forerun}}
             apart = measure(__file__, only, "chains", rounds, extra={"FORERUN_INTRA_OP": "0"})
             show("chains, one thread an op", apart, 1e-3, "ms")
+
+
+def plan_cache() -> None:
+    """Print whether the second round of the chain finds its plan."""
+    from forerun import engine, np
+
+    x, y = (np.random.uniform(size=(SIDE, SIDE)) for _ in "xy")
+    y.wait_to_read()
+    for name in ("first", "second"):
+        before = engine.stats()
+        chain(np, x, y).wait_to_read()
+        after = engine.stats()
+        hits, misses = (after[k] - before[k] for k in ("plan_hits", "plan_misses"))
+        print(f"chain, {name} round: {hits} plans found in the cache, {misses} made")
 
 
 def geometric_mean(results: dict[str, dict[str, list[float]]]) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 os.environ["FORERUN_DROP_DEAD"] = "0"
 
-import numpy  # noqa: E402 - the engine reads its settings when it starts
+import numpy
 
-from forerun import np, npx  # noqa: E402
+from forerun import np, npx
 
 COUNT = 10_000
 now = time.perf_counter
@@ -49,12 +49,12 @@ def wait_each() -> None:
 
 
 def long_function(lines: int) -> Callable[[], None]:
-    """The asynchronous loop at the end of a function of so many lines, where finding a line is slow."""
+    """Make the asynchronous loop at the end of a function of so many lines, where finding a line is slow."""
     body = ["def loop():", "    a = 0"]
     body += ["    a = a + 1 if a < 0 else a" for _ in range(lines)]
     body += [f"    for _ in range({COUNT}):", "        y = x + 1", "    npx.waitall()"]
     space = {"x": x, "npx": npx}
-    exec("\n".join(body), space)  # noqa: S102 - a function as long as the bench wants it
+    exec("\n".join(body), space)
     return space["loop"]  # type: ignore[return-value]
 
 

@@ -5,12 +5,12 @@ No program needs them for its results: whatever is switched, values stay the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 from forerun import _forerun
 
-__all__ = ["Restore", "set_drop_dead", "set_fuse", "set_tiny_limit", "stats"]
+__all__ = ["Graph", "Restore", "Submission", "graph", "set_drop_dead", "set_fuse", "set_tiny_limit", "stats"]
 
 _T = TypeVar("_T")
 
@@ -90,3 +90,66 @@ def stats() -> dict[str, int]:
     True
     """
     return _forerun.stats()
+
+
+class Submission(NamedTuple):
+    """One op as it was submitted."""
+
+    op: str
+    value: int
+    inputs: list[int]
+    shape: list[int]
+    file: str
+    line: int
+
+
+class Graph:
+    """The ops submitted inside a ``with`` statement, and what each of them needs.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> with engine.graph() as g:
+    ...     x = np.ones((1, 2))
+    ...     z = x * x + 2
+    >>> print(g)
+    v0 = full() (1, 2)
+    v1 = multiply(v0, v0) (1, 2)
+    v2 = add(v1) (1, 2)
+    """
+
+    def __init__(self) -> None:
+        self.submissions: list[Submission] = []
+
+    def __enter__(self) -> Graph:
+        """Start noting."""
+        _forerun.note_submissions(True)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop noting and keep what was noted."""
+        self.submissions = [Submission(*entry) for entry in _forerun.note_submissions(False)]
+
+    def __iter__(self) -> Iterator[Submission]:
+        """Go through the ops in the order of their submission."""
+        return iter(self.submissions)
+
+    def names(self) -> dict[int, str]:
+        """Return a short name for every value, in order of appearance."""
+        names: dict[int, str] = {}
+        for entry in self.submissions:
+            for value in [*entry.inputs, entry.value]:
+                names.setdefault(value, f"v{len(names)}")
+        return names
+
+    def __str__(self) -> str:
+        """Write one line an op."""
+        names = self.names()
+        return "\n".join(
+            f"{names[e.value]} = {e.op}({', '.join(names[i] for i in e.inputs)}) {tuple(e.shape)}" for e in self
+        )
+
+
+def graph() -> Graph:
+    """Note what is submitted: use it in a ``with`` statement, then look at it or print it."""
+    return Graph()

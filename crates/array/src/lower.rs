@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Elements touched from which on a task may take longer than about 30 ms on one thread: too long for a waiter that wants
 /// to notice an interrupt.
-const HEAVY: usize = 48 << 20;
+const HEAVY: usize = 128 << 20;
 
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
@@ -155,7 +155,9 @@ impl Planner {
             self.flights.iter().filter(|f| f.reads(base)).for_each(after);
         }
         let source = reads.is_empty();
-        let cost: usize = group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost).sum();
+        // One pass over memory, and a little for every record fused into it.
+        let costs = || group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost);
+        let cost = costs().max().unwrap_or(0) + costs().sum::<usize>() / 8;
         let work = Launch {
             executable: cached.executables[g].clone(),
             donors: cached.donors[g].clone(),

@@ -13,6 +13,7 @@ mod pool;
 mod product;
 mod reduce;
 mod simd;
+mod stream;
 mod tile;
 
 pub use backend::CpuBackend;

@@ -18,7 +18,7 @@ pub(crate) struct Pointwise {
 
 impl Pointwise {
     pub(crate) fn new(isa: Isa, program: &Program) -> Pointwise {
-        Pointwise { tiles: Tiles::new(isa, program, None) }
+        Pointwise { tiles: Tiles::new(isa, program, None).streaming(isa) }
     }
 }
 

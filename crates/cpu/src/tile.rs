@@ -8,6 +8,7 @@ use crate::gather::Walk;
 use crate::loops::{self, Loop, Operand};
 use crate::pairs;
 use crate::simd::Isa;
+use crate::stream::{self, Stream};
 use forerun_base::DType;
 use forerun_ops::{Class, Point};
 use forerun_plan::{Instr, Io, Program, Reg};
@@ -37,6 +38,8 @@ pub(crate) struct Tiles {
     pub(crate) small: bool,
     /// What an element costs, in units of the cheapest instruction.
     pub(crate) weight: usize,
+    /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
+    stream: Option<Stream>,
 }
 
 #[derive(Debug)]
@@ -128,8 +131,21 @@ impl Tiles {
             scratch,
             small: size <= tile && strided == 0 && scratch <= SMALL && place.count(temps) <= SMALL_SLOTS,
             weight,
+            stream: None,
             inputs,
         }
+    }
+
+    /// The same program, its outputs passing by the cache if they are too large to be found there again.
+    pub(crate) fn streaming(mut self, isa: Isa) -> Tiles {
+        let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
+        // Loads of the copy are aligned, so tiles of scratch must be.
+        let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * 8;
+        if bytes >= stream::WORTH && self.tile == TILE && scratch <= MEDIUM {
+            self.stream = stream::find(isa);
+            self.scratch = scratch;
+        }
+        self
     }
 
     fn places(&self) -> Places {
@@ -151,6 +167,9 @@ impl Tiles {
                     at += count;
                 }
             });
+            if self.stream.is_some() {
+                stream::fence();
+            }
         }
     }
 
@@ -310,13 +329,24 @@ impl<'a> Machine<'a> {
                 }
             }
             let first = self.tiles.inputs.len() + self.tiles.scalars.len();
+            let stream = self.tiles.stream.filter(|_| count == TILE);
+            scratch = scratch.add(scratch.align_offset(64));
             for (i, &size) in self.tiles.outputs.iter().enumerate() {
-                self.slots[first + i] = self.io.outputs[i].add(start * size as usize);
+                let to = self.io.outputs[i].add(start * size as usize);
+                self.slots[first + i] = if stream.is_some() && is_aligned(to) { scratch.add(i * TILE * 8) } else { to };
             }
             for step in &self.tiles.code {
                 let operand =
                     |n: usize| Operand { from: self.slots[step.from[n] as usize], step: step.steps[n] as usize };
                 (step.run)(self.slots[step.to as usize], &[operand(0), operand(1), operand(2)], count);
+            }
+            if let Some(stream) = stream {
+                for (i, &size) in self.tiles.outputs.iter().enumerate() {
+                    let to = self.io.outputs[i].add(start * size as usize);
+                    if is_aligned(to) {
+                        stream(self.slots[first + i], to, TILE * size as usize);
+                    }
+                }
             }
         }
     }
@@ -326,6 +356,12 @@ impl<'a> Machine<'a> {
     pub(crate) fn register(&self, reg: Reg) -> *const u8 {
         self.slots[self.tiles.places().of(reg) as usize]
     }
+}
+
+/// Whether an address begins a cache line.
+#[inline]
+fn is_aligned(address: *const u8) -> bool {
+    (address as usize).is_multiple_of(64)
 }
 
 /// Writes 16 copies of an element.

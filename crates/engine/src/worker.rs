@@ -53,7 +53,13 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         }
         let silence = now - *silent_since.get_or_insert(now);
         let alone = state.signals.sleep.searching() <= 1;
-        if silence < if alone { SILENCE } else { SILENCE_IN_COMPANY } {
+        // With every slot taken, searching would only take time from those who run.
+        let patience = match (state.slots.any_free(), alone) {
+            (false, _) => Duration::ZERO,
+            (true, true) => SILENCE,
+            (true, false) => SILENCE_IN_COMPANY,
+        };
+        if silence < patience {
             let interval = if silence < 10 * SHORT_INTERVAL { SHORT_INTERVAL } else { LONG_INTERVAL };
             spin_until(now + interval);
             continue;

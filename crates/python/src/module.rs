@@ -23,7 +23,9 @@ mod _forerun {
         uniform,
     };
     #[pymodule_export]
-    use crate::switches::{pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all};
+    use crate::switches::{
+        note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all,
+    };
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -15,6 +15,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("plan_hits", stats.plan_hits),
         ("plan_misses", stats.plan_misses),
         ("dropped", stats.dropped),
+        ("donated", stats.donated),
         ("system_calls", stats.system_calls),
         ("live_bytes", stats.live_bytes),
         ("peak_bytes", stats.peak_bytes),
@@ -61,4 +62,17 @@ pub(crate) fn set_tiny_limit(elements: usize) -> usize {
 #[pyfunction]
 pub(crate) fn pass_over(folders: Vec<String>) {
     crate::loc::pass_over(folders);
+}
+
+/// Starts or stops noting what is submitted; returns what was noted: op, value, inputs, shape, file and line.
+#[pyfunction]
+pub(crate) fn note_submissions(on: bool) -> Vec<(&'static str, u64, Vec<u64>, Vec<usize>, String, u32)> {
+    forerun::note_submissions(on)
+        .into_iter()
+        .map(|s| {
+            let line = s.loc.resolve();
+            let (file, line) = line.map_or_else(|| (String::new(), 0), |l| (l.file, l.line));
+            (s.op, s.value, s.inputs, s.shape.to_vec(), file, line)
+        })
+        .collect()
 }

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import forerun
-from forerun import np
+from forerun import engine, np
 from forerun.tour import page
 
 KNOWN = """
@@ -30,12 +26,15 @@ def program() -> np.ndarray:
     return z
 
 
-def lines_of(graph: Iterable[Any]) -> str:
-    """Write a graph, given as pairs of an op and its inputs, one op a line."""
+def drawing(seen: engine.Graph) -> str:
+    """Draw a graph: a line an op, and what it waits for."""
+    names = seen.names()
     lines = []
-    for op, inputs in graph:
-        named = inputs if isinstance(inputs, str) else ", ".join(str(name) for name in inputs)
-        lines.append(f"{op} <- {named}" if named else str(op))
+    for entry in seen:
+        needs = ", ".join(names[i] for i in entry.inputs)
+        waits = f"  <--  waits for {needs}" if needs else "  (waits for nothing)"
+        shape = "x".join(str(d) for d in entry.shape)
+        lines.append(f"line {entry.line:>3}   {names[entry.value]}: {entry.op} [{shape}]{waits}")
     return "\n".join(lines)
 
 
@@ -48,8 +47,10 @@ def show() -> None:
         "free of each other, that the product needs both, and that the sum needs the product; the 2 travels inside "
         "the record of the addition:"
     )
-    z = program()
-    drawn = getattr(forerun, "graph", None)
-    page.drawing(lines_of(drawn(z)) if drawn is not None else KNOWN)
+    with engine.graph() as seen:
+        z = program()
+    page.drawing(drawing(seen))
+    page.say("The same as a picture:")
+    page.drawing(KNOWN)
     page.say("Only looking at z has to wait, and only for what z needs. print(z) says:")
     page.drawing(str(z))
