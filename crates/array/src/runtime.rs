@@ -48,6 +48,9 @@ pub(crate) fn count(counter: &AtomicU64, n: u64) {
 /// Elements up to which a record is run on the spot by whoever plans it: less than a task costs.
 const TINY: usize = 4096;
 
+/// Failures kept for the next `wait_all`.
+const MOST_FAILURES: usize = 1000;
+
 /// The runtime.
 #[inline]
 pub(crate) fn runtime() -> &'static Runtime {
@@ -85,9 +88,12 @@ impl Runtime {
         self.tiny_limit.load(Relaxed)
     }
 
-    /// An op failed: kept until somebody reads it.
+    /// An op failed: kept until somebody reads it. A program that never looks does not fill memory with errors.
     pub(crate) fn note_failure(&self, error: &Error) {
-        self.failures.lock().push(error.clone());
+        let mut failures = self.failures.lock();
+        if failures.len() < MOST_FAILURES {
+            failures.push(error.clone());
+        }
     }
 
     /// Somebody has seen it.

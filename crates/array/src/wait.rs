@@ -6,7 +6,8 @@ use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::window::Window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_engine::{Engine, Fed, Status, Target, WaitOptions};
+use forerun_engine::{Engine, Fed, Status, Target, TaskRef, WaitOptions};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -81,18 +82,31 @@ impl Target for RoomTarget {
     }
 
     fn feed(&self, engine: &Engine) -> Fed {
-        advance(self.0, self.0.ring.tail(), engine)
+        // Not all there is: what is planned late is planned better.
+        let ring = &self.0.ring;
+        advance(self.0, ring.head() + ring.capacity() as u64 / 4, engine)
     }
 }
 
-/// Waits for everything submitted so far, on every thread.
+/// Waits for everything submitted so far, on every thread; not for what others submit meanwhile.
 struct AllTarget {
     tails: Vec<(&'static Window, u64)>,
+    /// The tasks that were unfinished when everything was planned.
+    tasks: OnceLock<Vec<TaskRef>>,
+}
+
+impl AllTarget {
+    fn is_planned(&self) -> bool {
+        self.tails.iter().all(|(w, tail)| w.ring.head() >= *tail)
+    }
 }
 
 impl Target for AllTarget {
     fn done(&self) -> bool {
-        self.tails.iter().all(|(w, tail)| w.ring.head() >= *tail) && runtime().engine.in_flight() == 0
+        match self.tasks.get() {
+            Some(tasks) => tasks.iter().all(|task| task.is_done()),
+            None => self.is_planned() && runtime().engine.in_flight() == 0,
+        }
     }
 
     fn age_limit(&self) -> u64 {
@@ -100,14 +114,18 @@ impl Target for AllTarget {
     }
 
     fn feed(&self, engine: &Engine) -> Fed {
+        if self.tasks.get().is_some() {
+            return Fed::Empty;
+        }
+        let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
         let mut answer = Fed::Empty;
         for (window, tail) in &self.tails {
-            if window.ring.head() < *tail {
-                match advance(window, *tail, engine) {
-                    Fed::Empty => {}
-                    other => answer = other,
-                }
+            if window.ring.head() < *tail && planner.advance(window, Until::Index(*tail), engine) == Fed::Progress {
+                answer = Fed::Progress;
             }
+        }
+        if self.is_planned() {
+            let _ = self.tasks.set(planner.flights.iter().map(|f| f.task.clone()).collect());
         }
         answer
     }
@@ -197,7 +215,7 @@ impl Array {
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
 pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
     let runtime = runtime();
-    let target = AllTarget { tails: runtime.windows.tails() };
+    let target = AllTarget { tails: runtime.windows.tails(), tasks: OnceLock::new() };
     let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
     if let Err(error) = runtime.engine.wait(&target, options) {
         return Err(vec![if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }]);

@@ -121,3 +121,12 @@ fn tiny_loops_run_ahead() {
         y.wait_to_read().unwrap();
     }
 }
+
+#[test]
+fn thousands_of_arrays_are_concatenated() {
+    let parts: Vec<Array> = (0..3000).map(|i| arange(i, i + 2, 1)).collect();
+    let all = ops::concatenate(&parts.iter().collect::<Vec<_>>(), 0, Loc::UNKNOWN).unwrap();
+    let got = values(&all);
+    assert_eq!(got.len(), 6000);
+    assert!(got.iter().enumerate().all(|(i, v)| *v == (i / 2 + i % 2) as f64));
+}

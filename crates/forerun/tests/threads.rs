@@ -131,3 +131,29 @@ fn awaiting_does_not_block_the_executor() {
     };
     assert!(snapshot.to_f64()[0].is_finite());
 }
+
+#[test]
+fn wait_all_ends_while_others_go_on() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = stop.clone();
+    let other = std::thread::spawn(move || {
+        let a = normal(&[200, 200]);
+        let mut kept = Vec::new();
+        while !seen.load(Ordering::Relaxed) {
+            kept.push(a.matmul(&a));
+            if kept.len() > 50 {
+                kept.remove(0).wait_to_read().unwrap();
+            }
+        }
+    });
+    let x = normal(&[300, 300]);
+    for _ in 0..5 {
+        let y = x.matmul(&x);
+        wait_all().unwrap();
+        assert!(y.settled_now());
+    }
+    stop.store(true, Ordering::Relaxed);
+    other.join().unwrap();
+}

@@ -86,12 +86,19 @@ pub fn squeeze(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     index(x, &items)
 }
 
+/// Arrays one record concatenates; more go in several. Keeps the operands of a segment countable in 16 bits.
+const MOST_INPUTS: usize = 512;
+
 /// Arrays one after another along an axis.
 pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let name = Op::Concat.name();
     let Some(first) = arrays.first() else {
         return Err(Error::new(ErrorKind::Value, "needs at least one array").in_op(name));
     };
+    if arrays.len() > MOST_INPUTS {
+        let parts: Result<Vec<Array>> = arrays.chunks(MOST_INPUTS).map(|part| concatenate(part, axis, loc)).collect();
+        return concatenate(&parts?.iter().collect::<Vec<_>>(), axis, loc);
+    }
     let axis = first.shape().axis(axis).map_err(|e| e.in_op(name))?;
     let types: Vec<_> = arrays.iter().map(|a| (a.dtype(), a.shape())).collect();
     let (dtype, shape) = infer::concat(&types, axis)?;
