@@ -155,5 +155,7 @@ fn plans_do_not_change_bits() {
     }
     let stats = forerun::stats();
     eprintln!("{stats:?}");
-    assert!(stats.plan_hits > 0 && stats.dropped > 0 && stats.donated > 0 && stats.inlined > 0 && stats.tasks > 0);
+    assert!(stats.plan_hits > 0 && stats.donated > 0 && stats.inlined > 0 && stats.tasks > 0);
+    // Where every op runs on its caller, its result is always still held.
+    assert!(stats.dropped > 0 || *forerun::engine().mode() == forerun::Mode::Sync);
 }

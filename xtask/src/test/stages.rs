@@ -50,7 +50,8 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     sync.args(TWO_MODES);
     ledger.count("cargo test, sync engine", sync, of_cargo);
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
-    let model = cargo(&["test", "--release", "--package", "forerun-engine", "--test", "loom"]);
+    let model =
+        cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
     let model = with(model, "CARGO_TARGET_DIR", &tree::target().join("loom").to_string_lossy());
     ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
     if extent == Extent::Long {
