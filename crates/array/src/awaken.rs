@@ -46,27 +46,26 @@ impl Array {
             let _ = self.wait_to_read_with(&Wait::default());
             return true;
         }
-        let Some(mut planner) = runtime.planner.try_lock() else {
-            waker.wake_by_ref();
-            return false;
-        };
-        let value = self.cell().with_current(|v| v as *const crate::node::Node);
-        // SAFETY: nodes are never freed, and the handle keeps the value open while we look at it.
-        let value = unsafe { &*value };
-        // SAFETY: windows are never freed.
-        let window: &'static Window = unsafe { &*value.window() };
-        planner.advance(window, Until::Index(value.born()), &runtime.engine);
-        match planner.flight_of(value) {
-            Some(flight) if !value.is_settled() => {
-                let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
-                runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(&flight.task));
-                false
-            }
-            _ if value.is_settled() => true,
-            _ => {
+        self.pin(|value| {
+            let Some(mut planner) = runtime.planner.try_lock() else {
                 waker.wake_by_ref();
-                false
+                return false;
+            };
+            // SAFETY: windows are never freed.
+            let window: &'static Window = unsafe { &*value.window() };
+            planner.advance(window, Until::Index(value.born()), &runtime.engine);
+            if value.is_settled() {
+                return true;
             }
-        }
+            match planner.flight_of(value) {
+                Some(flight) => {
+                    let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
+                    runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(&flight.task));
+                }
+                // It was settled between the two looks.
+                None => waker.wake_by_ref(),
+            }
+            false
+        })
     }
 }

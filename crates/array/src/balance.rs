@@ -8,11 +8,14 @@
 //!
 //! The owner announces its own uses only when the value is closed, so that submitting never touches this line. Until the
 //! close the word may be negative. It equals CLOSED exactly once: when the value is closed and every use is done. Whoever
-//! makes it so frees the buffer; acquire and release order every use before that. It does not know what a buffer is.
+//! makes it so frees the buffer; acquire and release order every use before that. Only then does it mark the word FREED,
+//! and only a word so marked may begin the slot's next life: else the next life's buffer might be taken for the old
+//! one's. It does not know what a buffer is.
 
 use crate::sync::{AtomicI64, Ordering};
 
 const CLOSED: i64 = 1 << 40;
+const FREED: i64 = 1 << 41;
 
 /// Uses announced minus uses done, plus CLOSED once closed.
 #[derive(Debug)]
@@ -54,13 +57,18 @@ impl Balance {
         self.0.load(Ordering::Acquire) == 0
     }
 
-    /// If the value is closed and done with, makes the word ready for the slot's next life.
-    pub(crate) fn reset_if_even(&self) -> bool {
-        let even = self.0.load(Ordering::Acquire) == CLOSED;
-        if even {
+    /// The buffer is freed: nothing of this life is left.
+    pub(crate) fn mark_freed(&self) {
+        self.0.store(CLOSED | FREED, Ordering::Release);
+    }
+
+    /// If nothing of this life is left, makes the word ready for the slot's next one.
+    pub(crate) fn reset_if_freed(&self) -> bool {
+        let freed = self.0.load(Ordering::Acquire) == CLOSED | FREED;
+        if freed {
             self.0.store(0, Ordering::Relaxed);
         }
-        even
+        freed
     }
 }
 
@@ -77,7 +85,9 @@ mod tests {
         assert!(b.is_left_to(2));
         assert!(!b.done(1));
         assert!(b.done(1));
-        assert!(b.reset_if_even() && b.is_zero());
+        assert!(!b.reset_if_freed());
+        b.mark_freed();
+        assert!(b.reset_if_freed() && b.is_zero());
     }
 }
 
@@ -101,7 +111,18 @@ mod loom_tests {
                 // SAFETY: loom checks that nobody reads at the same time: that is the point.
                 self.bytes.with_mut(|b| unsafe { *b = 0 });
                 self.freed.fetch_add(1, Ordering::Relaxed);
+                self.balance.mark_freed();
             }
+        }
+
+        /// What the owner does when it takes the slot again: writes the next life's bytes.
+        fn reuse(&self) -> bool {
+            let free = self.balance.reset_if_freed();
+            if free {
+                // SAFETY: as above.
+                self.bytes.with_mut(|b| unsafe { *b = 7 });
+            }
+            free
         }
 
         fn use_it(&self) {
@@ -133,9 +154,12 @@ mod loom_tests {
                 v2.finish(v2.balance.done(1));
             });
             value.finish(value.balance.close(2));
+            // The owner looks for slots to take again at any time.
+            let early = value.reuse();
             own.join().unwrap();
             other.join().unwrap();
             assert_eq!(value.freed.load(Ordering::Relaxed), 1);
+            assert!(early || value.reuse());
         });
     }
 }

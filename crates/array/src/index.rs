@@ -79,7 +79,8 @@ pub(crate) fn select(layout: &Layout, index: &[Index]) -> Result<(Layout, isize)
                 if count > 0 {
                     offset += first * layout.strides()[axis];
                 }
-                keep(count as usize, layout.strides()[axis] * step, &mut shape)?;
+                // A step that would not fit is one that at most one element is left for.
+                keep(count as usize, layout.strides()[axis].wrapping_mul(step), &mut shape)?;
                 axis += 1;
             }
         }

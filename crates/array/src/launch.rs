@@ -2,19 +2,23 @@
 
 use crate::buffer::Buffer;
 use crate::inline::no_memory;
-use crate::lower::is_large;
+use crate::lower::{CachedPlan, is_large};
 use crate::node::Node;
 use crate::runtime::runtime;
+use crate::segment::Submitted;
 use forerun_base::{Error, Loc, Team};
 use forerun_engine::{Status, Work};
-use forerun_plan::{Executable, Io};
+use forerun_plan::Io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A kernel bound to values.
 pub(crate) struct Launch {
-    pub(crate) executable: Arc<dyn Executable>,
-    pub(crate) donors: Vec<(usize, usize)>,
+    /// The plan it is a kernel of, and which one.
+    pub(crate) plan: Arc<CachedPlan>,
+    pub(crate) group: usize,
+    /// The records it was planned from.
+    pub(crate) segment: Arc<Vec<Submitted>>,
     pub(crate) inputs: Vec<Bound>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) scalars: Vec<u64>,
@@ -80,6 +84,23 @@ impl Drop for Held {
 }
 
 impl Launch {
+    /// The records computed by this kernel.
+    pub(crate) fn members(&self) -> &[u16] {
+        &self.plan.plan.groups[self.group].records
+    }
+
+    /// Something went wrong before the kernel ran. A kernel with several outputs is taken apart, so that only those
+    /// that depend on what went wrong fail.
+    fn go_wrong(&self, team: &dyn Team, error: impl FnOnce() -> Error) {
+        if self.outputs.len() > 1 {
+            self.run_apart(team);
+            self.settled.store(true, Ordering::Release);
+            self.finish();
+        } else {
+            self.fail_all(&error());
+        }
+    }
+
     fn uses_of(&self, node: &Node) -> u32 {
         self.releases.iter().find(|r| std::ptr::eq(r.node, node)).map_or(0, |r| r.count)
     }
@@ -93,28 +114,39 @@ impl Launch {
     fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
         let mut held = Held(Vec::with_capacity(self.outputs.len()));
         let buffers = &mut held.0;
+        let mut donors: Vec<(usize, &Node)> = Vec::new();
         for (o, output) in self.outputs.iter().enumerate() {
             if !is_large(output.bytes) {
                 buffers.push(None);
                 continue;
             }
-            let donor = self.donors.iter().find(|(to, _)| *to == o).map(|(_, from)| *from).filter(|&i| {
-                let node = self.inputs[i].node;
-                // Two operands may be the same value from before the segment: then it is read elsewhere too.
-                node.meta().bytes == output.bytes
-                    && self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1
-            });
+            let donor =
+                self.plan.donors[self.group].iter().find(|(to, _)| *to == o).map(|(_, from)| *from).filter(|&i| {
+                    let node = self.inputs[i].node;
+                    // Two operands may be the same value from before the segment: then it is read elsewhere too.
+                    node.meta().bytes == output.bytes
+                        && self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1
+                });
             let donated = donor.and_then(|i| {
                 let node = self.inputs[i].node;
                 let buffer = node.donate(self.uses_of(node))?;
                 // SAFETY: the buffer is ours now.
                 addresses[i] = unsafe { &*buffer }.ptr();
                 runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
+                donors.push((o, node));
                 Some(buffer)
             });
             match donated.or_else(|| Buffer::alloc(output.bytes)) {
                 Some(buffer) => buffers.push(Some(buffer)),
-                None => return Err(o),
+                None => {
+                    // What was donated goes back: it will be read after all.
+                    for (o, node) in donors {
+                        if let Some(buffer) = buffers[o].take() {
+                            node.set_buffer(buffer);
+                        }
+                    }
+                    return Err(o);
+                }
             }
         }
         Ok(held)
@@ -153,12 +185,12 @@ impl Work for Launch {
 
     fn run(&self, team: &dyn Team) {
         if let Some(error) = self.poison() {
-            return self.fail_all(&error);
+            return self.go_wrong(team, || error);
         }
         let mut addresses: Vec<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
         let mut held = match self.buffers(&mut addresses) {
             Ok(held) => held,
-            Err(o) => return self.fail_all(&self.blame(no_memory(self.outputs[o].bytes), o)),
+            Err(o) => return self.go_wrong(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
             // SAFETY: the offset stays inside the value: the view was checked when it was made.
@@ -177,7 +209,7 @@ impl Work for Launch {
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
         // SAFETY: all inputs are ready and hold what their metas say; outputs are as large as theirs say, and nobody looks
         // at them before they are published; a donated buffer belongs to this task alone.
-        unsafe { self.executable.run(io, team) };
+        unsafe { self.plan.executables[self.group].run(io, team) };
         self.settled.store(true, Ordering::Release);
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
             if let Some(b) = buffer {

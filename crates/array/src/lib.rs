@@ -4,6 +4,7 @@
 
 #![cfg(not(loom))]
 
+mod apart;
 mod array;
 mod awaken;
 mod balance;

@@ -1,14 +1,16 @@
 //! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
 
+use crate::inline::panic_text;
 use crate::launch::{Bound, Launch, Output, Release};
 use crate::node::{INLINE, Node};
 use crate::planner::Planner;
-use crate::runtime::{Runtime, count};
-use crate::segment::Draft;
+use crate::runtime::{Runtime, count, runtime};
+use crate::segment::{Draft, Submitted};
 use crate::window::Window;
-use forerun_base::Loc;
+use forerun_base::{Error, ErrorKind, Loc};
 use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
-use forerun_plan::{Executable, Group, Kernel, Plan, Source, plan, write_key};
+use forerun_plan::{Executable, Group, Kernel, Plan, PlanOptions, Source, plan, write_key};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,10 +20,10 @@ const HEAVY: usize = 128 << 20;
 
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
-    plan: Plan,
-    executables: Vec<Arc<dyn Executable>>,
+    pub(crate) plan: Plan,
+    pub(crate) executables: Vec<Arc<dyn Executable>>,
     /// For each kernel, which input each output may take the buffer of.
-    donors: Vec<Vec<(usize, usize)>>,
+    pub(crate) donors: Vec<Vec<(usize, usize)>>,
 }
 
 /// A task that was planned.
@@ -62,12 +64,14 @@ impl Planner {
             }
             None => {
                 count(&counters.plan_misses, 1);
-                let plan = plan(&draft.records, options);
-                let executables = plan.groups.iter().map(|g| runtime.backend.compile(&g.kernel)).collect();
-                let donors = plan.groups.iter().map(donors).collect();
-                let cached = Arc::new(CachedPlan { plan, executables, donors });
-                self.keep(cached.clone());
-                cached
+                // A mistake in planning fails the segment, not the process.
+                match catch_unwind(AssertUnwindSafe(|| make(runtime, &draft, options))) {
+                    Ok(made) => {
+                        self.keep(made.clone());
+                        made
+                    }
+                    Err(panic) => return give_up(&draft, panic_text(&*panic)),
+                }
             }
         };
         for (g, group) in cached.plan.groups.iter().enumerate() {
@@ -87,7 +91,7 @@ impl Planner {
         window: &'static Window,
         draft: &Draft,
         group: &Group,
-        cached: &CachedPlan,
+        cached: &Arc<CachedPlan>,
         g: usize,
         engine: &Engine,
     ) -> Flight {
@@ -159,8 +163,9 @@ impl Planner {
         let costs = || group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost);
         let cost = costs().max().unwrap_or(0) + costs().sum::<usize>() / 8;
         let work = Launch {
-            executable: cached.executables[g].clone(),
-            donors: cached.donors[g].clone(),
+            plan: cached.clone(),
+            group: g,
+            segment: draft.submitted.clone(),
             inputs,
             outputs,
             scalars,
@@ -173,18 +178,43 @@ impl Planner {
     }
 }
 
+fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPlan> {
+    let plan = plan(&draft.records, options);
+    let executables = plan.groups.iter().map(|g| runtime.backend.compile(&g.kernel)).collect();
+    let donors = plan.groups.iter().map(donors).collect();
+    Arc::new(CachedPlan { plan, executables, donors })
+}
+
+/// Planning panicked: every result of the segment fails.
+fn give_up(draft: &Draft, text: &str) {
+    for submitted in draft.submitted.iter() {
+        let record = &submitted.record;
+        let error = Error::new(ErrorKind::Runtime, format!("planning panicked: {text}"))
+            .in_op(record.recipe.op().name())
+            .submitted_at(Loc::from_id(record.loc));
+        runtime().note_failure(&error);
+        submitted.out().publish_failed(record.generation, error);
+        release(submitted);
+    }
+}
+
+/// The uses of a record that does not run end here.
+fn release(submitted: &Submitted) {
+    let mut releases = Vec::new();
+    Release::add(&mut releases, submitted.out(), false);
+    for operand in &submitted.operands {
+        Release::add(&mut releases, operand.node, operand.foreign);
+    }
+    releases.iter().for_each(Release::apply);
+}
+
 /// Dropped records are done before they ran: their uses end here.
 fn drop_dead(draft: &Draft, plan: &Plan) {
     for (i, submitted) in draft.submitted.iter().enumerate() {
         if plan.groups.iter().any(|g| g.records.contains(&(i as u16))) {
             continue;
         }
-        let mut releases = Vec::new();
-        Release::add(&mut releases, submitted.out(), false);
-        for operand in &submitted.operands {
-            Release::add(&mut releases, operand.node, operand.foreign);
-        }
-        releases.iter().for_each(Release::apply);
+        release(submitted);
     }
 }
 

@@ -236,7 +236,7 @@ impl Node {
             return false;
         }
         if self.is_large() {
-            self.back.balance.reset_if_even()
+            self.back.balance.reset_if_freed()
         } else {
             self.front.flags.load(Relaxed) & FOREIGN_FLAG == 0 || self.back.balance.is_zero()
         }
@@ -324,6 +324,7 @@ impl Node {
             // SAFETY: the value's own count, given up once: the balance comes out even once.
             unsafe { Buffer::release(buffer) }
         }
+        self.back.balance.mark_freed();
     }
 
     /// Records done with it: `count` uses, `foreign` of them from other windows. `large` is whether the value is too

@@ -35,8 +35,10 @@ const MOST_PLANS: usize = 4096;
 pub(crate) enum Until {
     /// As far as there is something to do and it is not too early.
     Idle,
-    /// Every record before this index.
+    /// Every record before this index, now.
     Index(u64),
+    /// Records before this index, as long as not too many tasks are planned and unfinished.
+    Bounded(u64),
 }
 
 /// What planning remembers between calls.
@@ -130,7 +132,7 @@ impl Planner {
                 return Fed::Empty;
             }
             // The rest of this go is one segment.
-            if until == Until::Idle && self.in_flight() >= MOST_FLIGHTS {
+            if !matches!(until, Until::Index(_)) && self.in_flight() >= MOST_FLIGHTS {
                 return Fed::Empty;
             }
             let (end, natural) = self.segment_end(window, head, tail);
@@ -170,7 +172,7 @@ impl Planner {
     /// One past the last record to look at, without trailing views: their reader is not published yet.
     fn limit(&self, window: &Window, head: u64, until: Until) -> Option<u64> {
         let mut tail = window.ring.tail();
-        if let Until::Index(index) = until {
+        if let Until::Index(index) | Until::Bounded(index) = until {
             tail = tail.min(index);
         }
         // SAFETY: between head and tail, under the planner's lock.

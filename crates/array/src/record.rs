@@ -28,6 +28,8 @@ const _: () = assert!(size_of::<Record>() == 64);
 
 // SAFETY: a record names nodes that stay valid until it is done; whoever runs it follows the nodes' protocol.
 unsafe impl Send for Record {}
+// SAFETY: as above; a record is never changed once it is published.
+unsafe impl Sync for Record {}
 
 impl Record {
     pub(crate) fn is_view(&self) -> bool {

@@ -7,13 +7,14 @@ use crate::record::Record;
 use crate::runtime::{count, runtime};
 use crate::window::Window;
 use forerun_plan::{Fate, Operand, SegmentRecord, Source};
+use std::sync::Arc;
 
 /// Records on their way to a plan.
 pub(crate) struct Draft {
     /// As the plan sees them.
     pub(crate) records: Vec<SegmentRecord>,
     /// As they were submitted, with their operands resolved.
-    pub(crate) submitted: Vec<Submitted>,
+    pub(crate) submitted: Arc<Vec<Submitted>>,
     /// Values from before the segment, by number.
     pub(crate) externals: Vec<&'static Node>,
     /// Offsets of the views, by number.
@@ -45,7 +46,7 @@ impl Draft {
     pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
         let mut draft = Draft {
             records: Vec::new(),
-            submitted: Vec::new(),
+            submitted: Arc::default(),
             externals: Vec::new(),
             offsets: Vec::new(),
             start,
@@ -108,7 +109,10 @@ impl Draft {
         self.records.push(SegmentRecord { signature: record.recipe.signature, inputs, fate: Fate::Seen });
         // SAFETY: nodes are never freed, and this record has a result.
         unsafe { &*record.out }.begin(record.generation);
-        self.submitted.push(Submitted { record, operands: resolved });
+        // Nobody shares the list before the segment is complete.
+        if let Some(submitted) = Arc::get_mut(&mut self.submitted) {
+            submitted.push(Submitted { record, operands: resolved });
+        }
         Ok(())
     }
 

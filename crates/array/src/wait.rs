@@ -8,7 +8,7 @@ use crate::window::Window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_engine::{Engine, Fed, Status, Target, TaskRef, WaitOptions};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How to wait: the line that waits, and who may interrupt.
@@ -30,18 +30,12 @@ impl Wait<'_> {
 /// How long to wait for the planner's lock before asking again.
 const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 
-/// Plans a window up to `until`, if nobody else plans now.
-fn advance(window: &'static Window, until: u64, engine: &Engine) -> Fed {
-    match runtime().planner.try_lock() {
-        Some(mut planner) => planner.advance(window, Until::Index(until), engine),
-        None => Fed::Later(LOCK_PATIENCE),
-    }
-}
-
 /// Waits for one value.
 struct ValueTarget<'a> {
     node: &'a Node,
+    /// The age of the task that makes it; until that is planned, of whatever must run first.
     age: AtomicU64,
+    planned: AtomicBool,
 }
 
 impl Target for ValueTarget<'_> {
@@ -54,15 +48,21 @@ impl Target for ValueTarget<'_> {
     }
 
     fn feed(&self, engine: &Engine) -> Fed {
-        if self.age.load(Relaxed) != 0 {
+        if self.planned.load(Relaxed) {
             return Fed::Empty;
         }
         let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
         // SAFETY: windows are never freed.
         let window: &'static Window = unsafe { &*self.node.window() };
-        let fed = planner.advance(window, Until::Index(self.node.born()), engine);
-        if let Some(age) = planner.age_of(self.node) {
-            self.age.store(age, Relaxed);
+        let fed = planner.advance(window, Until::Bounded(self.node.born()), engine);
+        match planner.age_of(self.node) {
+            Some(age) => {
+                self.age.store(age, Relaxed);
+                self.planned.store(true, Relaxed);
+            }
+            // Enough is planned for now, and all of it comes before the value: helping with it is the way there.
+            None if fed == Fed::Empty => self.age.store(u64::MAX, Relaxed),
+            None => {}
         }
         fed
     }
@@ -82,9 +82,10 @@ impl Target for RoomTarget {
     }
 
     fn feed(&self, engine: &Engine) -> Fed {
-        // Not all there is: what is planned late is planned better.
-        let ring = &self.0.ring;
-        advance(self.0, ring.head() + ring.capacity() as u64 / 4, engine)
+        match runtime().planner.try_lock() {
+            Some(mut planner) => planner.advance(self.0, Until::Bounded(self.0.ring.tail()), engine),
+            None => Fed::Later(LOCK_PATIENCE),
+        }
     }
 }
 
@@ -120,7 +121,7 @@ impl Target for AllTarget {
         let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
         let mut answer = Fed::Empty;
         for (window, tail) in &self.tails {
-            if window.ring.head() < *tail && planner.advance(window, Until::Index(*tail), engine) == Fed::Progress {
+            if window.ring.head() < *tail && planner.advance(window, Until::Bounded(*tail), engine) == Fed::Progress {
                 answer = Fed::Progress;
             }
         }
@@ -139,7 +140,9 @@ pub(crate) fn settle_now(node: &Node) -> bool {
     }
     // SAFETY: windows are never freed.
     let window: &'static Window = unsafe { &*node.window() };
-    advance(window, node.born(), &runtime().engine);
+    if let Some(mut planner) = runtime().planner.try_lock() {
+        planner.advance(window, Until::Bounded(node.born()), &runtime().engine);
+    }
     node.is_settled()
 }
 
@@ -148,7 +151,7 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
     }
-    let target = ValueTarget { node, age: AtomicU64::new(0) };
+    let target = ValueTarget { node, age: AtomicU64::new(0), planned: AtomicBool::new(false) };
     let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
     runtime().engine.wait(&target, options).map(|_| ())
 }
@@ -179,27 +182,32 @@ impl Array {
         self.read(wait, |_| ())
     }
 
-    /// Waits, then runs `f` on the ready value while it cannot be closed.
+    /// Waits, then runs `f` on the ready value while it cannot be closed. If another thread points the cell at a newer
+    /// value meanwhile, that one is waited for.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
-        while !self.settled_now() {
-            self.pin(|value| wait_for(value, wait))?;
+        let mut f = Some(f);
+        loop {
+            if !self.settled_now() {
+                self.pin(|value| wait_for(value, wait))?;
+            }
+            let seen = self.cell().with_current(|value| match value.status() {
+                Status::Failed => Some(Err(value.error())),
+                Status::Ready => f.take().map(|f| Ok(f(value))),
+                Status::Pending | Status::Issued { .. } => None,
+            });
+            match seen {
+                Some(Ok(read)) => return Ok(read),
+                Some(Err(error)) => {
+                    runtime().observe_failure(&error);
+                    return Err(error.read_at(wait.loc));
+                }
+                None => {}
+            }
         }
-        self.cell().with_current(|value| match value.status() {
-            Status::Failed => {
-                let error = value.error();
-                runtime().observe_failure(&error);
-                Err(error.read_at(wait.loc))
-            }
-            Status::Ready => Ok(f(value)),
-            // Another thread has pointed the cell at a newer value since.
-            Status::Pending | Status::Issued { .. } => {
-                Err(Error::new(ErrorKind::Runtime, "the array was changed by another thread while it was read"))
-            }
-        })
     }
 
     /// Runs `f` on the value, kept from being taken back meanwhile even if the cell is pointed at another.
-    fn pin<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
+    pub(crate) fn pin<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
         let value = self.cell().with_current(|value| {
             value.use_by_other();
             value as *const Node

@@ -110,7 +110,7 @@ impl Layout {
         if shape.size() != self.shape.size() {
             return None;
         }
-        if self.is_dense() {
+        if self.is_dense() || shape.size() == 0 {
             return Some(Layout::dense(shape));
         }
         // Match runs of old dimensions to runs of new ones; a run of old ones must be dense in itself.
@@ -170,6 +170,8 @@ mod tests {
         let l = Layout::dense(Shape::of(&[4, 6])).permute(&[1, 0]);
         assert_eq!(l.reshape(Shape::of(&[6, 2, 2])).unwrap().strides(), [1, 12, 6]);
         assert!(l.reshape(Shape::of(&[24])).is_none());
+        let empty = Layout::dense(Shape::of(&[3, 0, 2])).permute(&[2, 1, 0]);
+        assert_eq!(empty.reshape(Shape::of(&[0])).unwrap().shape, Shape::of(&[0]));
         let rows = Layout::strided(Shape::of(&[2, 4]), &[8, 1]);
         assert_eq!(rows.reshape(Shape::of(&[2, 2, 2])).unwrap().strides(), [8, 2, 1]);
         assert_eq!(rows.reshape(Shape::of(&[1, 2, 1, 4])).unwrap().strides(), [1, 8, 1, 1]);

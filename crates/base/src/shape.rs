@@ -26,10 +26,16 @@ impl Shape {
                 format!("shape has {} dimensions, at most {MAX_RANK} are supported", dims.len()),
             ));
         }
-        if dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).is_none_or(|n| n > isize::MAX as usize / 16) {
-            return Err(Error::new(ErrorKind::Value, format!("shape {dims:?} has too many elements")));
+        Shape::of(dims).checked()
+    }
+
+    /// The shape, if its elements can be addressed: every layout of it stays within the range of offsets.
+    pub fn checked(self) -> Result<Shape> {
+        let size = self.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
+        if size.is_none_or(|n| n > isize::MAX as usize / 16) {
+            return Err(Error::new(ErrorKind::Value, format!("shape {self} has too many elements")));
         }
-        Ok(Shape::of(dims))
+        Ok(self)
     }
 
     /// As [`Shape::new`] for extents known to be few.

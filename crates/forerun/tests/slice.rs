@@ -130,3 +130,47 @@ fn thousands_of_arrays_are_concatenated() {
     assert_eq!(got.len(), 6000);
     assert!(got.iter().enumerate().all(|(i, v)| *v == (i / 2 + i % 2) as f64));
 }
+
+#[test]
+fn only_what_depends_on_a_failure_fails() {
+    let x = ones(&[100_000]);
+    let big = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
+    let bad = big.at(&[Index::At(0)]) * 1.0;
+    // The three below run over one shape and may share a kernel.
+    let z = &x * &bad;
+    let w = &x + 1.0;
+    let v = &w * 2.0;
+    assert!(z.wait_to_read().is_err());
+    assert_eq!(values(&w)[99_999], 2.0);
+    assert_eq!(values(&v)[0], 4.0);
+    let _ = forerun::wait_all();
+}
+
+#[test]
+fn impossible_sizes_are_refused() {
+    let wide = ops::broadcast_to(&ones(&[1, 1]), &[1 << 32, 1]).unwrap();
+    let tall = ops::broadcast_to(&ones(&[1, 1]), &[1, 1 << 32]).unwrap();
+    let sum = ops::pointwise(Point::Add, &[Arg::Array(&wide), Arg::Array(&tall)], Loc::UNKNOWN);
+    assert_eq!(sum.err().unwrap().kind(), ErrorKind::Value);
+    assert!(ops::reshape(&ones(&[0]), &[1 << 32, 1 << 32], Loc::UNKNOWN).is_err());
+    assert!(ops::matmul(&wide, &tall, Loc::UNKNOWN).is_err());
+}
+
+#[test]
+fn thousands_of_views_are_stacked() {
+    let x = arange(0, 2, 1);
+    let rows = vec![&x; 9000];
+    let all = ops::stack(&rows, 0, Loc::UNKNOWN).unwrap();
+    assert_eq!((all.shape()[0], values(&all)[17_999]), (9000, 1.0));
+}
+
+#[test]
+fn running_far_ahead_is_bounded() {
+    let x = normal(&[64, 64]);
+    let mut y = normal(&[64, 64]);
+    for _ in 0..30_000 {
+        y = x.matmul(&y) * 0.1;
+    }
+    assert!(forerun::engine().in_flight() < 1000);
+    y.wait_to_read().unwrap();
+}

@@ -157,3 +157,44 @@ fn wait_all_ends_while_others_go_on() {
     stop.store(true, Ordering::Relaxed);
     other.join().unwrap();
 }
+
+#[test]
+fn reading_what_another_thread_changes_waits_for_the_newer_value() {
+    let x = ones(&[5000]);
+    let mut mine = x.clone();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..2000 {
+            mine += 1.0;
+        }
+    });
+    for _ in 0..2000 {
+        x.wait_to_read().unwrap();
+    }
+    writer.join().unwrap();
+    assert_eq!(x.to_vec().unwrap()[0], 2001.0);
+}
+
+#[test]
+fn slots_used_by_other_threads_are_taken_again_safely() {
+    // Host arrays of one thread, read and dropped by another: their slots come back through the balance alone.
+    let (sender, receiver) = mpsc::sync_channel::<Array>(4);
+    let reader = std::thread::spawn(move || {
+        let mut sums = Vec::new();
+        for x in receiver {
+            sums.push((&x * 1.0).sum());
+            drop(x);
+            if sums.len() == 16 {
+                for (i, s) in sums.drain(..).enumerate() {
+                    let got = s.item().unwrap().as_f64();
+                    assert_eq!(got % 5000.0, 0.0, "{i}: {got}");
+                }
+            }
+        }
+    });
+    for i in 0..3000 {
+        let numbers = vec![(i % 7 + 1) as f32; 5000];
+        sender.send(array(&numbers, &[5000])).unwrap();
+    }
+    drop(sender);
+    reader.join().unwrap();
+}

@@ -80,6 +80,7 @@ pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Resul
             })?;
         }
     }
+    let shape = shape.checked().map_err(|e| e.in_op(row.name))?;
     let operands = if row.class == Class::Select { &args[1..] } else { args };
     let (compute, result) = match (row.class, target) {
         (Class::Cast, Some(to)) => (promote(operands), to),
@@ -175,6 +176,7 @@ pub fn matmul(a: (DType, Shape), b: (DType, Shape)) -> Result<MatmulTypes> {
     if sb.rank() > 1 {
         shape.push(n);
     }
+    let shape = shape.checked().map_err(|e| e.in_op("matmul"))?;
     let dtype = match da.promote(db) {
         DType::Bool => return Err(Error::new(ErrorKind::Type, "not defined for bool").in_op("matmul")),
         dtype => dtype,
@@ -194,10 +196,10 @@ pub fn concat(inputs: &[(DType, Shape)], axis: usize) -> Result<(DType, Shape)> 
         if !fits {
             return fail(format!("shapes differ outside axis {axis}: {} and {s}", inputs[0].1));
         }
-        shape.dims_mut()[axis] += s[axis];
+        shape.dims_mut()[axis] = shape[axis].saturating_add(s[axis]);
         dtype = dtype.promote(*d);
     }
-    Ok((dtype, shape))
+    Ok((dtype, shape.checked().map_err(|e| e.in_op("concatenate"))?))
 }
 
 /// The shape `dims` asks of `size` elements; one dimension may be -1.
@@ -225,6 +227,7 @@ pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
             d => shape.push(d as usize),
         }
     }
+    let mut shape = shape.checked().map_err(|e| e.in_op("reshape"))?;
     if let Some(i) = open {
         let rest = shape.size();
         if rest == 0 || !size.is_multiple_of(rest) {

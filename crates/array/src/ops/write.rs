@@ -1,7 +1,7 @@
 //! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
 
 use crate::array::{Arg, Array};
-use crate::node::Node;
+use crate::node::{INLINE, Node};
 use crate::ops::pointwise::in_place_recipe;
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
@@ -15,13 +15,19 @@ use forerun_plan::{Attrs, Signature};
 /// Points the array's cell at a newer value, which nobody else holds.
 fn repoint(x: &Array, new: &'static Node) {
     let cell = x.cell();
+    let sync = runtime().sync;
+    if sync {
+        // Another handle may point the cell elsewhere before this value has run.
+        new.use_by_other();
+    }
     let old = cell.replace_current(new);
     old.close(false);
     if !std::ptr::eq(old, cell) {
         Window::retire(old);
     }
-    if runtime().sync {
+    if sync {
         wait::run_now(new);
+        new.done(new.meta().bytes > INLINE, 1, 1);
     }
 }
 
