@@ -41,4 +41,4 @@ pub use index::Index;
 pub use random::seed;
 pub use read::Snapshot;
 pub use runtime::{Stats, engine, set_drop_dead, set_fuse, set_tiny_limit, stats};
-pub use wait::{Wait, wait_all, wait_all_with};
+pub use wait::{AroundWait, Wait, set_around_wait, wait_all, wait_all_with};

@@ -165,7 +165,24 @@ pub(crate) fn run_now(node: &Node) {
 /// The window is full: the submitter helps until there is room.
 #[cold]
 pub(crate) fn make_room(window: &'static Window) {
-    let _ = runtime().engine.wait(&RoomTarget(window), WaitOptions::default());
+    let work = || {
+        // Nothing interrupts this wait: half a submission cannot be taken back.
+        let _ = runtime().engine.wait(&RoomTarget(window), WaitOptions::default());
+    };
+    match AROUND_WAIT.get() {
+        Some(around) => around(&work),
+        None => work(),
+    }
+}
+
+static AROUND_WAIT: OnceLock<AroundWait> = OnceLock::new();
+
+/// Calls what it is given, with whatever the frontend holds let go meanwhile.
+pub type AroundWait = fn(&(dyn Fn() + Sync));
+
+/// Installs what a frontend wants around a wait inside a submission, such as letting a global lock go. The first wins.
+pub fn set_around_wait(around: AroundWait) {
+    let _ = AROUND_WAIT.set(around);
 }
 
 impl Array {

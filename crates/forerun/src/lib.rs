@@ -15,7 +15,7 @@ mod make;
 
 pub use forerun_array::{
     Arg, Array, Index, Mode, Ready, Snapshot, Stats, Submission, Wait, engine, note_submissions, ops, seed,
-    set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with,
+    set_around_wait, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with,
 };
 pub use forerun_base::{
     DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,

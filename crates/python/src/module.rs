@@ -30,6 +30,7 @@ mod _forerun {
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
+        crate::wait::start();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }

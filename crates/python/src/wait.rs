@@ -56,3 +56,8 @@ fn interruptible<T>(loc: Loc, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<P
     let result = wait(&Wait { loc, interrupt: Some(&interrupt) });
     (result, raised.take())
 }
+
+/// A submission that must wait for room does so without the GIL.
+pub(crate) fn start() {
+    forerun::set_around_wait(|work| Python::attach(|py| py.detach(work)));
+}
