@@ -31,9 +31,16 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     if target is not None:
         read = read.astype(dtype(target).name, copy=False)
     # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
-    elif read.dtype == numpy.float64 and not hasattr(value, "__array__"):
+    elif read.dtype == numpy.float64 and not _has_width(value):
         read = read.astype(numpy.float32)
     return from_numpy(read)
+
+
+def _has_width(value: Any) -> bool:
+    """Say whether a value, or anything in a nested list, is of an array library and so has a dtype of its own."""
+    if isinstance(value, (list, tuple)):
+        return any(_has_width(item) for item in value)
+    return hasattr(value, "__array__")
 
 
 def operand(value: Any) -> ndarray | bool | int | float | None:

@@ -17,6 +17,8 @@ pub struct Array {
     /// Elements before the first one of this view.
     offset: u64,
     view: bool,
+    /// Broadcast, or a view of what was: elements share their place, so none can be written.
+    read_only: bool,
     not_sync: PhantomData<std::cell::Cell<()>>,
 }
 
@@ -26,14 +28,22 @@ unsafe impl Send for Array {}
 impl Array {
     /// The first handle of a cell, already counted.
     pub(crate) fn own(node: &Node) -> Array {
-        Array { cell: NonNull::from(node), meta: node.meta(), offset: 0, view: false, not_sync: PhantomData }
+        Array {
+            cell: NonNull::from(node),
+            meta: node.meta(),
+            offset: 0,
+            view: false,
+            read_only: false,
+            not_sync: PhantomData,
+        }
     }
 
     /// Another handle on the same cell, under another layout.
     pub(crate) fn view_as(&self, meta: &'static Meta, offset: u64) -> Array {
         self.cell().add_handle();
         let whole = offset == 0 && std::ptr::eq(meta, self.cell().meta());
-        Array { cell: self.cell, meta, offset, view: !whole, not_sync: PhantomData }
+        let read_only = self.read_only || meta.layout.overlaps_itself();
+        Array { cell: self.cell, meta, offset, view: !whole, read_only, not_sync: PhantomData }
     }
 
     pub(crate) fn cell(&self) -> &Node {
@@ -51,6 +61,10 @@ impl Array {
 
     pub(crate) fn is_view(&self) -> bool {
         self.view
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     pub(crate) fn input(&self) -> Input<'_> {

@@ -28,7 +28,7 @@ const MOST_FLIGHTS: usize = 48;
 /// Records run on the spot in one go.
 const MOST_INLINE: usize = 256;
 /// Plans kept.
-const MOST_PLANS: usize = 4096;
+const MOST_PLANS: usize = 1024;
 
 /// How far to take a window.
 #[derive(Clone, Copy, PartialEq)]

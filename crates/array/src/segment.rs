@@ -9,6 +9,9 @@ use crate::window::Window;
 use forerun_plan::{Fate, Operand, SegmentRecord, Source};
 use std::sync::Arc;
 
+/// Values of fewer bytes are never too large for the machine.
+const ALWAYS_FITS: usize = 1 << 30;
+
 /// Records on their way to a plan.
 pub(crate) struct Draft {
     /// As the plan sees them.
@@ -133,6 +136,11 @@ impl Draft {
         for i in 0..self.records.len() {
             let me = Source::Record(i as u16);
             let Some(uses) = self.submitted[i].out().closed_uses() else { continue };
+            // What could not be stored must fail as if it had to be, not be computed for ever without being stored.
+            let bytes = self.records[i].signature.out.bytes;
+            if bytes > ALWAYS_FITS && bytes > runtime().engine.budget().limit {
+                continue;
+            }
             let inside = self.records.iter().flat_map(|r| &r.inputs).filter(|o| o.source == me).count();
             // One use is its making.
             if uses as usize == inside + 1 {

@@ -16,6 +16,8 @@ pub enum ErrorKind {
     Type,
     /// An index or axis out of bounds: `IndexError`.
     Index,
+    /// A number that does not fit the dtype: `OverflowError`.
+    Overflow,
     /// No memory: `MemoryError`.
     Memory,
     /// A wait was interrupted: `KeyboardInterrupt`.

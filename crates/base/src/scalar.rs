@@ -1,7 +1,8 @@
 //! A number written in the user's program. It has a kind but no width: it takes the width of
 //! the array it meets, and travels inside the record as 8 bytes.
 
-use crate::{DType, Kind};
+use crate::{DType, Error, ErrorKind, Kind, Result};
+use std::fmt;
 
 /// A weakly typed scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +68,23 @@ impl Scalar {
         }
     }
 
+    /// Whether the scalar is an integer that `dtype`, an integer dtype, cannot hold.
+    pub const fn overflows(self, dtype: DType) -> bool {
+        match (self, dtype) {
+            (Scalar::Int(i), DType::I32) => i < i32::MIN as i64 || i > i32::MAX as i64,
+            _ => false,
+        }
+    }
+
+    /// As [`Scalar::to_bits`], for a number that a user writes into an array: integers must fit.
+    pub fn to_bits_checked(self, dtype: DType) -> Result<u64> {
+        if self.overflows(dtype) {
+            let text = format!("integer {self} is out of bounds for {dtype}");
+            return Err(Error::new(ErrorKind::Overflow, text));
+        }
+        Ok(self.to_bits(dtype))
+    }
+
     /// The scalar that element bits of `dtype` stand for.
     pub fn from_bits(bits: u64, dtype: DType) -> Scalar {
         match dtype {
@@ -84,6 +102,16 @@ impl Scalar {
             Scalar::Bool(b) => b as u8 as f64,
             Scalar::Int(i) => i as f64,
             Scalar::Float(f) => f,
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(v) => write!(f, "{v}"),
+            Scalar::Int(v) => write!(f, "{v}"),
+            Scalar::Float(v) => write!(f, "{v}"),
         }
     }
 }

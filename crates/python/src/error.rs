@@ -1,7 +1,9 @@
 //! Errors of the engine as the exceptions NumPy would raise.
 
 use forerun::{Error, ErrorKind};
-use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -13,6 +15,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Value => PyValueError::new_err(text),
         ErrorKind::Type => PyTypeError::new_err(text),
         ErrorKind::Index => PyIndexError::new_err(text),
+        ErrorKind::Overflow => PyOverflowError::new_err(text),
         ErrorKind::Memory => PyMemoryError::new_err(text),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
         ErrorKind::Runtime => PyRuntimeError::new_err(text),

@@ -64,9 +64,12 @@ pub(crate) fn pass_over(folders: Vec<String>) {
     crate::loc::pass_over(folders);
 }
 
-/// Starts or stops noting what is submitted; returns what was noted: op, value, inputs, shape, file and line.
+/// Op, value, inputs, shape, file and line of a submission.
+type Noted = (&'static str, u64, Vec<u64>, Vec<usize>, String, u32);
+
+/// Starts or stops noting what is submitted; returns what was noted.
 #[pyfunction]
-pub(crate) fn note_submissions(on: bool) -> Vec<(&'static str, u64, Vec<u64>, Vec<usize>, String, u32)> {
+pub(crate) fn note_submissions(on: bool) -> Vec<Noted> {
     forerun::note_submissions(on)
         .into_iter()
         .map(|s| {

@@ -25,7 +25,8 @@ fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -
 
 /// One value everywhere.
 pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
-    Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [value.to_bits(dtype), 0], loc))
+    let bits = value.to_bits_checked(dtype).map_err(|e| e.in_op("full"))?;
+    Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [bits, 0], loc))
 }
 
 /// `start`, `start + step`, ... below `stop`.
@@ -36,10 +37,18 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     if step.as_f64() == 0.0 {
         return Err(Error::new(ErrorKind::Value, "step must not be zero").in_op("arange"));
     }
-    let count = ((stop.as_f64() - start.as_f64()) / step.as_f64()).ceil().max(0.0);
+    let count = match (start, stop, step) {
+        // Integers are counted as integers: doubles do not tell the large ones apart.
+        (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) => {
+            let (span, step) = (stop as i128 - start as i128, step as i128);
+            (span * step.signum()).max(0).unsigned_abs().div_ceil(step.unsigned_abs()) as f64
+        }
+        _ => ((stop.as_f64() - start.as_f64()) / step.as_f64()).ceil(),
+    };
     if !count.is_finite() || count > isize::MAX as f64 / 16.0 {
         return Err(Error::new(ErrorKind::Value, "maximum allowed size exceeded").in_op("arange"));
     }
+    let count = count.max(0.0);
     let in_dtype = if dtype.kind() == Kind::Float { DType::F64 } else { DType::I64 };
     let words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
     Ok(fill(FillKind::Arange, Shape::of(&[count as usize]), dtype, words, loc))
@@ -85,7 +94,19 @@ pub fn normal(shape: &[usize], mean: f64, scale: f64, dtype: DType, loc: Loc) ->
 
 /// Random numbers, uniform in [low, high).
 pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> Result<Array> {
-    affine(draw(FillKind::Uniform, shape, dtype, loc)?, high - low, low, loc)
+    if !(high - low).is_finite() {
+        return Err(Error::new(ErrorKind::Overflow, "range exceeds valid bounds").in_op("uniform"));
+    }
+    let drawn = affine(draw(FillKind::Uniform, shape, dtype, loc)?, high - low, low, loc)?;
+    if high <= low || (low == 0.0 && high == 1.0) {
+        return Ok(drawn);
+    }
+    // Rounding after the scaling may reach the end of the range, which is not part of it.
+    let below = match dtype {
+        DType::F32 => (high as f32).next_down().max(low as f32) as f64,
+        _ => high.next_down(),
+    };
+    pointwise(Point::Minimum, &[Arg::Array(&drawn), Arg::Scalar(Scalar::Float(below))], loc)
 }
 
 /// An array of elements in host memory, copied before this returns.

@@ -4,7 +4,7 @@ use crate::array::{Arg, Array};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_in};
 use crate::window::{MemoEntry, MemoKey, window};
-use forerun_base::{DType, Error, ErrorKind, Loc, Result};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -44,7 +44,12 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
                 return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
             }
             let condition = i == 0 && point.row().class == Class::Select;
-            words[next] = s.to_bits(if condition { DType::Bool } else { compute });
+            let dtype = if condition { DType::Bool } else { compute };
+            words[next] = s.to_bits_checked(dtype).map_err(|e| e.in_op(point.row().name))?;
+            if let (Point::Power, Scalar::Int(..0), 1, DType::I32 | DType::I64) = (point, *s, i, dtype) {
+                let text = "integers to negative integer powers are not allowed";
+                return Err(Error::new(ErrorKind::Value, text).in_op(point.row().name));
+            }
             next += 1;
         }
     }
@@ -79,8 +84,30 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     // SAFETY: our own window; `infer` does not touch it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
+    if compute == DType::I32 && point.row().class == Class::Compare && args.iter().any(|a| is_beyond(a, compute)) {
+        return compare_wide(point, args, loc);
+    }
     let words = immediates(point, args, compute)?;
     Ok(submit_in(window, recipe, &inputs[..count], words, loc))
+}
+
+fn is_beyond(arg: &Arg<'_>, dtype: DType) -> bool {
+    matches!(arg, Arg::Scalar(s) if s.overflows(dtype))
+}
+
+/// A comparison with a number that the arrays' dtype cannot hold is made in one that can.
+#[cold]
+fn compare_wide(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    let wide: Result<Vec<Option<Array>>> = args
+        .iter()
+        .map(|a| match a {
+            Arg::Array(x) => cast(x, DType::I64, loc).map(Some),
+            Arg::Scalar(_) => Ok(None),
+        })
+        .collect();
+    let wide = wide?;
+    let args: Vec<Arg<'_>> = args.iter().zip(&wide).map(|(a, w)| w.as_ref().map_or(*a, Arg::Array)).collect();
+    pointwise(point, &args, loc)
 }
 
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.

@@ -31,6 +31,11 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))
 }
 
+/// The extent of several dimensions folded into one.
+fn fold(dims: &[usize]) -> isize {
+    dims.iter().product::<usize>() as isize
+}
+
 /// NumPy's `dot`: a product of matrices or vectors, a scaling by a 0-d array, and for more dimensions the sum over the last
 /// axis of `a` and the second to last of `b`.
 pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
@@ -43,7 +48,7 @@ pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     // Rows of `a` against columns of `b`: two matrices, once the other dimensions are folded.
     let (sa, sb) = (a.shape(), b.shape());
     let k = sa[sa.rank() - 1];
-    let rows = reshape(a, &[-1, k as isize], loc)?;
+    let rows = reshape(a, &[fold(&sa[..sa.rank() - 1]), k as isize], loc)?;
     let (columns, rest) = if sb.rank() == 1 {
         (b.clone(), Vec::new())
     } else {
@@ -51,7 +56,8 @@ pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
         let order: Vec<isize> =
             std::iter::once(axis).chain((0..sb.rank()).filter(|i| *i != axis)).map(|i| i as isize).collect();
         let first = super::transpose(b, Some(&order))?;
-        let folded = reshape(&first, &[sb[axis] as isize, -1], loc)?;
+        let others: Vec<usize> = (0..sb.rank()).filter(|i| *i != axis).map(|i| sb[i]).collect();
+        let folded = reshape(&first, &[sb[axis] as isize, fold(&others)], loc)?;
         (folded, (0..sb.rank()).filter(|i| *i != axis).map(|i| sb[i] as isize).collect())
     };
     let product = matmul(&rows, &columns, loc)?;

@@ -33,14 +33,16 @@ fn repoint(x: &Array, new: &'static Node) {
 
 /// `x[...] = value`, for an array or a view of one. Writing the whole array forgets what it held, failures included.
 pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    refuse_read_only(x)?;
     match value {
         Arg::Scalar(s) => {
+            let bits = s.to_bits_checked(x.dtype()).map_err(|e| e.in_op("setitem"))?;
             if x.is_view() {
-                update(x, None, s.to_bits(x.dtype()), loc)
+                update(x, None, bits, loc)
             } else {
                 let meta = x.cell().meta();
                 let recipe = Recipe::of(Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta));
-                repoint(x, submit_value(recipe, &[], [s.to_bits(meta.dtype), 0], loc, 0));
+                repoint(x, submit_value(recipe, &[], [bits, 0], loc, 0));
                 Ok(())
             }
         }
@@ -71,12 +73,17 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     }
 }
 
-/// Writes a view: the base with a region overwritten, by an array or by a scalar.
-fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
-    if x.layout().overlaps_itself() {
+/// Elements that several indices name cannot be written one by one.
+fn refuse_read_only(x: &Array) -> Result<()> {
+    if x.is_read_only() {
         let text = "assignment destination is read-only: it was broadcast";
         return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
     }
+    Ok(())
+}
+
+/// Writes a view: the base with a region overwritten, by an array or by a scalar.
+fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     if x.size() == 0 {
         return Ok(());
     }
@@ -99,6 +106,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
 
 /// `x op= value`: computed in the promoted dtype, written back in that of `x`.
 pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    refuse_read_only(x)?;
     let (recipe, words) = in_place_recipe(point, x, value)?;
     let second = match value {
         Arg::Array(v) => Some(v.input()),
