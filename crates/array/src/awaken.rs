@@ -57,10 +57,10 @@ impl Array {
             if value.is_settled() {
                 return true;
             }
-            match planner.flight_of(value) {
-                Some(flight) => {
+            match planner.flights.maker(value) {
+                Some(task) => {
                     let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
-                    runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(&flight.task));
+                    runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
                 }
                 // It was settled between the two looks.
                 None => waker.wake_by_ref(),

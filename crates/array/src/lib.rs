@@ -10,6 +10,7 @@ mod awaken;
 mod balance;
 mod buffer;
 mod display;
+mod flights;
 mod future;
 mod graph;
 mod index;

@@ -1,5 +1,6 @@
 //! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
 
+use crate::flights::Flight;
 use crate::inline::panic_text;
 use crate::launch::{Bound, Launch, Output, Release};
 use crate::node::{INLINE, Node};
@@ -24,30 +25,6 @@ pub(crate) struct CachedPlan {
     pub(crate) executables: Vec<Arc<dyn Executable>>,
     /// For each kernel, which input each output may take the buffer of.
     pub(crate) donors: Vec<Vec<(usize, usize)>>,
-}
-
-/// A task that was planned.
-pub(crate) struct Flight {
-    pub(crate) task: TaskRef,
-    pub(crate) window: &'static Window,
-    /// First record of its segment.
-    pub(crate) start: u64,
-    makes: Vec<&'static Node>,
-    reads: Vec<&'static Node>,
-}
-
-impl Flight {
-    pub(crate) fn is_done(&self) -> bool {
-        self.task.is_done()
-    }
-
-    pub(crate) fn makes(&self, node: &Node) -> bool {
-        self.makes.iter().any(|n| std::ptr::eq(*n, node))
-    }
-
-    fn reads(&self, node: &Node) -> bool {
-        self.reads.iter().any(|n| std::ptr::eq(*n, node))
-    }
 }
 
 impl Planner {
@@ -83,7 +60,7 @@ impl Planner {
             count(&counters.dropped, cached.plan.dropped as u64);
             drop_dead(&draft, &cached.plan);
         }
-        self.flights.retain(|f| !f.is_done());
+        self.flights.purge();
     }
 
     fn bind(
@@ -141,22 +118,21 @@ impl Planner {
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
         let mut predecessors: Vec<TaskRef> = Vec::new();
-        let mut after = |flight: &Flight| {
-            if !flight.is_done() && !predecessors.iter().any(|p| p.age() == flight.task.age()) {
-                predecessors.push(flight.task.clone());
+        let mut after = |task: &TaskRef| {
+            if !predecessors.iter().any(|p| p.age() == task.age()) {
+                predecessors.push(task.clone());
             }
         };
         for node in &reads {
             if node.planned_status() == Status::Pending
-                && let Some(flight) = self.flight_of(node)
+                && let Some(task) = self.flights.maker(node)
             {
-                after(flight);
+                after(task);
             }
         }
         if matches!(group.kernel, Kernel::Update(_)) {
             // Writing over the base waits for those who still read it: cheaper than a copy of it.
-            let base = inputs[0].node;
-            self.flights.iter().filter(|f| f.reads(base)).for_each(after);
+            self.flights.readers(inputs[0].node).for_each(after);
         }
         let source = reads.is_empty();
         // One pass over memory, and a little for every record fused into it.

@@ -8,8 +8,9 @@
 //! looks like step N and is found in the plan cache; only when the end of the window is reached does time decide: a waiter
 //! cuts at once, an idle worker when the window has been quiet for a while that grows with the work at stake.
 
+use crate::flights::Flights;
 use crate::inline::{Attempt, run_alone};
-use crate::lower::{CachedPlan, Flight};
+use crate::lower::CachedPlan;
 use crate::node::Node;
 use crate::record::{Operand, Record, Word};
 use crate::runtime::{Runtime, count, runtime};
@@ -44,7 +45,7 @@ pub(crate) enum Until {
 /// What planning remembers between calls.
 pub(crate) struct Planner {
     /// Tasks that were planned and are not known to be finished.
-    pub(crate) flights: Vec<Flight>,
+    pub(crate) flights: Flights,
     pub(crate) plans: HashMap<Box<[u32]>, Arc<CachedPlan>>,
     pub(crate) key: Vec<u32>,
     /// Where to start looking for a window with work, in turn.
@@ -86,7 +87,7 @@ pub(crate) fn operands(record: &Record) -> &[Word] {
 
 impl Planner {
     pub(crate) fn new() -> Planner {
-        Planner { flights: Vec::new(), plans: HashMap::new(), key: Vec::new(), turn: 0 }
+        Planner { flights: Flights::default(), plans: HashMap::new(), key: Vec::new(), turn: 0 }
     }
 
     /// Takes records out of a window. Progress means that something was run or spawned.
@@ -132,7 +133,7 @@ impl Planner {
                 return Fed::Empty;
             }
             // The rest of this go is one segment.
-            if !matches!(until, Until::Index(_)) && self.in_flight() >= MOST_FLIGHTS {
+            if !matches!(until, Until::Index(_)) && engine.in_flight() >= MOST_FLIGHTS {
                 return Fed::Empty;
             }
             let (end, natural) = self.segment_end(window, head, tail);
@@ -243,25 +244,14 @@ impl Planner {
 
     /// The oldest record that is not done decides which slots the owner may take back.
     fn note_completed(&mut self, window: &'static Window) {
-        self.flights.retain(|f| !f.is_done());
+        self.flights.purge();
         let head = window.ring.head();
-        let first = self.flights.iter().filter(|f| std::ptr::eq(f.window, window)).map(|f| f.start).min();
-        window.set_completed(first.map_or(head, |f| f.min(head)));
+        window.set_completed(self.flights.first_of(window).map_or(head, |first| first.min(head)));
     }
 
-    fn in_flight(&mut self) -> usize {
-        self.flights.retain(|f| !f.is_done());
-        self.flights.len()
-    }
-
-    /// The age of the task that makes a value, if it is planned and not known to be finished.
+    /// The age of the task that makes a value, if it is planned and unfinished.
     pub(crate) fn age_of(&self, node: &Node) -> Option<u64> {
-        self.flight_of(node).map(|f| f.task.age())
-    }
-
-    /// The task that makes a value.
-    pub(crate) fn flight_of(&self, node: &Node) -> Option<&Flight> {
-        self.flights.iter().rev().find(|f| f.makes(node))
+        self.flights.maker(node).map(|task| task.age())
     }
 
     /// Keeps a plan; forgets all when there are too many, which only costs making them again.

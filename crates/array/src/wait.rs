@@ -8,7 +8,7 @@ use crate::window::Window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_engine::{Engine, Fed, Status, Target, TaskRef, WaitOptions};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How to wait: the line that waits, and who may interrupt.
@@ -30,12 +30,11 @@ impl Wait<'_> {
 /// How long to wait for the planner's lock before asking again.
 const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 
-/// Waits for one value.
+/// Waits for one value. Everything before it is planned at once, however much: it may need none of that, and must not
+/// wait for it.
 struct ValueTarget<'a> {
     node: &'a Node,
-    /// The age of the task that makes it; until that is planned, of whatever must run first.
     age: AtomicU64,
-    planned: AtomicBool,
 }
 
 impl Target for ValueTarget<'_> {
@@ -48,21 +47,15 @@ impl Target for ValueTarget<'_> {
     }
 
     fn feed(&self, engine: &Engine) -> Fed {
-        if self.planned.load(Relaxed) {
+        if self.age.load(Relaxed) != 0 {
             return Fed::Empty;
         }
         let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
         // SAFETY: windows are never freed.
         let window: &'static Window = unsafe { &*self.node.window() };
-        let fed = planner.advance(window, Until::Bounded(self.node.born()), engine);
-        match planner.age_of(self.node) {
-            Some(age) => {
-                self.age.store(age, Relaxed);
-                self.planned.store(true, Relaxed);
-            }
-            // Enough is planned for now, and all of it comes before the value: helping with it is the way there.
-            None if fed == Fed::Empty => self.age.store(u64::MAX, Relaxed),
-            None => {}
+        let fed = planner.advance(window, Until::Index(self.node.born()), engine);
+        if let Some(age) = planner.age_of(self.node) {
+            self.age.store(age, Relaxed);
         }
         fed
     }
@@ -126,7 +119,7 @@ impl Target for AllTarget {
             }
         }
         if self.is_planned() {
-            let _ = self.tasks.set(planner.flights.iter().map(|f| f.task.clone()).collect());
+            let _ = self.tasks.set(planner.flights.unfinished().map(|f| f.task.clone()).collect());
         }
         answer
     }
@@ -141,7 +134,7 @@ pub(crate) fn settle_now(node: &Node) -> bool {
     // SAFETY: windows are never freed.
     let window: &'static Window = unsafe { &*node.window() };
     if let Some(mut planner) = runtime().planner.try_lock() {
-        planner.advance(window, Until::Bounded(node.born()), &runtime().engine);
+        planner.advance(window, Until::Index(node.born()), &runtime().engine);
     }
     node.is_settled()
 }
@@ -151,7 +144,7 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
     }
-    let target = ValueTarget { node, age: AtomicU64::new(0), planned: AtomicBool::new(false) };
+    let target = ValueTarget { node, age: AtomicU64::new(0) };
     let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
     runtime().engine.wait(&target, options).map(|_| ())
 }

@@ -198,3 +198,19 @@ fn slots_used_by_other_threads_are_taken_again_safely() {
     drop(sender);
     reader.join().unwrap();
 }
+
+#[test]
+fn a_value_does_not_wait_for_what_it_does_not_need() {
+    let a = normal(&[500, 500]);
+    let mut slow = a.matmul(&a);
+    for _ in 0..150 {
+        slow = slow.matmul(&a) * 0.01;
+    }
+    let start = Instant::now();
+    assert_eq!((ones(&[2]) + 1.0).to_vec().unwrap(), [2.0, 2.0]);
+    let took = start.elapsed();
+    slow.wait_to_read().unwrap();
+    let whole = start.elapsed();
+    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    assert!(!ahead || took * 3 < whole, "{took:?} of {whole:?}");
+}
