@@ -2,7 +2,7 @@
 """The chapter's workloads beside the peers, dropping of dead results off.
 
 ``cargo xtask bench chapter --release [ROUNDS] [WORKLOAD ...]``; medians of interleaved rounds. Where a run is a few
-milliseconds, a round is the best of five of them.
+milliseconds, a round is the best of several of them, threads awake.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def chain_forerun() -> Run:
 
     x, y = (np.random.uniform(-2, 2, size=(SIDE, SIDE)) for _ in "xy")
 
-    return lambda: best_of(5, lambda: chain(np, x, y).wait_to_read())
+    return lambda: best_of(9, lambda: chain(np, x, y).wait_to_read())
 
 
 def chain_tf() -> Run:
@@ -84,7 +84,7 @@ def chain_tf() -> Run:
     x, y = (tf.random.uniform((SIDE, SIDE), -2, 2) for _ in "xy")
     compiled = tf.function(lambda x, y: chain(tf, x, y), jit_compile=True)
 
-    return lambda: best_of(5, lambda: compiled(x, y)[0, 0].numpy())
+    return lambda: best_of(9, lambda: compiled(x, y)[0, 0].numpy())
 
 
 def chain_jax() -> Run:
@@ -95,7 +95,7 @@ def chain_jax() -> Run:
     x, y = (jax.random.uniform(k, (SIDE, SIDE), minval=-2, maxval=2) for k in keys)
     compiled = jax.jit(lambda x, y: chain(jnp, x, y))
 
-    return lambda: best_of(5, lambda: compiled(x, y).block_until_ready())
+    return lambda: best_of(9, lambda: compiled(x, y).block_until_ready())
 
 
 def chain_torch() -> Run:
@@ -103,7 +103,7 @@ def chain_torch() -> Run:
 
     x, y = (torch.rand(SIDE, SIDE) for _ in "xy")
 
-    return lambda: best_of(5, lambda: chain(torch, x, y))
+    return lambda: best_of(9, lambda: chain(torch, x, y))
 
 
 # ---- random numbers ------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def sums_forerun() -> Run:
     x = np.random.uniform(size=(SIDE, SIDE))
 
     def timed(axis: int | None) -> float:
-        return best_of(5, lambda: x.sum(axis=axis).wait_to_read())
+        return best_of(15, lambda: x.sum(axis=axis).wait_to_read())
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 
@@ -181,7 +181,7 @@ def sums_torch() -> Run:
     x = torch.rand(SIDE, SIDE)
 
     def timed(axis: int | None) -> float:
-        return best_of(5, lambda: x.sum() if axis is None else x.sum(dim=axis))
+        return best_of(15, lambda: x.sum() if axis is None else x.sum(dim=axis))
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 
@@ -192,7 +192,7 @@ def sums_numpy() -> Run:
     x = numpy.random.default_rng(0).random((SIDE, SIDE), dtype=numpy.float32)
 
     def timed(axis: int | None) -> float:
-        return best_of(5, lambda: x.sum(axis=axis))
+        return best_of(15, lambda: x.sum(axis=axis))
 
     return lambda: {f"axis {a}": timed(a) for a in AXES}
 

@@ -64,7 +64,8 @@ impl Graph {
     }
 }
 
-/// A graph being run with one atomic counter a task.
+/// A graph being run with one atomic counter a task: what it reads, and its submission. The submitting thread goes through
+/// the tasks in order, as a program does; whoever brings a counter to zero spawns the task.
 struct Run {
     graph: Arc<Graph>,
     pending: Vec<AtomicU32>,
@@ -75,7 +76,7 @@ struct Run {
 
 impl Run {
     fn new(graph: &Arc<Graph>) -> Arc<Run> {
-        let pending = graph.reads.iter().enumerate().map(|(i, _)| AtomicU32::new(if i == 0 { 0 } else { 2 })).collect();
+        let pending = graph.reads.iter().enumerate().map(|(i, _)| AtomicU32::new(if i == 0 { 1 } else { 3 })).collect();
         Arc::new(Run {
             graph: graph.clone(),
             pending,
@@ -95,13 +96,23 @@ impl Run {
         let bits = sum[0].to_bits() as u64 | (sum[1].to_bits() as u64) << 32;
         self.values[task as usize].store(bits, Ordering::Relaxed);
         for &successor in &self.graph.successors[task as usize] {
-            if self.pending[successor as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
-                spawn(self, successor);
-            }
+            self.arrive(successor, spawn);
         }
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             *self.done.0.lock().expect("nobody panics") = true;
             self.done.1.notify_all();
+        }
+    }
+
+    fn arrive(self: &Arc<Run>, task: u32, spawn: &(impl Fn(&Arc<Run>, u32) + ?Sized)) {
+        if self.pending[task as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
+            spawn(self, task);
+        }
+    }
+
+    fn submit_all(self: &Arc<Run>, spawn: &(impl Fn(&Arc<Run>, u32) + ?Sized)) {
+        for task in 0..self.graph.reads.len() as u32 {
+            self.arrive(task, spawn);
         }
     }
 
@@ -120,7 +131,7 @@ pub fn run_rayon(graph: &Arc<Graph>) {
         rayon::spawn(move || run.run(task, &spawn));
     }
     let run = Run::new(graph);
-    spawn(&run, 0);
+    run.submit_all(&spawn);
     run.wait();
 }
 
@@ -131,7 +142,8 @@ pub fn run_tokio(runtime: &tokio::runtime::Runtime, graph: &Arc<Graph>) {
         tokio::spawn(async move { run.run(task, &spawn) });
     }
     let run = Run::new(graph);
-    let first = run.clone();
-    runtime.spawn(async move { first.run(0, &spawn) });
+    let inside = runtime.enter();
+    run.submit_all(&spawn);
+    drop(inside);
     run.wait();
 }
