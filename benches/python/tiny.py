@@ -31,7 +31,7 @@ def numpy_loop() -> None:
 
 def asynchronous() -> None:
     for _ in range(COUNT):
-        y = x + 1  # noqa: F841
+        y = x + 1  # noqa: F841 - as above
     npx.waitall()
 
 
@@ -55,7 +55,7 @@ def long_function(lines: int) -> Callable[[], None]:
     body += [f"    for _ in range({COUNT}):", "        y = x + 1", "    npx.waitall()"]
     space = {"x": x, "npx": npx}
     exec("\n".join(body), space)
-    return space["loop"]  # type: ignore[return-value]
+    return space["loop"]  # type: ignore[return-value]  # made by exec above
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 //! What the tests share: values made by tasks, random graphs of them, and the same graphs computed one by one.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "shared by test files, each of which uses its part")]
 
 use forerun_base::{Error, Team};
 use forerun_engine::{
