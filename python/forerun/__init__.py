@@ -20,7 +20,19 @@ from forerun import _forerun
 
 # Locs name the user's lines: those of the files in these folders are passed over.
 _HERE = _path.dirname(_path.abspath(__file__))
-_OURS = ["np", "_dialect", "d2l", "mxnet", "paddle", "paddle/device", "paddle/nn", "torch", "torch/nn", "torch/utils"]
+_OURS = [
+    "np",
+    "_dialect",
+    "d2l",
+    "mxnet",
+    "mxnet/numpy",
+    "paddle",
+    "paddle/device",
+    "paddle/nn",
+    "torch",
+    "torch/nn",
+    "torch/utils",
+]
 _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _OURS)])
 
 from forerun import engine, np, npx  # noqa: E402

@@ -1,7 +1,7 @@
 """PyTorch's words for a first tutorial: tensors, modules, optimisers, over Forerun's arrays.
 
-Everything here is names and arguments; the work is done by ``forerun.np`` and ``forerun.npx``. Operations are asynchronous
-on every device, so that ``torch.cuda.synchronize()`` waits for the CPU's work, too.
+Everything here is names and arguments; the work is done by ``forerun.np`` and ``forerun.npx``. Operations are
+asynchronous on every device, so that ``torch.cuda.synchronize()`` waits for the CPU's work, too.
 
 Examples
 --------

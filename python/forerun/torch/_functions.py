@@ -127,7 +127,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the largest element; along a dimension, the largest and where they stand; of two tensors, the larger ones.
+    """Return the largest element; along a dimension, the largest and where they stand; of two, the larger ones.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the smallest element; along a dimension, the smallest and where they stand; of two tensors, the smaller ones.
+    """Return the smallest element; along a dimension, the smallest and where they stand; of two, the smaller ones.
 
     Examples
     --------
