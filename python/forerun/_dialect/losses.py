@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from forerun import np, npx
 from forerun._dialect.mode import trained
+from forerun._dialect.tensor import Tensor
+
+_T = TypeVar("_T", bound=Tensor)
 
 
-def dropout(x: Any, p: float, training: bool) -> Any:
+def dropout(x: _T, p: float, training: bool) -> _T:
     """Replace elements by zero with probability ``p`` and scale the rest up, in training."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: {p} is no probability")
@@ -17,36 +20,42 @@ def dropout(x: Any, p: float, training: bool) -> Any:
         return x
     if p == 1:
         return x * 0
-    return x._run(lambda array: trained(True, npx.dropout, array, p), x)
+    dropped: _T = x._run(lambda array: trained(True, npx.dropout, array, p), x)
+    return dropped
 
 
-def squared(x: Any, target: Any, reduction: str) -> Any:
+def squared(x: _T, target: Any, reduction: str) -> _T:
     """Return the squared differences, reduced."""
-    return reduced((x - target).square(), reduction)
+    squares: _T = (x - target).square()
+    return reduced(squares, reduction)
 
 
-def absolute(x: Any, target: Any, reduction: str) -> Any:
+def absolute(x: _T, target: Any, reduction: str) -> _T:
     """Return the absolute differences, reduced."""
-    return reduced((x - target).abs(), reduction)
+    apart: _T = (x - target).abs()
+    return reduced(apart, reduction)
 
 
-def cross_entropy(scores: Any, target: Any, reduction: str, chances: bool) -> Any:
+def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool) -> _T:
     """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced."""
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:
         shapes = f"{scores._array.shape} and {target._array.shape}"
         raise ValueError(f"cross_entropy: shapes of scores and target do not go together: {shapes}")
-    logs = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
+    logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
     if chances:
-        return reduced(scores._run(lambda x, y: -np.sum(x * y, axis=-1), logs, target), reduction)
-    return reduced(-scores._run(npx.pick, logs, target), reduction)
+        picked: _T = scores._run(lambda x, y: np.sum(x * y, axis=-1), logs, target)
+    else:
+        picked = scores._run(npx.pick, logs, target)
+    return reduced(-picked, reduction)
 
 
-def reduced(losses: Any, reduction: str) -> Any:
+def reduced(losses: _T, reduction: str) -> _T:
     """Return the mean or the sum of losses, or the losses."""
     if reduction == "none":
         return losses
     ways: dict[str, Callable[[Any], Any]] = {"mean": np.mean, "sum": np.sum}
     if reduction not in ways:
         raise ValueError(f"reduction is one of {', '.join(ways)}, none, not {reduction!r}")
-    return losses._run(ways[reduction], losses)
+    one: _T = losses._run(ways[reduction], losses)
+    return one

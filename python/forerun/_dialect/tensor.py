@@ -32,27 +32,28 @@ def to_array(value: Any) -> Any:
     return value
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
+def _unary(name: str) -> Callable[[_T], _T]:
     function = getattr(np, name)
 
-    def method(self: Tensor) -> Any:
-        return self._run(function, self)
+    def method(self: _T) -> _T:
+        return self._run(function, self)  # type: ignore[no-any-return]
 
     method.__name__ = name
     method.__doc__ = f"Apply ``{name}`` to every element."
     return method
 
 
-def _binary(function: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    def method(self: Tensor, other: Any) -> Any:
-        return self._run(function, other, self) if swapped else self._run(function, self, other)
+def _binary(function: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[_T, Any], _T]:
+    def method(self: _T, other: Any) -> _T:
+        operands = (other, self) if swapped else (self, other)
+        return self._run(function, *operands)  # type: ignore[no-any-return]
 
     method.__doc__ = "Forward the operator."
     return method
 
 
-def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def method(self: Tensor, other: Any) -> Any:
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
+    def method(self: _T, other: Any) -> _T:
         return self._write(function, other)
 
     method.__doc__ = "Forward the operator, writing into this tensor."
@@ -131,6 +132,8 @@ class Tensor:
             return
         if not is_float(self._array.dtype):
             raise RuntimeError(f"only floating-point tensors can have gradients, not {self._array.dtype.name}")
+        # Elements of its own: what it shared with others, views and detached tensors, gets no gradient.
+        self._array = self._array.copy()
         self._array.attach_grad("add")
         self._link = Link(leaf=self)
 
@@ -320,8 +323,8 @@ class Tensor:
     __le__ = _binary(operator.le)
     __gt__ = _binary(operator.gt)
     __ge__ = _binary(operator.ge)
-    __eq__ = _binary(operator.eq)
-    __ne__ = _binary(operator.ne)
+    __eq__ = _binary(operator.eq)  # type: ignore[assignment]
+    __ne__ = _binary(operator.ne)  # type: ignore[assignment]
     __iadd__ = _in_place(operator.iadd)
     __isub__ = _in_place(operator.isub)
     __imul__ = _in_place(operator.imul)

@@ -21,7 +21,7 @@ def randn(shape: Any, dtype: Any = None) -> Tensor:
     >>> paddle.randn(shape=(2, 3)).shape
     [2, 3]
     """
-    return Tensor._of(np.random.normal(size=shape, dtype=dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.random.normal(size=shape, dtype=dtype))
 
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
@@ -33,7 +33,7 @@ def rand(shape: Any, dtype: Any = None) -> Tensor:
     >>> paddle.rand((2, 3)).shape
     [2, 3]
     """
-    return Tensor._of(np.random.uniform(size=shape, dtype=dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.random.uniform(size=shape, dtype=dtype))
 
 
 def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (1,)) -> Tensor:
@@ -45,7 +45,7 @@ def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (1,)) -> Tensor:
     >>> paddle.normal(0, 0.01, (2, 3)).shape
     [2, 3]
     """
-    return Tensor._of(np.random.normal(mean, std, shape))  # type: ignore[no-any-return]
+    return Tensor._of(np.random.normal(mean, std, shape))
 
 
 def uniform(shape: Any, dtype: Any = None, min: float = -1.0, max: float = 1.0) -> Tensor:
@@ -57,7 +57,7 @@ def uniform(shape: Any, dtype: Any = None, min: float = -1.0, max: float = 1.0) 
     >>> paddle.uniform((2, 3)).shape
     [2, 3]
     """
-    return Tensor._of(np.random.uniform(min, max, shape, dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.random.uniform(min, max, shape, dtype))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
@@ -69,7 +69,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     >>> paddle.zeros([2]).numpy()
     array([0., 0.], dtype=float32)
     """
-    return Tensor._of(np.zeros(shape, dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.zeros(shape, dtype))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
@@ -81,7 +81,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
     >>> paddle.ones((1, 2)).numpy()
     array([[1., 1.]], dtype=float32)
     """
-    return Tensor._of(np.ones(shape, dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.ones(shape, dtype))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
@@ -95,7 +95,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """
     if dtype is None and not isinstance(fill_value, bool):
         dtype = np.float32
-    return Tensor._of(np.full(shape, fill_value, dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.full(shape, fill_value, dtype))
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
@@ -107,7 +107,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) ->
     >>> paddle.arange(3).numpy()
     array([0, 1, 2])
     """
-    return Tensor._of(np.arange(start, end, step, dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.arange(start, end, step, dtype))
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
@@ -119,7 +119,7 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Ten
     >>> paddle.eye(2).shape
     [2, 2]
     """
-    return Tensor._of(np.eye(num_rows, num_columns, dtype=dtype))  # type: ignore[no-any-return]
+    return Tensor._of(np.eye(num_rows, num_columns, dtype=dtype))
 
 
 def to_tensor(data: Any, dtype: Any = None, place: PlaceLike = None, stop_gradient: bool = True) -> Tensor:
@@ -158,7 +158,7 @@ def matmul(x: Tensor, y: Tensor, transpose_x: bool = False, transpose_y: bool = 
         b = np.swapaxes(b, -1, -2) if transpose_y and b.ndim > 1 else b
         return np.matmul(a, b)
 
-    return Tensor._run(product, x, y)  # type: ignore[no-any-return]
+    return Tensor._run(product, x, y)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -175,7 +175,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def _unary(name: str) -> Callable[[Tensor], Tensor]:
     def function(x: Tensor) -> Tensor:
-        return getattr(x, name)()  # type: ignore[no-any-return]
+        made: Tensor = getattr(x, name)()
+        return made
 
     function.__name__ = name
     function.__doc__ = getattr(Tensor, name).__doc__
@@ -259,7 +260,7 @@ def concat(x: Sequence[Tensor], axis: int = 0) -> Tensor:
     >>> paddle.concat([paddle.ones([1]), paddle.zeros([1])]).numpy()
     array([1., 0.], dtype=float32)
     """
-    return Tensor._run(lambda *arrays: np.concatenate(arrays, axis=axis), *x)  # type: ignore[no-any-return]
+    return Tensor._run(lambda *arrays: np.concatenate(arrays, axis=axis), *x)
 
 
 def stack(x: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -271,7 +272,7 @@ def stack(x: Sequence[Tensor], axis: int = 0) -> Tensor:
     >>> paddle.stack([paddle.ones([1]), paddle.zeros([1])]).shape
     [2, 1]
     """
-    return Tensor._run(lambda *arrays: np.stack(arrays, axis=axis), *x)  # type: ignore[no-any-return]
+    return Tensor._run(lambda *arrays: np.stack(arrays, axis=axis), *x)
 
 
 def where(condition: Tensor, x: Any, y: Any) -> Tensor:
@@ -284,7 +285,7 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
     >>> paddle.where(x > 0, x, paddle.zeros([2])).numpy()
     array([0., 2.], dtype=float32)
     """
-    return Tensor._run(np.where, condition, x, y)  # type: ignore[no-any-return]
+    return Tensor._run(np.where, condition, x, y)
 
 
 def is_tensor(x: object) -> bool:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from forerun import np, npx
 from forerun._dialect.tensor import Tensor as _Tensor
 from forerun._dialect.tensor import to_array
 from forerun.paddle._place import CPUPlace, CUDAPlace, from_device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forerun._dialect.link import Link
+    from forerun._forerun import ndarray
 
 
 class Tensor(_Tensor):
@@ -33,6 +39,13 @@ class Tensor(_Tensor):
         "register_hook": "gradients cannot be hooked",
         "zero_grad": "it is called clear_grad",
     }
+
+    if TYPE_CHECKING:
+        # What the shared class cannot say: operations of this dialect give its tensors.
+        @classmethod
+        def _of(cls, array: ndarray, link: Link | None = None) -> Tensor: ...
+        @classmethod
+        def _run(cls, function: Callable[..., Any], *operands: Any, **options: Any) -> Tensor: ...
 
     # Gradients.
 
@@ -78,11 +91,11 @@ class Tensor(_Tensor):
 
     def cpu(self) -> Tensor:
         """Return the tensor on the host."""
-        return self._run(lambda array: array.as_in_ctx(npx.cpu()), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: array.as_in_ctx(npx.cpu()), self)
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements in another dtype."""
-        return self._run(lambda array: array.astype(dtype, copy=False), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: array.astype(dtype, copy=False), self)
 
     cast = astype
 
@@ -99,15 +112,15 @@ class Tensor(_Tensor):
 
     def transpose(self, perm: Any) -> Tensor:
         """Put the dimensions in another order."""
-        return self._run(lambda array: np.transpose(array, perm), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.transpose(array, perm), self)
 
     def squeeze(self, axis: Any = None) -> Tensor:
         """Leave out dimensions of extent one."""
-        return self._run(lambda array: np.squeeze(array, axis), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.squeeze(array, axis), self)
 
     def unsqueeze(self, axis: int) -> Tensor:
         """Add a dimension of extent one."""
-        return self._run(lambda array: np.expand_dims(array, axis), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.expand_dims(array, axis), self)
 
     # Reductions.
 
@@ -132,9 +145,7 @@ class Tensor(_Tensor):
         return self._reduce(np.argmax, axis, keepdim)
 
     def _reduce(self, function: Any, axis: Any, keepdim: builtins.bool, **options: Any) -> Tensor:
-        return self._run(  # type: ignore[no-any-return]
-            lambda array: function(array, axis=axis, keepdims=keepdim, **options), self
-        )
+        return self._run(lambda array: function(array, axis=axis, keepdims=keepdim, **options), self)
 
     # Writing in place.
 
@@ -187,5 +198,5 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Tensor) -> None:
-        self._array, self._link, self._grad = to_array(data).detach(), None, None
+        self._array, self._link, self._grad = to_array(data), None, None
         self._ask(True)

@@ -11,7 +11,8 @@ from forerun.torch._tensor import Tensor
 
 def _unary(name: str) -> Callable[[Tensor], Tensor]:
     def function(input: Tensor) -> Tensor:
-        return getattr(input, name)()  # type: ignore[no-any-return]
+        made: Tensor = getattr(input, name)()
+        return made
 
     function.__name__ = name
     function.__doc__ = getattr(Tensor, name).__doc__
@@ -45,7 +46,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.matmul(torch.eye(2), torch.ones(2))
     tensor([1., 1.])
     """
-    return Tensor._run(np.matmul, input, other)  # type: ignore[no-any-return]
+    return Tensor._run(np.matmul, input, other)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -87,7 +88,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     >>> torch.dot(torch.ones(3), torch.ones(3))
     tensor(3.)
     """
-    return Tensor._run(np.dot, input, tensor)  # type: ignore[no-any-return]
+    return Tensor._run(np.dot, input, tensor)
 
 
 def pow(input: Tensor, exponent: Any) -> Tensor:
@@ -188,7 +189,7 @@ def log_softmax(input: Tensor, dim: int) -> Tensor:
     >>> torch.log_softmax(torch.zeros(1), dim=0)
     tensor([0.])
     """
-    return Tensor._run(lambda array: npx.log_softmax(array, axis=dim), input)  # type: ignore[no-any-return]
+    return Tensor._run(lambda array: npx.log_softmax(array, axis=dim), input)
 
 
 def reshape(input: Tensor, shape: Any) -> Tensor:
@@ -224,7 +225,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     >>> torch.cat((torch.ones(1), torch.zeros(1)))
     tensor([1., 0.])
     """
-    return Tensor._run(lambda *arrays: np.concatenate(arrays, axis=dim), *tensors)  # type: ignore[no-any-return]
+    return Tensor._run(lambda *arrays: np.concatenate(arrays, axis=dim), *tensors)
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -236,7 +237,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     >>> torch.stack((torch.ones(1), torch.zeros(1))).shape
     (2, 1)
     """
-    return Tensor._run(lambda *arrays: np.stack(arrays, axis=dim), *tensors)  # type: ignore[no-any-return]
+    return Tensor._run(lambda *arrays: np.stack(arrays, axis=dim), *tensors)
 
 
 def where(condition: Tensor, input: Any, other: Any) -> Tensor:
@@ -249,7 +250,7 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
-    return Tensor._run(np.where, condition, input, other)  # type: ignore[no-any-return]
+    return Tensor._run(np.where, condition, input, other)
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

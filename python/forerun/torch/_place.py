@@ -28,10 +28,11 @@ class device:
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: str | device, index: int | None = None) -> None:
-        if isinstance(type, device):
-            type, index = type.type, type.index
-        name, colon, number = type.partition(":")
+        name, colon, number = str(type).partition(":")
         if name not in ("cpu", "cuda") or (colon and (index is not None or not number.isdecimal())):
             raise RuntimeError(f"device: {type!r} is neither 'cpu' nor 'cuda' with or without a number")
         self.type = name

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from forerun import np, npx
 from forerun._dialect.tensor import Tensor as _Tensor
 from forerun._dialect.tensor import to_array
 from forerun._forerun import dtype as DType
 from forerun.torch._place import DeviceLike, device, from_device, to_device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forerun._dialect.link import Link
+    from forerun._forerun import ndarray
 
 
 class Extremes(NamedTuple):
@@ -48,6 +54,13 @@ class Tensor(_Tensor):
 
     def __init__(self, data: Any) -> None:
         self._array, self._link, self._grad = np.array(to_array(data), np.float32), None, None
+
+    if TYPE_CHECKING:
+        # What the shared class cannot say: operations of this dialect give its tensors.
+        @classmethod
+        def _of(cls, array: ndarray, link: Link | None = None) -> Tensor: ...
+        @classmethod
+        def _run(cls, function: Callable[..., Any], *operands: Any, **options: Any) -> Tensor: ...
 
     # Gradients.
 
@@ -166,40 +179,40 @@ class Tensor(_Tensor):
 
     def transpose(self, dim0: Any, dim1: Any) -> Tensor:
         """Exchange two dimensions."""
-        return self._run(np.swapaxes, self, dim0, dim1)  # type: ignore[no-any-return]
+        return self._run(np.swapaxes, self, dim0, dim1)
 
     def permute(self, *dims: Any) -> Tensor:
         """Put the dimensions in another order."""
         axes = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
-        return self._run(lambda array: np.transpose(array, axes), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.transpose(array, axes), self)
 
     def squeeze(self, dim: Any = None) -> Tensor:
         """Leave out dimensions of extent one."""
         if dim is not None and self.shape[dim] != 1:
             return self
-        return self._run(lambda array: np.squeeze(array, dim), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.squeeze(array, dim), self)
 
     def unsqueeze(self, dim: Any) -> Tensor:
         """Add a dimension of extent one."""
-        return self._run(lambda array: np.expand_dims(array, dim), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: np.expand_dims(array, dim), self)
 
     # Elementwise functions and reductions that the dialects call differently.
 
     def relu(self) -> Tensor:
         """Replace negative elements by zero."""
-        return self._run(npx.relu, self)  # type: ignore[no-any-return]
+        return self._run(npx.relu, self)
 
     def sigmoid(self) -> Tensor:
         """Apply the logistic function to every element."""
-        return self._run(npx.sigmoid, self)  # type: ignore[no-any-return]
+        return self._run(npx.sigmoid, self)
 
     def softmax(self, dim: Any) -> Tensor:
         """Make positive numbers that add up to one along a dimension."""
-        return self._run(lambda array: npx.softmax(array, axis=dim), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: npx.softmax(array, axis=dim), self)
 
     def pow(self, exponent: Any) -> Tensor:
         """Raise to a power."""
-        return self**exponent  # type: ignore[no-any-return]
+        return self._run(np.power, self, exponent)
 
     def sum(self, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Tensor:
         """Add up all elements, or those along dimensions."""
@@ -234,7 +247,7 @@ class Tensor(_Tensor):
         return self._reduce(np.any, dim, keepdim)
 
     def _reduce(self, function: Any, dim: Any, keepdim: Any) -> Tensor:
-        return self._run(lambda array: function(array, axis=dim, keepdims=keepdim), self)  # type: ignore[no-any-return]
+        return self._run(lambda array: function(array, axis=dim, keepdims=keepdim), self)
 
     def _extremes(self, value: Any, place: Any, dim: Any, keepdim: Any) -> Any:
         if dim is None:
@@ -308,7 +321,7 @@ class Parameter(Tensor):
     Parameters
     ----------
     data : Tensor
-        The first elements, which the parameter shares.
+        The first elements.
     requires_grad : bool
         Whether it asks for gradients.
 
@@ -323,7 +336,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Any, requires_grad: Any = True) -> None:
-        self._array, self._link, self._grad = to_array(data).detach(), None, None
+        self._array, self._link, self._grad = to_array(data), None, None
         self._ask(requires_grad)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
 from forerun.mxnet._place import place as _place
 from forerun.mxnet._place import placed as _placed
-from forerun.mxnet.numpy import random
+from forerun.mxnet.numpy import random as random
 from forerun.np import ndarray
 from forerun.npx import Device as _Device
 

@@ -21,7 +21,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     array([[2., 2., 2.]], dtype=float32)
     """
     product = x @ weight
-    return product if bias is None else product + bias  # type: ignore[no-any-return]
+    return product if bias is None else product + bias
 
 
 def relu(x: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ def relu(x: Tensor) -> Tensor:
     >>> paddle.nn.functional.relu(paddle.to_tensor([-1.0, 2.0])).numpy()
     array([0., 2.], dtype=float32)
     """
-    return x._run(npx.relu, x)  # type: ignore[no-any-return]
+    return x._run(npx.relu, x)
 
 
 def sigmoid(x: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def sigmoid(x: Tensor) -> Tensor:
     >>> paddle.nn.functional.sigmoid(paddle.zeros([1])).item()
     0.5
     """
-    return x._run(npx.sigmoid, x)  # type: ignore[no-any-return]
+    return x._run(npx.sigmoid, x)
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
@@ -57,7 +57,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     >>> paddle.nn.functional.softmax(paddle.zeros([2])).numpy()
     array([0.5, 0.5], dtype=float32)
     """
-    return x._run(lambda array: npx.softmax(array, axis=axis), x)  # type: ignore[no-any-return]
+    return x._run(lambda array: npx.softmax(array, axis=axis), x)
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
@@ -69,7 +69,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> paddle.nn.functional.dropout(paddle.ones([2]), training=False).numpy()
     array([1., 1.], dtype=float32)
     """
-    return losses.dropout(x, p, training)  # type: ignore[no-any-return]
+    return losses.dropout(x, p, training)
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
@@ -81,7 +81,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
     >>> paddle.nn.functional.mse_loss(paddle.zeros([2]), paddle.to_tensor([1.0, 3.0])).item()
     5.0
     """
-    return losses.squared(input, label, reduction)  # type: ignore[no-any-return]
+    return losses.squared(input, label, reduction)
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
@@ -93,7 +93,7 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
     >>> paddle.nn.functional.l1_loss(paddle.zeros([2]), paddle.to_tensor([1.0, -3.0])).item()
     2.0
     """
-    return losses.absolute(input, label, reduction)  # type: ignore[no-any-return]
+    return losses.absolute(input, label, reduction)
 
 
 def cross_entropy(input: Tensor, label: Tensor, reduction: str = "mean", soft_label: bool = False) -> Tensor:
@@ -118,7 +118,7 @@ def cross_entropy(input: Tensor, label: Tensor, reduction: str = "mean", soft_la
     """
     if not soft_label and label.ndim == input.ndim and label.shape[-1] == 1:
         label = label.squeeze(-1)
-    return losses.cross_entropy(input, label, reduction, soft_label)  # type: ignore[no-any-return]
+    return losses.cross_entropy(input, label, reduction, soft_label)
 
 
 __getattr__ = module_getattr(__name__, globals(), {})

@@ -35,7 +35,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     product = input @ weight.T
-    return product if bias is None else product + bias  # type: ignore[no-any-return]
+    return product if bias is None else product + bias
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
@@ -47,7 +47,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     >>> torch.nn.functional.dropout(torch.ones(2), training=False)
     tensor([1., 1.])
     """
-    return losses.dropout(input, p, training)  # type: ignore[no-any-return]
+    return losses.dropout(input, p, training)
 
 
 def one_hot(tensor: Tensor, num_classes: int) -> Tensor:
@@ -60,7 +60,7 @@ def one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     tensor([[0, 1],
             [1, 0]])
     """
-    return Tensor._run(lambda array: npx.one_hot(array, num_classes).astype(np.int64), tensor)  # type: ignore[no-any-return]
+    return Tensor._run(lambda array: npx.one_hot(array, num_classes).astype(np.int64), tensor)
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -73,7 +73,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tensor(5.)
     """
     _warn_of_broadcast("mse_loss", input, target)
-    return losses.squared(input, target, reduction)  # type: ignore[no-any-return]
+    return losses.squared(input, target, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -86,7 +86,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tensor(2.)
     """
     _warn_of_broadcast("l1_loss", input, target)
-    return losses.absolute(input, target, reduction)  # type: ignore[no-any-return]
+    return losses.absolute(input, target, reduction)
 
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -110,7 +110,7 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Ten
     if input.ndim not in (1, 2):
         raise ValueError(f"cross_entropy: scores of shape (rows, classes) are needed, not {input.shape}")
     chances = target.shape == input.shape and target.dtype.name.startswith("float")
-    return losses.cross_entropy(input, target, reduction, chances)  # type: ignore[no-any-return]
+    return losses.cross_entropy(input, target, reduction, chances)
 
 
 def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
