@@ -6,6 +6,11 @@ const fn structured(name: &'static str, arity: Option<u8>, doc: &'static str) ->
     OpRow { name, tier: Tier::Structured, arity, infallible: true, doc }
 }
 
+/// A structured op that looks at its data before it can say whether it fails.
+const fn fallible(name: &'static str, arity: Option<u8>, doc: &'static str) -> OpRow {
+    OpRow { name, tier: Tier::Structured, arity, infallible: false, doc }
+}
+
 const fn composite(name: &'static str, arity: Option<u8>, doc: &'static str) -> OpRow {
     OpRow { name, tier: Tier::Composite, arity, infallible: true, doc }
 }
@@ -22,6 +27,8 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::Matmul, structured("matmul", Some(2), "matrix product, stacked over leading dimensions")),
     (Op::Concat, structured("concatenate", None, "arrays one after another along an axis")),
     (Op::Update, structured("update", Some(2), "an array with a region overwritten")),
+    (Op::Take, fallible("take", Some(2), "rows along an axis, named by an array of indices")),
+    (Op::ScatterAdd, fallible("scatter_add", Some(3), "an array with updates added to the rows that indices name")),
     (Op::Fill(FillKind::Full), structured("full", Some(0), "one value everywhere")),
     (Op::Fill(FillKind::Arange), structured("arange", Some(0), "evenly spaced values")),
     (Op::Fill(FillKind::Eye), structured("eye", Some(0), "ones on a diagonal")),
