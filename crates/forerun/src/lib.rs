@@ -20,5 +20,5 @@ pub use forerun_array::{
 pub use forerun_base::{
     DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,
 };
-pub use forerun_ops::{COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
+pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

@@ -40,6 +40,19 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
 pub static COMPOSITE: &[OpRow] = &[
     composite("mean", Some(1), "sum over axes, divided by the number of elements"),
     composite("dot", Some(2), "NumPy's dot: inner product, matrix product or scaling, by the dimensions"),
+    composite("var", Some(1), "mean square of what is off the mean, over axes"),
+    composite("std", Some(1), "square root of the variance over axes"),
+    composite("clip", Some(3), "nothing below the second or above the third"),
+    composite("softmax", Some(1), "exponentials along an axis, divided by their sum"),
+    composite("log_softmax", Some(1), "logarithm of the softmax along an axis"),
+    composite("layer_norm", Some(3), "mean 0 and variance 1 along an axis, then scaled and shifted"),
+    composite("batch_norm", Some(5), "mean 0 and variance 1 in every channel, then scaled and shifted"),
+    composite("activation", Some(1), "relu, sigmoid, tanh, softrelu, softsign, silu, gelu, leaky, elu or selu"),
+    composite("dropout", Some(1), "elements set to zero at random, the rest scaled up"),
+    composite("fully_connected", Some(3), "product with a transposed weight, plus a bias"),
+    composite("one_hot", Some(1), "one value at the index an element names, another elsewhere"),
+    composite("pick", Some(2), "elements that indices name along an axis"),
+    composite("embedding", Some(2), "rows of a table, named by indices"),
 ];
 
 /// The row of a structured op.
