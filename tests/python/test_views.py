@@ -162,7 +162,7 @@ def test_indices_not_supported_yet() -> None:
         with pytest.raises(TypeError, match="can only be the first index, for reading"):
             x[index] = 1  # type: ignore[index]
         with pytest.raises(TypeError, match="can only be the first index, for reading"):
-            x[index, :, :]
+            x[index, :, :]  # type: ignore[index]
     with pytest.raises(IndexError, match="only integers, slices, None and Ellipsis"):
         x[1.5]  # type: ignore[index]
     with pytest.raises(IndexError):
