@@ -12,6 +12,7 @@ mod pointwise;
 mod pool;
 mod product;
 mod reduce;
+mod rows;
 mod simd;
 mod stream;
 mod tile;

@@ -11,6 +11,7 @@ mod error;
 mod exchange;
 mod functions;
 mod index;
+mod layers;
 mod loc;
 mod module;
 mod operand;
