@@ -219,8 +219,22 @@ impl Node {
         } else {
             self.front.flags.fetch_or(CLOSED_FLAG, Ordering::Release);
         }
-        if self.is_large() && self.back.balance.close(uses) {
-            self.free_buffer();
+        if self.is_large() {
+            if self.born() == 0 {
+                self.queue_host_bytes();
+            }
+            if self.back.balance.close(uses) {
+                self.free_buffer();
+            }
+        }
+    }
+
+    /// A value from the host is about to be closed: until then its buffer stays.
+    fn queue_host_bytes(&self) {
+        let buffer = self.back.buffer.load(Relaxed);
+        if !buffer.is_null() {
+            // SAFETY: an open value keeps its buffer.
+            unsafe { &*buffer }.enter_queue();
         }
     }
 
@@ -322,7 +336,10 @@ impl Node {
         let buffer = self.back.buffer.swap(std::ptr::null_mut(), Relaxed);
         if !buffer.is_null() {
             // SAFETY: the value's own count, given up once: the balance comes out even once.
-            unsafe { Buffer::release(buffer) }
+            unsafe {
+                (*buffer).leave_queue();
+                Buffer::release(buffer);
+            }
         }
         self.back.balance.mark_freed();
     }
@@ -351,6 +368,8 @@ impl Node {
             return None;
         }
         self.back.buffer.store(std::ptr::null_mut(), Relaxed);
+        // SAFETY: as above.
+        unsafe { &*buffer }.leave_queue();
         Some(buffer)
     }
 

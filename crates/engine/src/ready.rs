@@ -131,6 +131,11 @@ impl Ready {
         !self.is_empty() && self.tasks.lock().has(wish, ledger)
     }
 
+    /// Bytes of the sources that started early and count against the prefetch allowance.
+    pub(crate) fn prefetched(&self) -> usize {
+        self.tasks.lock().early_bytes()
+    }
+
     /// The ages in the order in which tasks started; recorded where the order is drawn or given.
     pub(crate) fn schedule(&self) -> Vec<u64> {
         match &self.tasks.lock().queue {
@@ -185,9 +190,7 @@ impl Tasks {
             return true;
         }
         if task.source {
-            self.early.retain(|&(age, _)| age > oldest);
-            let early: usize = self.early.iter().map(|&(_, bytes)| bytes).sum();
-            if early.saturating_add(task.bytes) > self.prefetch {
+            if self.early_bytes().saturating_add(task.bytes) > self.prefetch {
                 return false;
             }
         }
@@ -198,6 +201,12 @@ impl Tasks {
             ledger.hold_back();
             ledger.fits(wanted)
         }
+    }
+
+    fn early_bytes(&mut self) -> usize {
+        let oldest = self.oldest_unfinished();
+        self.early.retain(|&(age, _)| age > oldest);
+        self.early.iter().map(|&(_, bytes)| bytes).sum()
     }
 
     fn start(&mut self, task: &Task, ledger: &Ledger) {

@@ -14,7 +14,8 @@
 mod make;
 
 pub use forerun_array::{
-    Arg, Array, Index, Mode, Ready, Snapshot, Stats, Submission, Wait, engine, note_submissions, ops, seed,
+    Arg, Array, Holder, Holds, Index, MemoryStats, Mode, Ready, Snapshot, Stats, Submission, Wait, empty_cache, engine,
+    has_host_room, has_room, make_host_room, make_room_with, memory_stats, note_submissions, ops, reset_peak, seed,
     set_around_wait, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with,
 };
 pub use forerun_base::{
