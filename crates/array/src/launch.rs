@@ -222,6 +222,10 @@ impl Work for Launch {
         self.finish();
     }
 
+    fn line(&self) -> u32 {
+        self.outputs.first().map_or(0, |output| output.loc.id())
+    }
+
     fn is_heavy(&self) -> bool {
         self.heavy
     }

@@ -172,12 +172,13 @@ mod tests {
                     ring.push(lap * 4 + i).unwrap();
                 }
                 assert_eq!(ring.push(99), Err(Full));
+                assert!(!ring.has_room(1));
                 assert_eq!((ring.head(), ring.tail()), (lap * 4, lap * 4 + 4));
                 for i in ring.head()..ring.tail() {
                     assert_eq!(ring.get(i), i);
                 }
                 ring.advance(ring.tail());
-                assert!(ring.is_empty());
+                assert!(ring.is_empty() && ring.has_room(4) && !ring.has_room(5));
             }
         }
     }
