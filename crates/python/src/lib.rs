@@ -10,6 +10,7 @@ mod exchange;
 mod functions;
 mod index;
 mod loc;
+mod memory;
 mod module;
 mod operand;
 mod rows;
