@@ -37,6 +37,6 @@ _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
-from forerun.engine import stats  # noqa: E402
+from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
-__all__ = ["__version__", "engine", "np", "npx", "stats"]
+__all__ = ["__version__", "empty_cache", "engine", "memory_stats", "np", "npx", "reset_peak", "stats"]
