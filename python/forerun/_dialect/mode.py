@@ -74,12 +74,3 @@ def recorded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     finally:
         _forerun.set_recording(before)
-
-
-def trained(training: bool, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function that behaves differently in training, in the mode its module is in."""
-    before = _forerun.set_training(training)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        _forerun.set_training(before)
