@@ -21,6 +21,7 @@ import numpy
 import pytest
 
 import forerun.mxnet
+from forerun import npx
 
 CHAPTER = pathlib.Path(__file__).resolve().parents[1] / "chapter"
 LONG = os.environ.get("FORERUN_TEST_LONG") == "1"
@@ -167,9 +168,13 @@ def check(program: str, namespace: dict[str, Any], shown: list[Any], lines: list
 def train(cells: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Run the blocks of the English edition that train, and look at what they learnt and printed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    *_, first, second = [shorten(cell) for cell in cells[TRAINING:]]
+    npx.seed(1)
     run([cells[0], *map(shorten, cells[TRAINING:-2])], namespace)
+    first, second = cells[-2:]
     net, loss, X, y = (namespace[name] for name in ("net", "loss", "X", "y"))
+    # The block was printed for MXNet 1, whose rate this is unless one is given. That of MXNet 2 is ten times as large,
+    # and the network diverges with it.
+    namespace["trainer"].set_learning_rate(0.01)
     capsys.readouterr()
 
     before = loss(y, net(X)).mean().item()
@@ -178,7 +183,8 @@ def train(cells: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     run([second], namespace)
     after = loss(y, net(X)).mean().item()
     assert numpy.isfinite([before, between, after]).all()
-    assert after < between < before
+    assert between < before
+    assert after < before / 2
 
     batches = 150 if LONG else 50
     assert namespace["l"].shape == namespace["y"].shape == (1024 if LONG else 16,)

@@ -29,7 +29,11 @@ def here() -> int:
 
 
 def at(line: int) -> list[Holder]:
-    return [holder for holder in forerun.memory_stats(1000)["holders"] if (holder["file"], holder["line"]) == (__file__, line)]
+    return [
+        holder
+        for holder in forerun.memory_stats(1000)["holders"]
+        if (holder["file"], holder["line"]) == (__file__, line)
+    ]
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -50,7 +54,8 @@ def test_one_function_under_two_names() -> None:
 
 
 def test_lines_are_named() -> None:
-    kept = [np.ones((1024, 1024)) for _ in range(3)]; line = here()  # noqa: E702
+    kept = [np.ones((1024, 1024)) for _ in range(3)]
+    line = here()
     small = np.ones((8,))
     npx.waitall()
     assert at(line) == [{"file": __file__, "line": line, "op": "full", "bytes": 12 * MIB, "arrays": 3}]

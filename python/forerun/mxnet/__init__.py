@@ -15,30 +15,25 @@ array([0., 1., 2.])
 
 from __future__ import annotations
 
-import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
-from forerun import npx
+from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
 from forerun._dialect.missing import lacking as _lacking
 from forerun._forerun import __version__
 from forerun.mxnet import device, numpy, random, util
 from forerun.mxnet import device as context
 from forerun.mxnet import numpy as np
 from forerun.mxnet._install import install, uninstall
+from forerun.mxnet._install import modules_below as _modules_below
 from forerun.mxnet.device import Context, Device, cpu, current_context, current_device, gpu, num_gpus
 from forerun.npx import waitall
 
 numpy_extension = npx
+initializer = init
 
-# Imported when they are first asked for.
-_LATER = {
-    "autograd": "autograd",
-    "gluon": "gluon",
-    "init": "init",
-    "initializer": "init",
-    "lr_scheduler": "lr_scheduler",
-    "optimizer": "optimizer",
-}
+# ``from forerun.mxnet.gluon import nn`` is to find the one ``gluon`` there is.
+_sys.modules.update(_modules_below(__name__))
 
 __all__ = [
     "Context",
@@ -80,7 +75,5 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> _Any:
-    """Import what is imported late; say what is nearest to a name that is not there."""
-    if name in _LATER:
-        return _importlib.import_module(f"forerun.{_LATER[name]}")
+    """Say what is nearest to a name that is not there."""
     raise _lacking(__name__, name, __all__, _HINTS)

@@ -10,23 +10,22 @@ from types import ModuleType
 
 from forerun import _forerun
 
-# Long names below ``mxnet``, and what they stand for.
+# The modules that MXNet has, by its names.
 _MODULES = {
-    "": "forerun.mxnet",
-    ".np": "forerun.mxnet.numpy",
-    ".numpy": "forerun.mxnet.numpy",
-    ".npx": "forerun.npx",
-    ".numpy_extension": "forerun.npx",
-    ".autograd": "forerun.autograd",
-    ".gluon": "forerun.gluon",
-    ".init": "forerun.init",
-    ".initializer": "forerun.init",
-    ".optimizer": "forerun.optimizer",
-    ".lr_scheduler": "forerun.lr_scheduler",
-    ".context": "forerun.mxnet.device",
-    ".device": "forerun.mxnet.device",
-    ".random": "forerun.mxnet.random",
-    ".util": "forerun.mxnet.util",
+    "np": "forerun.mxnet.numpy",
+    "numpy": "forerun.mxnet.numpy",
+    "npx": "forerun.npx",
+    "numpy_extension": "forerun.npx",
+    "autograd": "forerun.autograd",
+    "gluon": "forerun.gluon",
+    "init": "forerun.init",
+    "initializer": "forerun.init",
+    "optimizer": "forerun.optimizer",
+    "lr_scheduler": "forerun.lr_scheduler",
+    "context": "forerun.mxnet.device",
+    "device": "forerun.mxnet.device",
+    "random": "forerun.mxnet.random",
+    "util": "forerun.mxnet.util",
 }
 
 # What was put into ``sys.modules``, and the setting of ``asnumpy`` before.
@@ -60,9 +59,7 @@ def install() -> None:
     if "mxnet" in sys.modules:
         path = getattr(sys.modules["mxnet"], "__file__", None)
         raise RuntimeError(f"install: another mxnet is imported already, from {path or 'an unknown place'}")
-    found: dict[str, ModuleType] = {}
-    for name, target in _MODULES.items():
-        found |= _with_submodules(f"mxnet{name}", importlib.import_module(target))
+    found = {"mxnet": sys.modules["forerun.mxnet"], **modules_below("mxnet")}
     if "d2l" not in sys.modules and importlib.util.find_spec("d2l") is None:
         found |= _with_submodules("d2l", importlib.import_module("forerun.d2l"))
     sys.modules.update(found)
@@ -85,6 +82,14 @@ def uninstall() -> None:
             del sys.modules[name]
     _standing.clear()
     _forerun.set_writable_asnumpy(_before)
+
+
+def modules_below(package: str) -> dict[str, ModuleType]:
+    """Give MXNet's modules the names they have below a package."""
+    found: dict[str, ModuleType] = {}
+    for name, target in _MODULES.items():
+        found |= _with_submodules(f"{package}.{name}", importlib.import_module(target))
+    return found
 
 
 def _with_submodules(name: str, module: ModuleType) -> dict[str, ModuleType]:
