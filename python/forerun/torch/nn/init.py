@@ -54,8 +54,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     Examples
     --------
     >>> from forerun import torch
-    >>> torch.nn.init.normal_(torch.zeros(2), std=0)
-    tensor([0., 0.])
+    >>> torch.nn.init.normal_(torch.zeros(2), mean=3, std=0)
+    tensor([3., 3.])
     """
     with no_grad():
         return tensor.normal_(mean, std)
