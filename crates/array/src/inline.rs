@@ -142,7 +142,15 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
         Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
-    match catch_unwind(AssertUnwindSafe(|| unsafe { single.executable.run(io, &Solo) })) {
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        single.executable.check(io)?;
+        single.executable.run(io, &Solo);
+        Ok(())
+    }));
+    let ran = ran.unwrap_or_else(|panic| {
+        Err(Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))))
+    });
+    match ran {
         Ok(()) => {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.
@@ -151,12 +159,12 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
             }
             out.publish_ready(record.generation);
         }
-        Err(panic) => {
+        Err(error) => {
             if let Some(b) = buffer {
                 // SAFETY: the count of the value that did not come to be.
                 unsafe { Buffer::release(b) };
             }
-            fail(Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))));
+            fail(error);
         }
     }
 }
@@ -172,6 +180,7 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
                 && signature.inputs[0].size == signature.out.size
         }
         Op::Update => true,
+        Op::ScatterAdd => signature.inputs[0].dense,
         _ => false,
     };
     let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));

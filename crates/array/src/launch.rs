@@ -207,9 +207,14 @@ impl Work for Launch {
             })
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
-        // SAFETY: all inputs are ready and hold what their metas say; outputs are as large as theirs say, and nobody looks
-        // at them before they are published; a donated buffer belongs to this task alone.
-        unsafe { self.plan.executables[self.group].run(io, team) };
+        let executable = &self.plan.executables[self.group];
+        // SAFETY: all inputs are ready and hold what their metas say.
+        if let Err(error) = unsafe { executable.check(io) } {
+            return self.fail_all(&self.blame(error, 0));
+        }
+        // SAFETY: as above; outputs are as large as their metas say, and nobody looks at them before they are published; a
+        // donated buffer belongs to this task alone.
+        unsafe { executable.run(io, team) };
         self.settled.store(true, Ordering::Release);
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
             if let Some(b) = buffer {

@@ -13,6 +13,7 @@ mod pointwise;
 mod pool;
 mod product;
 mod reduce;
+mod rows;
 mod simd;
 mod stream;
 mod tile;

@@ -1,5 +1,6 @@
 //! The catalogue: every op declared once. Pure: no memory, threads, devices or clocks.
 
+pub mod gradient;
 pub mod infer;
 pub mod math;
 mod num;
@@ -9,6 +10,6 @@ mod scalar;
 mod structured;
 
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
-pub use op::{FillKind, Op, OpRow, ReduceKind, Tier};
+pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Point, PointRow, bodies};
 pub use structured::{COMPOSITE, STRUCTURED};

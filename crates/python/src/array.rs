@@ -2,13 +2,15 @@
 //!
 //! Invariant: a method waits only if it is a blocker, and every wait goes through [`crate::wait`].
 
+use crate::autograd;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
 use crate::exchange::to_numpy;
 use crate::index;
+use crate::layers;
 use crate::loc::here;
-use crate::operand;
+use crate::operand::{self, Operand};
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
@@ -228,7 +230,10 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
-        submit::object(py, ops::index(&self.0, &index::indices(index)?))
+        match index::rows(index, self.0.ndim())? {
+            Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
+            None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
+        }
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
@@ -408,6 +413,41 @@ impl PyArray {
         submit::object(py, ops::copy(&self.0, here(py)))
     }
 
+    /// Makes the array a variable: backward writes, or adds to, its gradient.
+    #[pyo3(signature = (grad_req = "write"))]
+    fn attach_grad(&self, py: Python<'_>, grad_req: &str) -> PyResult<()> {
+        autograd::attach_grad(&self.0, grad_req, here(py))
+    }
+
+    /// The gradient of a variable; None for an array that is none.
+    #[getter]
+    fn grad(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        autograd::gradient(py, &self.0)
+    }
+
+    /// Takes the array off the tape.
+    fn drop_grad(&self) {
+        forerun::grad::drop_grad(&self.0);
+    }
+
+    /// The same elements, through which no gradient flows back.
+    fn detach(&self) -> PyArray {
+        PyArray(self.0.detach())
+    }
+
+    /// Computes the gradients of all variables that this was computed from, while recording.
+    #[pyo3(signature = (out_grad = None, retain_graph = false, train_mode = true))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        out_grad: Option<&Bound<'_, PyArray>>,
+        retain_graph: bool,
+        train_mode: bool,
+    ) -> PyResult<()> {
+        let _ = train_mode;
+        autograd::backward_from(py, &self.0, out_grad, retain_graph)
+    }
+
     /// The array on a device.
     fn as_in_ctx(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
         if *device.get() != slf.get().device() {
@@ -470,6 +510,50 @@ impl PyArray {
     fn mean(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
         let axes = index::axes(axis)?;
         submit::object(py, ops::mean(&self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
+    }
+
+    /// The variance over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn var(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::var(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// The standard deviation over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn std(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::std(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// Nothing below `min` or above `max`.
+    #[pyo3(signature = (min = None, max = None))]
+    fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
+        let low = min.map(|object| operand::required(object, "clip")).transpose()?;
+        let high = max.map(|object| operand::required(object, "clip")).transpose()?;
+        let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
+        submit::object(py, ops::clip(&self.0, low, high, here(py)))
+    }
+
+    /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+    #[pyo3(signature = (indices, axis = None, mode = "raise"))]
+    fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
+        let indices = operand::required(indices, "take")?.array(here(py))?;
+        layers::taken(py, &self.0, &indices, axis, mode)
     }
 
     /// The largest element over axes; NaN if any is.

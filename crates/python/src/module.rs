@@ -12,6 +12,13 @@ mod _forerun {
     #[pymodule_export]
     use crate::array::PyArray;
     #[pymodule_export]
+    use crate::autograd::{
+        adam_update, backward, gradients, is_recording, is_training, mark_variables, record_function, set_recording,
+        set_training, sgd_update,
+    };
+    #[pymodule_export]
+    use crate::capture::{PyCaptured, capture};
+    #[pymodule_export]
     use crate::device::PyDevice;
     #[pymodule_export]
     use crate::dtype::PyDType;
@@ -21,6 +28,11 @@ mod _forerun {
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
         uniform,
+    };
+    #[pymodule_export]
+    use crate::layers::{
+        activation, batch_norm, dropout, embedding, fully_connected, layer_norm, log_softmax, one_hot, pick,
+        scatter_add, softmax, take,
     };
     #[pymodule_export]
     use crate::memory::{empty_cache, memory_stats, reset_peak};
