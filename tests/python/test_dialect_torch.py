@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pathlib
 import threading
@@ -301,6 +302,10 @@ def test_shapes_and_types() -> None:
     assert (values.tolist(), places.tolist(), x.max().item()) == ([2, 5], [2, 2], 5)
     assert torch.max(x, torch.full((2, 3), 2)).tolist() == [[2, 2, 2], [3, 4, 5]]
     assert x.sum(dim=0, keepdim=True).shape == (1, 3)
+    assert x.float().var(dim=0).tolist() == [4.5, 4.5, 4.5]
+    assert x.float().std(correction=0).item() == pytest.approx(numpy.arange(6).std())
+    assert x.clamp(1, 4).tolist() == [[1, 1, 2], [3, 4, 4]]
+    assert x[torch.tensor([1, 0]), :].tolist() == x[[1, 0]].tolist() == [[3, 4, 5], [0, 1, 2]]
     assert torch.cat([x, x], dim=1).shape == (2, 6)
     assert torch.where(x > 2, x, 0).tolist() == [[0, 0, 0], [3, 4, 5]]
     assert {x: 1}[x] == 1
@@ -351,6 +356,17 @@ def test_modules_hold_parameters_and_state() -> None:
         Bad()
 
 
+def test_modules_can_be_copied() -> None:
+    net = mlp(2, 3, 1)
+    twin = copy.deepcopy(net)
+    net(torch.ones(1, 2)).sum().backward()
+    torch.optim.SGD(net.parameters(), lr=1.0).step()
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in twin.parameters())
+    assert (net[2].bias != twin[2].bias).all()
+    with pytest.raises(RuntimeError, match="only a leaf"):
+        copy.deepcopy(net(torch.ones(1, 2)))
+
+
 def test_batches() -> None:
     rows = TensorDataset(torch.arange(10), torch.arange(10) * 2)
     assert [x.tolist() for x, _ in DataLoader(rows, batch_size=4)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
@@ -392,6 +408,8 @@ def test_losses_reduce_as_asked_and_warn_of_broadcasts() -> None:
         (torch, "compile", "fused already"),
         (torch.cuda, "synchronise", "'synchronize'"),
         (nn, "Linearr", "'Linear'"),
+        (nn, "Conv2d", "it has CrossEntropyLoss, .*, Linear,"),
+        (torch.ones(1), "norm", r"sqrt\(\)"),
         (nn.functional, "mse_los", "'mse_loss'"),
         (torch.optim, "Adamm", "'Adam'"),
         (torch.ones(1), "requires_gradd", "'requires_grad'"),

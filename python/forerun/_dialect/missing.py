@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+# Up to so many names are all told when none of them is near.
+_FEW = 25
+
 
 def lacking(owner: str, name: str, names: Iterable[str], hints: Mapping[str, str]) -> AttributeError:
     """Make the error for a name that is not there.
@@ -28,13 +31,18 @@ def lacking(owner: str, name: str, names: Iterable[str], hints: Mapping[str, str
     AttributeError("forerun.torch has no 'ranb'; the nearest that exists is 'rand'")
     >>> lacking("forerun.torch", "jit", [], {"jit": "plain calls are planned and fused already"})
     AttributeError("forerun.torch has no 'jit': plain calls are planned and fused already")
+    >>> lacking("forerun.torch.utils", "tensorboard", ["data"], {})
+    AttributeError("forerun.torch.utils has no 'tensorboard'; it has data")
     """
     message = f"{owner} has no {name!r}"
     if name in hints:
         return AttributeError(f"{message}: {hints[name]}")
-    near = difflib.get_close_matches(name, [known for known in names if not known.startswith("_")], n=1)
+    public = [known for known in names if not known.startswith("_")]
+    near = difflib.get_close_matches(name, public, n=1)
     if near:
         message += f"; the nearest that exists is {near[0]!r}"
+    elif len(public) <= _FEW:
+        message += f"; it has {', '.join(public)}"
     return AttributeError(message)
 
 
@@ -54,6 +62,6 @@ def module_getattr(module: str, names: Mapping[str, Any], hints: Mapping[str, st
         # The interpreter itself asks modules for dunder names; it needs no advice.
         if name.startswith("__"):
             raise AttributeError(f"{module} has no {name!r}")
-        raise lacking(module, name, names, hints)
+        raise lacking(module, name, names.get("__all__", names), hints)
 
     return getattribute

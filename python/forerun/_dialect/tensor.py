@@ -270,6 +270,16 @@ class Tensor:
         """Return a copy that gradients go through."""
         return self._run(lambda array: array.copy(), self)  # type: ignore[no-any-return]
 
+    def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:
+        """Copy a leaf, which asks for gradients where this one does. That is how modules are copied."""
+        if not self._is_leaf():
+            raise RuntimeError("only a leaf can be copied with its gradients: use detach()")
+        made = object.__new__(type(self))
+        made._array, made._link, made._grad = self._array.copy(), None, None
+        made._ask(self._link is not None)
+        memo[id(self)] = made
+        return made
+
     def __getattr__(self, name: str) -> Any:
         """Say what is nearest to a name that is not there."""
         raise lacking(f"a {type(self).__name__}", name, dir(type(self)), self._hints)

@@ -127,6 +127,42 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return input.mean(dim, keepdim)
 
 
+def var(input: Tensor, dim: Any = None, keepdim: bool = False, *, correction: int = 1) -> Tensor:
+    """Return the variance of all elements, or of those along dimensions.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.var(torch.tensor([1.0, 3.0]))
+    tensor(2.)
+    """
+    return input.var(dim, keepdim, correction=correction)
+
+
+def std(input: Tensor, dim: Any = None, keepdim: bool = False, *, correction: int = 1) -> Tensor:
+    """Return the standard deviation of all elements, or of those along dimensions.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.std(torch.tensor([1.0, 3.0]), correction=0)
+    tensor(1.)
+    """
+    return input.std(dim, keepdim, correction=correction)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Keep every element between two numbers.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 9.0]), 0, 1)
+    tensor([0. , 0.5, 1. ])
+    """
+    return input.clamp(min, max)
+
+
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the largest element; along a dimension, the largest and where they stand; of two, the larger ones.
 

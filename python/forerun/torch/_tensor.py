@@ -46,6 +46,7 @@ class Tensor(_Tensor):
     __slots__ = ()
 
     _hints: ClassVar[dict[str, str]] = {
+        "norm": "write (x * x).sum().sqrt()",
         "retain_grad": "only leaves keep their gradient",
         "register_hook": "gradients cannot be hooked",
         "share_memory_": "threads share tensors as they are",
@@ -221,6 +222,18 @@ class Tensor(_Tensor):
     def mean(self, dim: Any = None, keepdim: Any = False) -> Tensor:
         """Return the mean of all elements, or of those along dimensions."""
         return self._reduce(np.mean, dim, keepdim)
+
+    def var(self, dim: Any = None, keepdim: Any = False, *, correction: Any = 1) -> Tensor:
+        """Return the variance of all elements, or of those along dimensions."""
+        return self._run(lambda array: np.var(array, dim, ddof=correction, keepdims=keepdim), self)
+
+    def std(self, dim: Any = None, keepdim: Any = False, *, correction: Any = 1) -> Tensor:
+        """Return the standard deviation of all elements, or of those along dimensions."""
+        return self._run(lambda array: np.std(array, dim, ddof=correction, keepdims=keepdim), self)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        """Keep every element between two numbers."""
+        return self._run(lambda array: np.clip(array, min, max), self)
 
     def max(self, dim: Any = None, keepdim: Any = False) -> Any:
         """Return the largest element, or, along a dimension, the largest ones and where they stand."""
