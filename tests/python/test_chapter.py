@@ -172,9 +172,6 @@ def train(cells: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     run([cells[0], *map(shorten, cells[TRAINING:-2])], namespace)
     first, second = cells[-2:]
     net, loss, X, y = (namespace[name] for name in ("net", "loss", "X", "y"))
-    # The block was printed for MXNet 1, whose rate this is unless one is given. That of MXNet 2 is ten times as large,
-    # and the network diverges with it.
-    namespace["trainer"].set_learning_rate(0.01)
     capsys.readouterr()
 
     before = loss(y, net(X)).mean().item()
