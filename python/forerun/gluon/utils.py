@@ -106,7 +106,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     >>> gluon.utils.clip_global_norm([x], 1.0)
     5.0
     >>> x
-    array([0.6, 0.8], dtype=float32)
+    array([0.6, 0.8])
     """
     if not arrays:
         raise ValueError("clip_global_norm: no arrays")

@@ -89,7 +89,7 @@ class SELU(HybridBlock):
     >>> from forerun import np
     >>> from forerun.gluon import nn
     >>> nn.SELU()(np.array([1.0]))
-    array([1.050701], dtype=float32)
+    array([1.050701])
     """
 
     def forward(self, x: ndarray) -> ndarray:
