@@ -1,22 +1,48 @@
-"""What goes beyond NumPy: barriers, devices, activations."""
+"""What goes beyond NumPy: barriers, devices, and the functions that layers are made of."""
 
 from __future__ import annotations
 
 from forerun import _forerun
 from forerun._forerun import Device
+from forerun._layers import (
+    activation,
+    batch_dot,
+    batch_norm,
+    dropout,
+    embedding,
+    fully_connected,
+    layer_norm,
+    leaky_relu,
+    log_softmax,
+    one_hot,
+    pick,
+    softmax,
+)
 from forerun._pointwise import relu, sigmoid
 
 __all__ = [
     "Device",
+    "activation",
+    "batch_dot",
+    "batch_norm",
     "cpu",
     "current_device",
+    "dropout",
+    "embedding",
+    "fully_connected",
     "gpu",
+    "layer_norm",
+    "leaky_relu",
+    "log_softmax",
     "num_gpus",
+    "one_hot",
+    "pick",
     "relu",
     "reset_np",
     "seed",
     "set_np",
     "sigmoid",
+    "softmax",
     "waitall",
 ]
 

@@ -9,6 +9,7 @@ import pytest
 
 MODULES = [
     "forerun",
+    "forerun._layers",
     "forerun._pointwise",
     "forerun.d2l",
     "forerun.engine",

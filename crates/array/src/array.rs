@@ -71,7 +71,8 @@ impl Array {
 
     /// Another handle on the same elements, through which no gradient flows back.
     pub fn detach(&self) -> Array {
-        Array { detached: true, ..self.clone() }
+        self.cell().add_handle();
+        Array { detached: true, ..*self }
     }
 
     /// Whether reads through this handle count as given.

@@ -1,6 +1,7 @@
 //! Running a record on the spot: for tiny records this is all there is to executing them.
 
 use crate::buffer::Buffer;
+use crate::memory::no_memory;
 use crate::node::{INLINE, Node};
 use crate::planner::{Resolved, resolve};
 use crate::record::Record;
@@ -91,8 +92,9 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
 fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
     let signature = record.recipe.signature;
     let single = record.recipe.single();
+    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
-        let error = error.in_op(signature.op.name()).submitted_at(Loc::from_id(record.loc));
+        let error = error.in_op(op).submitted_at(loc);
         runtime().note_failure(&error);
         out.publish_failed(record.generation, error);
     };
@@ -105,7 +107,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     }
     let own = buffer;
     if large && buffer.is_none() {
-        buffer = Buffer::alloc(signature.out.bytes);
+        buffer = Buffer::alloc(signature.out.bytes, op, loc);
         if buffer.is_none() {
             return fail(no_memory(signature.out.bytes));
         }
@@ -140,19 +142,29 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
         Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
-    match catch_unwind(AssertUnwindSafe(|| unsafe { single.executable.run(io, &Solo) })) {
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        single.executable.check(io)?;
+        single.executable.run(io, &Solo);
+        Ok(())
+    }));
+    let ran = ran.unwrap_or_else(|panic| {
+        Err(Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))))
+    });
+    match ran {
         Ok(()) => {
             if let Some(b) = buffer {
+                // SAFETY: the buffer is ours until the value is published.
+                unsafe { Buffer::book(b, op, loc) };
                 out.set_buffer(b);
             }
             out.publish_ready(record.generation);
         }
-        Err(panic) => {
+        Err(error) => {
             if let Some(b) = buffer {
                 // SAFETY: the count of the value that did not come to be.
                 unsafe { Buffer::release(b) };
             }
-            fail(Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))));
+            fail(error);
         }
     }
 }
@@ -168,16 +180,12 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
                 && signature.inputs[0].size == signature.out.size
         }
         Op::Update => true,
+        Op::ScatterAdd => signature.inputs[0].dense,
         _ => false,
     };
     let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
     let whole = first.view.is_none() || signature.op == Op::Update;
     (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
-}
-
-/// The error of an allocation that failed.
-pub(crate) fn no_memory(bytes: usize) -> Error {
-    Error::new(ErrorKind::Memory, format!("cannot allocate {bytes} bytes"))
 }
 
 /// What a panic said.

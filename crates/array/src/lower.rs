@@ -205,6 +205,8 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
         }
         Kernel::Concat(c) => vec![c.dtype.size(); c.inputs.len()],
         Kernel::Update(u) => [Some(u.dtype.size()), u.value.map(|v| v.dtype.size())].into_iter().flatten().collect(),
+        Kernel::Take(r) => vec![r.dtype.size(), r.indices.dtype.size()],
+        Kernel::ScatterAdd(r) => vec![r.dtype.size(), r.indices.dtype.size(), r.dtype.size()],
         Kernel::Fill(_) => Vec::new(),
     }
 }
@@ -233,6 +235,13 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
             donors
         }
         Kernel::Update(_) if group.inputs.len() == 1 || group.inputs[0].source != group.inputs[1].source => {
+            vec![(0, 0)]
+        }
+        Kernel::ScatterAdd(rows)
+            if rows.base.is_dense()
+                && group.inputs[0].view.is_none()
+                && group.inputs[1..].iter().all(|i| i.source != group.inputs[0].source) =>
+        {
             vec![(0, 0)]
         }
         _ => Vec::new(),

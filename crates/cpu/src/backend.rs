@@ -5,6 +5,7 @@ use crate::place::{Joiner, Overwrite, Rearrange};
 use crate::pointwise::Pointwise;
 use crate::product::Multiply;
 use crate::reduce::Reducer;
+use crate::rows::{Adder, Gatherer};
 use crate::simd::Isa;
 use forerun_plan::{Backend, Executable, Kernel};
 use std::sync::Arc;
@@ -53,6 +54,8 @@ impl Backend for CpuBackend {
             Kernel::Product(product) => Arc::new(Multiply::new(self.isa, product)),
             Kernel::Concat(concat) => Arc::new(Joiner::new(concat)),
             Kernel::Update(update) => Arc::new(Overwrite::new(self.isa, update)),
+            Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
+            Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
             Kernel::Fill(fill) => Arc::new(Filler::new(self.isa, fill)),
         }
     }

@@ -11,15 +11,15 @@ use forerun_ops::Point;
 use forerun_plan::{Concat, Executable, Io, Program, Reg, Update};
 
 /// Elements of a piece of work, about.
-const PIECE: usize = 32 * 1024;
+pub(crate) const PIECE: usize = 32 * 1024;
 /// Copies of fewer elements are not worth handing out.
-const WORTH_SPLITTING: usize = 256 * 1024;
+pub(crate) const WORTH_SPLITTING: usize = 256 * 1024;
 
 /// Runs a copy, split over the team where that is worth it.
 ///
 /// # Safety
 /// As for [`Copy::run`].
-unsafe fn spread(copy: &Copy, from: *const u8, to: *mut u8, size: usize, team: &dyn Team) {
+pub(crate) unsafe fn spread(copy: &Copy, from: *const u8, to: *mut u8, size: usize, team: &dyn Team) {
     let (slices, each) = copy.slices();
     let per_piece = (PIECE / each.max(1)).max(1).next_multiple_of(32).min(slices.max(1));
     if team.width() == 1 || copy.size() < WORTH_SPLITTING || slices <= per_piece {

@@ -1,6 +1,7 @@
 //! Random programs made from the catalogue: however they are planned, the bits are the same.
 
-use forerun::{Arg, Array, Class, DType, Index, Loc, Point, ReduceKind, Scalar, ops, seed};
+use forerun::ops::Activation;
+use forerun::{Arg, Array, Beyond, Class, DType, Index, Loc, Point, ReduceKind, Scalar, ops, seed};
 use forerun::{set_drop_dead, set_fuse, set_tiny_limit};
 
 /// A small generator of numbers, the same on every machine.
@@ -69,7 +70,7 @@ fn step(dice: &mut Dice, x: &Array, y: &Array, rows: usize, columns: usize) -> f
         _ => Scalar::Bool(dice.roll(2) == 1),
     };
     let second = |dice: &mut Dice| if dice.roll(3) == 0 { None } else { Some(()) };
-    Ok(Some(match dice.roll(20) {
+    Ok(Some(match dice.roll(23) {
         0..=8 => {
             let point = *dice.pick(Point::ALL);
             let row = point.row();
@@ -113,6 +114,23 @@ fn step(dice: &mut Dice, x: &Array, y: &Array, rows: usize, columns: usize) -> f
             ops::assign(&part, Arg::Array(&rest), AT)?;
             return Ok(None);
         }
+        19 => {
+            let y = ops::cast(y, *dice.pick(&[DType::I32, DType::I64]), AT)?;
+            let y = if y.ndim() > 1 { ops::index(&y, &[Index::At(0)])? } else { y };
+            ops::take(x, &y, -1, *dice.pick(&[Beyond::Clip, Beyond::Wrap]), AT)?
+        }
+        20 => {
+            let named = ops::cast(&ops::index(y, &[Index::At(0)])?, DType::I64, AT)?;
+            let updates = ops::take(x, &named, 0, Beyond::Wrap, AT)?;
+            ops::scatter_add(x, &named, &updates, 0, Beyond::Wrap, AT)?
+        }
+        21 => match dice.roll(5) {
+            0 => ops::softmax(x, -1, AT)?,
+            1 => ops::log_softmax(x, 0, AT)?,
+            2 => ops::std(x, Some(&[-1]), 1.0, true, AT)?,
+            3 => ops::dropout(x, 0.4, &[], true, AT)?,
+            _ => ops::activation(*dice.pick(&[Activation::Gelu, Activation::Elu(0.3), Activation::Softrelu]), x, AT)?,
+        },
         _ => {
             let value = number(dice);
             ops::assign(&ops::index(x, &[Index::At(-1)])?, Arg::Scalar(value), AT)?;

@@ -36,6 +36,18 @@ pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<V
             (0..signature.inputs.len()).map(part).collect()
         }
         (Op::Update, Attrs::Update(region)) => update(recorded, grad, region, loc),
+        (Op::Take, &Attrs::Rows { axis, beyond }) => {
+            let zeros = ops::full(&shape(0), Scalar::Int(0), grad.dtype(), loc)?;
+            let back = ops::scatter_add(&zeros, saved(&recorded.inputs[1]), grad, axis as isize, beyond, loc)?;
+            Ok(vec![Some(back), None])
+        }
+        (Op::ScatterAdd, &Attrs::Rows { axis, beyond }) => {
+            let rows = match wanted(2) {
+                true => Some(ops::take(grad, saved(&recorded.inputs[1]), axis as isize, beyond, loc)?),
+                false => None,
+            };
+            Ok(vec![Some(grad.clone()), None, rows])
+        }
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is never on the tape"),
     }
 }

@@ -202,6 +202,20 @@ pub fn concat(inputs: &[(DType, Shape)], axis: usize) -> Result<(DType, Shape)> 
     Ok((dtype, shape.checked().map_err(|e| e.in_op("concatenate"))?))
 }
 
+/// The shape that rows of `shape` along `axis`, named by indices of a dtype and shape, have together.
+pub fn take(op: Op, shape: &Shape, indices: (DType, Shape), axis: usize) -> Result<Shape> {
+    let fail = |kind, text: String| Err(Error::new(kind, text).in_op(op.name()));
+    let (dtype, named) = indices;
+    if dtype.kind() != Kind::Int {
+        return fail(ErrorKind::Type, format!("indices must be integers, not {dtype}"));
+    }
+    if shape[axis] == 0 && named.size() > 0 {
+        return fail(ErrorKind::Index, format!("axis {axis} of {shape} is empty, indices {named} name elements of it"));
+    }
+    let dims: Vec<usize> = shape[..axis].iter().chain(&*named).chain(&shape[axis + 1..]).copied().collect();
+    Shape::new(&dims).map_err(|e| e.in_op(op.name()))
+}
+
 /// The shape `dims` asks of `size` elements; one dimension may be -1.
 pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
     let size = from.size();
@@ -268,6 +282,19 @@ mod tests {
         assert_eq!(matmul((f, s(&[3])), (f, s(&[3]))).unwrap().shape, Shape::SCALAR);
         let e = matmul((f, s(&[1024, 512])), (f, s(&[2048, 512]))).unwrap_err();
         assert_eq!(e.to_string(), "matmul: inner dimensions differ: (1024, 512) x (2048, 512)");
+    }
+
+    #[test]
+    fn rows_by_indices() {
+        let shape = |x: &[usize], i: &[usize], axis| take(Op::Take, &s(x), (DType::I64, s(i)), axis);
+        assert_eq!(shape(&[4, 5, 6], &[2, 3], 1).unwrap(), s(&[4, 2, 3, 6]));
+        assert_eq!(shape(&[4], &[], 0).unwrap(), Shape::SCALAR);
+        assert_eq!(shape(&[0, 3], &[0], 0).unwrap(), s(&[0, 3]));
+        let e = shape(&[0, 3], &[2], 0).unwrap_err();
+        assert_eq!(e.to_string(), "take: axis 0 of (0, 3) is empty, indices (2,) name elements of it");
+        assert!(shape(&[1; 5], &[1; 5], 0).is_err());
+        let e = take(Op::ScatterAdd, &s(&[2]), (DType::F32, s(&[2])), 0).unwrap_err();
+        assert_eq!(e.to_string(), "scatter_add: indices must be integers, not float32");
     }
 
     #[test]

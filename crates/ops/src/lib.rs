@@ -10,6 +10,6 @@ mod scalar;
 mod structured;
 
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
-pub use op::{FillKind, Op, OpRow, ReduceKind, Tier};
+pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Point, PointRow, bodies};
 pub use structured::{COMPOSITE, STRUCTURED};

@@ -37,6 +37,44 @@ pub enum FillKind {
     Uniform,
 }
 
+/// What an index beyond the ends of an axis means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Beyond {
+    /// A failure. Negative indices count from the end.
+    Raise,
+    /// The nearest end; negative indices are the first.
+    Clip,
+    /// Counted round and round.
+    Wrap,
+}
+
+impl Beyond {
+    /// The mode with NumPy's name.
+    pub fn from_name(name: &str) -> Option<Beyond> {
+        match name {
+            "raise" => Some(Beyond::Raise),
+            "clip" => Some(Beyond::Clip),
+            "wrap" => Some(Beyond::Wrap),
+            _ => None,
+        }
+    }
+
+    /// The position an index means on an axis of this extent, which is not 0; `None` if it fails.
+    #[inline(always)]
+    pub fn position(self, index: i64, extent: usize) -> Option<usize> {
+        let n = extent as i64;
+        match self {
+            Beyond::Raise => {
+                let at = if index < 0 { index.wrapping_add(n) } else { index };
+                (0..n).contains(&at).then_some(at as usize)
+            }
+            Beyond::Clip => Some(index.clamp(0, n - 1) as usize),
+            Beyond::Wrap => Some(index.rem_euclid(n) as usize),
+        }
+    }
+}
+
 /// An op that a record can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -52,6 +90,10 @@ pub enum Op {
     Concat,
     /// A base with a region overwritten.
     Update,
+    /// Rows along an axis, named by an array of indices.
+    Take,
+    /// A base with updates added to the rows that indices name.
+    ScatterAdd,
     /// From parameters alone.
     Fill(FillKind),
 }
@@ -97,6 +139,8 @@ impl Op {
             Op::Matmul => "matmul",
             Op::Concat => "concatenate",
             Op::Update => "update",
+            Op::Take => "take",
+            Op::ScatterAdd => "scatter_add",
             Op::Fill(FillKind::Full) => "full",
             Op::Fill(FillKind::Arange) => "arange",
             Op::Fill(FillKind::Eye) => "eye",
@@ -105,8 +149,7 @@ impl Op {
         }
     }
 
-    /// Whether a result nobody can look at need not be computed. All ops so far fail, if at all, when they
-    /// are submitted.
+    /// Whether a result nobody can look at need not be computed: most ops fail, if at all, when they are submitted.
     pub fn infallible(self) -> bool {
         structured::row(self).is_none_or(|row| row.infallible)
     }
@@ -125,7 +168,25 @@ impl Op {
             Op::Matmul => 0x300,
             Op::Concat => 0x301,
             Op::Update => 0x302,
+            Op::Take => 0x303,
+            Op::ScatterAdd => 0x304,
             Op::Fill(kind) => 0x400 + kind as u16,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_beyond_the_ends() {
+        let all = [-6, -5, -1, 0, 4, 5, i64::MIN, i64::MAX];
+        let positions = |mode: Beyond| all.map(|i| mode.position(i, 5));
+        assert_eq!(positions(Beyond::Raise), [None, Some(0), Some(4), Some(0), Some(4), None, None, None]);
+        assert_eq!(positions(Beyond::Clip), [0, 0, 0, 0, 4, 4, 0, 4].map(Some));
+        assert_eq!(positions(Beyond::Wrap), [4, 0, 4, 0, 4, 0, 2, 2].map(Some));
+        assert_eq!(Beyond::from_name("wrap"), Some(Beyond::Wrap));
+        assert_eq!(Beyond::from_name("bend"), None);
     }
 }

@@ -6,6 +6,11 @@ const fn structured(name: &'static str, arity: Option<u8>, doc: &'static str) ->
     OpRow { name, tier: Tier::Structured, arity, infallible: true, doc }
 }
 
+/// A structured op that looks at its data before it can say whether it fails.
+const fn fallible(name: &'static str, arity: Option<u8>, doc: &'static str) -> OpRow {
+    OpRow { name, tier: Tier::Structured, arity, infallible: false, doc }
+}
+
 const fn composite(name: &'static str, arity: Option<u8>, doc: &'static str) -> OpRow {
     OpRow { name, tier: Tier::Composite, arity, infallible: true, doc }
 }
@@ -22,6 +27,8 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::Matmul, structured("matmul", Some(2), "matrix product, stacked over leading dimensions")),
     (Op::Concat, structured("concatenate", None, "arrays one after another along an axis")),
     (Op::Update, structured("update", Some(2), "an array with a region overwritten")),
+    (Op::Take, fallible("take", Some(2), "rows along an axis, named by an array of indices")),
+    (Op::ScatterAdd, fallible("scatter_add", Some(3), "an array with updates added to the rows that indices name")),
     (Op::Fill(FillKind::Full), structured("full", Some(0), "one value everywhere")),
     (Op::Fill(FillKind::Arange), structured("arange", Some(0), "evenly spaced values")),
     (Op::Fill(FillKind::Eye), structured("eye", Some(0), "ones on a diagonal")),
@@ -33,6 +40,19 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
 pub static COMPOSITE: &[OpRow] = &[
     composite("mean", Some(1), "sum over axes, divided by the number of elements"),
     composite("dot", Some(2), "NumPy's dot: inner product, matrix product or scaling, by the dimensions"),
+    composite("var", Some(1), "mean square of what is off the mean, over axes"),
+    composite("std", Some(1), "square root of the variance over axes"),
+    composite("clip", Some(3), "nothing below the second or above the third"),
+    composite("softmax", Some(1), "exponentials along an axis, divided by their sum"),
+    composite("log_softmax", Some(1), "logarithm of the softmax along an axis"),
+    composite("layer_norm", Some(3), "mean 0 and variance 1 along an axis, then scaled and shifted"),
+    composite("batch_norm", Some(5), "mean 0 and variance 1 in every channel, then scaled and shifted"),
+    composite("activation", Some(1), "relu, sigmoid, tanh, softrelu, softsign, silu, gelu, leaky, elu or selu"),
+    composite("dropout", Some(1), "elements set to zero at random, the rest scaled up"),
+    composite("fully_connected", Some(3), "product with a transposed weight, plus a bias"),
+    composite("one_hot", Some(1), "one value at the index an element names, another elsewhere"),
+    composite("pick", Some(2), "elements that indices name along an axis"),
+    composite("embedding", Some(2), "rows of a table, named by indices"),
 ];
 
 /// The row of a structured op.

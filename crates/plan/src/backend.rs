@@ -1,7 +1,7 @@
 //! What a device offers to the plan: it turns a kernel into something that can be run.
 
 use crate::Kernel;
-use forerun_base::Team;
+use forerun_base::{Result, Team};
 use std::sync::Arc;
 
 /// Compiles kernels for one device. Called on a plan-cache miss only.
@@ -24,7 +24,16 @@ pub struct Io<'a> {
 
 /// A compiled kernel.
 pub trait Executable: Send + Sync {
-    /// Runs it.
+    /// Looks at the inputs before anything is written, and says whether they are such that it can run. Most kernels
+    /// always can.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`]; the outputs are not looked at.
+    unsafe fn check(&self, _io: Io<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs it. What [`Executable::check`] refused must not be run.
     ///
     /// # Safety
     /// Every address must reach as many elements as the kernel's layouts say, outputs must be writable

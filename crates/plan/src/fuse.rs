@@ -4,7 +4,7 @@
 //! than any of its producers and runs over the same shape; so chains become one pass over memory, end in the
 //! reduction that reads them, and follow the product that feeds them.
 
-use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, Update};
+use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, Rows, Update};
 use crate::program::{Builder, Ssa};
 use crate::segment::{Fate, Operand, PlanOptions, SegmentRecord, Source};
 use crate::signature::Attrs;
@@ -45,7 +45,7 @@ enum Body {
     Product {
         record: u16,
     },
-    /// Concat, update, fill: nothing fuses into them.
+    /// Concat, update, take, scatter_add, fill: nothing fuses into them.
     Closed {
         record: u16,
     },
@@ -430,6 +430,17 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>) -> Group {
                 layout: m.layout.broadcast_to(region.shape).expect("inference broadcast it"),
             }),
         }),
+        (Op::Take | Op::ScatterAdd, &Attrs::Rows { axis, beyond }) => {
+            let (base, indices) = (signature.inputs[0], signature.inputs[1]);
+            let rows = Rows {
+                dtype: signature.out.dtype,
+                base: base.layout,
+                axis,
+                indices: ProgramInput { dtype: indices.dtype, layout: indices.layout },
+                beyond,
+            };
+            if signature.op == Op::Take { Kernel::Take(rows) } else { Kernel::ScatterAdd(rows) }
+        }
         (Op::Fill(kind), _) => Kernel::Fill(Fill { dtype: signature.out.dtype, shape: signature.out.shape(), kind }),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
     };

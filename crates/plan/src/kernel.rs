@@ -1,7 +1,7 @@
 //! Kernels: what a plan is made of, the same for every backend.
 
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{FillKind, Point, ReduceKind};
+use forerun_ops::{Beyond, FillKind, Point, ReduceKind};
 
 /// One launch: a pass over memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,10 @@ pub enum Kernel {
     Concat(Concat),
     /// A copy of a base with a region overwritten.
     Update(Update),
+    /// Rows named by indices, put together.
+    Take(Rows),
+    /// Rows named by indices, added to.
+    ScatterAdd(Rows),
     /// A value made from nothing but parameters.
     Fill(Fill),
 }
@@ -154,6 +158,25 @@ pub struct Update {
     pub region: Layout,
     /// Dtype and layout of input 1, over the region's shape.
     pub value: Option<ProgramInput>,
+}
+
+/// Rows of input 0 along an axis, named by input 1. One output, dense.
+///
+/// As [`Kernel::Take`], the output is the rows, in place of the axis. As [`Kernel::ScatterAdd`], the output is input 0
+/// with input 2, which is dense and has the shape of such rows, added to them; rows named several times are added to in the order
+/// of the indices. When the output has the address of input 0, only those rows are touched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// Element type of all but the indices.
+    pub dtype: DType,
+    /// Layout of input 0.
+    pub base: Layout,
+    /// The dimension the indices count along.
+    pub axis: usize,
+    /// Dtype and layout of the indices.
+    pub indices: ProgramInput,
+    /// What an index beyond the ends of the axis means.
+    pub beyond: Beyond,
 }
 
 /// One dense output made from parameters.

@@ -9,8 +9,8 @@ mod segment;
 mod signature;
 
 pub use backend::{Backend, Executable, Io};
-pub use forerun_ops::{FillKind, ReduceKind};
+pub use forerun_ops::{Beyond, FillKind, ReduceKind};
 pub use fuse::{Group, Plan, plan};
-pub use kernel::{Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Update};
+pub use kernel::{Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Rows, Update};
 pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
 pub use signature::{Attrs, Meta, Signature};

@@ -4,7 +4,7 @@
 
 use crate::hash::WordHash;
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::Op;
+use forerun_ops::{Beyond, Op};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -93,6 +93,13 @@ pub enum Attrs {
     },
     /// A concatenation along this axis.
     Concat(usize),
+    /// Rows along this axis, named by the second input.
+    Rows {
+        /// The dimension the indices count along.
+        axis: usize,
+        /// What an index beyond its ends means.
+        beyond: Beyond,
+    },
     /// An update of this region; the value is a scalar if there is no second input.
     Update(Layout),
 }
@@ -145,6 +152,8 @@ impl Signature {
         match self.attrs {
             // A core multiplies and adds some thirty pairs in a nanosecond.
             Attrs::Matmul { batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
+            // Of a large table, only the rows that are named are read.
+            Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
     }

@@ -1,7 +1,7 @@
 //! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
 
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{FillKind, Op, Point, ReduceKind};
+use forerun_ops::{Beyond, FillKind, Op, Point, ReduceKind};
 use forerun_plan::{
     Attrs, Fate, Kernel, Meta, Operand, Plan, PlanOptions, Reg, SegmentRecord, Signature, Source, plan, write_key,
 };
@@ -63,6 +63,8 @@ fn kernels(plan: &Plan) -> Vec<&'static str> {
             Kernel::Product(_) => "product",
             Kernel::Concat(_) => "concat",
             Kernel::Update(_) => "update",
+            Kernel::Take(_) => "take",
+            Kernel::ScatterAdd(_) => "scatter_add",
             Kernel::Fill(_) => "fill",
         })
         .collect()
@@ -103,6 +105,20 @@ fn axes_apart_are_moved_last() {
     assert_eq!(reduce.program.shape, Shape::of(&[3, 2, 4]));
     assert_eq!(reduce.program.inputs[0].layout.strides(), [4, 12, 1]);
     assert_eq!(reduce.arg, Reg::Input(0));
+}
+
+#[test]
+fn what_may_fail_is_not_dropped() {
+    let indices = Meta::dense(DType::I64, Shape::of(&[3]));
+    let attrs = Attrs::Rows { axis: 0, beyond: Beyond::Raise };
+    let signature = Signature::of(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
+    let records = vec![
+        point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal),
+        SegmentRecord { signature, inputs: vec![result(0), external(1)], fate: Fate::Internal },
+        point(Point::Log, &[8], &[external(0)], 0, Fate::Internal),
+    ];
+    let made = plan(&records, FUSE);
+    assert_eq!((kernels(&made), made.dropped), (vec!["pointwise", "take"], 1));
 }
 
 #[test]

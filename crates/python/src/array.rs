@@ -8,8 +8,9 @@ use crate::dtype::{self, PyDType};
 use crate::error::raise;
 use crate::exchange::to_numpy;
 use crate::index;
+use crate::layers;
 use crate::loc::here;
-use crate::operand;
+use crate::operand::{self, Operand};
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
@@ -229,7 +230,10 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
-        submit::object(py, ops::index(&self.0, &index::indices(index)?))
+        match index::rows(index, self.0.ndim())? {
+            Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
+            None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
+        }
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
@@ -506,6 +510,50 @@ impl PyArray {
     fn mean(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
         let axes = index::axes(axis)?;
         submit::object(py, ops::mean(&self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
+    }
+
+    /// The variance over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn var(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::var(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// The standard deviation over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn std(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::std(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// Nothing below `min` or above `max`.
+    #[pyo3(signature = (min = None, max = None))]
+    fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
+        let low = min.map(|object| operand::required(object, "clip")).transpose()?;
+        let high = max.map(|object| operand::required(object, "clip")).transpose()?;
+        let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
+        submit::object(py, ops::clip(&self.0, low, high, here(py)))
+    }
+
+    /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+    #[pyo3(signature = (indices, axis = None, mode = "raise"))]
+    fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
+        let indices = operand::required(indices, "take")?.array(here(py))?;
+        layers::taken(py, &self.0, &indices, axis, mode)
     }
 
     /// The largest element over axes; NaN if any is.

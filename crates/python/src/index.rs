@@ -1,7 +1,10 @@
 //! Basic indices, shapes and axes as Python writes them.
 
 use crate::array::PyArray;
-use forerun::Index;
+use crate::error::raise;
+use crate::loc::here;
+use crate::operand::{self, Operand};
+use forerun::{Array, DType, Index, Kind, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -13,6 +16,56 @@ pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
         Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
         Err(_) => Ok(vec![one(index)?]),
     }
+}
+
+/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, of `rank`
+/// at the most.
+pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Array>> {
+    if index.is_exact_instance_of::<PyInt>() || index.is_exact_instance_of::<PySlice>() {
+        return Ok(None);
+    }
+    let parts = index.cast::<PyTuple>().ok();
+    let first = match parts {
+        Some(parts) if parts.is_empty() => return Ok(None),
+        Some(parts) => parts.get_item(0)?,
+        None => index.clone(),
+    };
+    let numbers =
+        first.is_instance_of::<PyArray>() || first.is_instance_of::<PyList>() || first.hasattr("__array__")?;
+    if !numbers {
+        return Ok(None);
+    }
+    let mut named = 1;
+    for part in parts.into_iter().flat_map(|parts| parts.iter().skip(1)) {
+        if is_whole(&part)? {
+            named += 1;
+        } else if !part.is_instance_of::<PyEllipsis>() {
+            return Ok(None);
+        }
+    }
+    if named > rank {
+        return Ok(None);
+    }
+    let loc = here(index.py());
+    let Some(Operand::Array(array)) = operand::convert(&first, None)? else { return Ok(None) };
+    let array = &array.get().0;
+    match array.dtype().kind() {
+        _ if array.ndim() == 0 => Ok(None),
+        Kind::Int => Ok(Some(array.clone())),
+        // An empty list has no integers to tell its dtype by.
+        Kind::Float if array.size() == 0 => ops::cast(array, DType::I64, loc).map(Some).map_err(raise),
+        Kind::Float => Err(PyIndexError::new_err("arrays used as indices must be of integers")),
+        Kind::Bool => Err(boolean()),
+    }
+}
+
+fn boolean() -> PyErr {
+    PyTypeError::new_err("indexing with a boolean is not supported yet")
+}
+
+fn is_whole(part: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Ok(slice) = part.cast::<PySlice>() else { return Ok(false) };
+    Ok(slice.getattr("start")?.is_none() && slice.getattr("stop")?.is_none() && slice.getattr("step")?.is_none())
 }
 
 fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -34,11 +87,12 @@ fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
         }
         return Ok(Index::Slice { start: bound("start")?, stop: bound("stop")?, step });
     }
-    let boolean = || PyTypeError::new_err("indexing with a boolean is not supported yet");
     if part.is_instance_of::<PyBool>() {
         return Err(boolean());
     }
-    let integers = || PyTypeError::new_err("indexing with an array of integers is not supported yet");
+    let integers = || {
+        PyTypeError::new_err("an array of integers can only be the first index, for reading, before whole dimensions")
+    };
     if part.is_instance_of::<PyList>() {
         return Err(integers());
     }
@@ -51,7 +105,7 @@ fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
             return Err(integers());
         }
     } else if part.hasattr("__array__")? && part.getattr("ndim")?.extract::<usize>()? > 0 {
-        return Err(PyTypeError::new_err("indexing with a NumPy array is not supported yet"));
+        return Err(integers());
     }
     // SAFETY: the object is alive and the GIL is held.
     if unsafe { ffi::PyIndex_Check(part.as_ptr()) } == 0 {

@@ -30,6 +30,13 @@ mod _forerun {
         uniform,
     };
     #[pymodule_export]
+    use crate::layers::{
+        activation, batch_norm, dropout, embedding, fully_connected, layer_norm, log_softmax, one_hot, pick,
+        scatter_add, softmax, take,
+    };
+    #[pymodule_export]
+    use crate::memory::{empty_cache, memory_stats, reset_peak};
+    #[pymodule_export]
     use crate::switches::{
         note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all,
     };

@@ -157,6 +157,119 @@ def stack(arrays: Sequence[ArrayLike], axis: SupportsIndex = 0) -> ndarray:
     return _forerun.stack(arrays, axis)
 
 
+def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 0) -> list[ndarray]:
+    """Cut into views along an axis: a number of equal parts, or the places to cut at.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.split(np.arange(6), 3)
+    [array([0, 1]), array([2, 3]), array([4, 5])]
+    >>> np.split(np.arange(6), [1, 4])
+    [array([0]), array([1, 2, 3]), array([4, 5])]
+    """
+    x = to_array(ary)
+    along = _axis(axis, x.ndim)
+    extent = x.shape[along]
+    if isinstance(indices_or_sections, Sequence):
+        cuts = [index(cut) for cut in indices_or_sections]
+    else:
+        sections = index(indices_or_sections)
+        if sections <= 0 or extent % sections:
+            raise ValueError(f"split: {extent} elements along axis {along} do not make {sections} equal parts")
+        cuts = [extent // sections * part for part in range(1, sections)]
+    return [_part(x, along, slice(*ends)) for ends in zip([0, *cuts], [*cuts, extent], strict=True)]
+
+
+def _part(x: ndarray, axis: int, part: slice) -> ndarray:
+    whole = (slice(None),) * axis
+    key = (*whole, part)
+    return x[key]
+
+
+def repeat(a: ArrayLike, repeats: ShapeLike, axis: SupportsIndex | None = None) -> ndarray:
+    """Repeat each element along an axis; without one, of the flattened array.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.repeat(np.array([1, 2]), 2)
+    array([1, 1, 2, 2])
+    >>> np.repeat(np.array([1, 2]), [1, 3])
+    array([1, 2, 2, 2])
+    """
+    x = to_array(a)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    along = _axis(axis, x.ndim)
+    extent = x.shape[along]
+    if isinstance(repeats, Sequence):
+        if len(repeats) != extent:
+            raise ValueError(f"repeat: {len(repeats)} counts for {extent} elements along axis {along}")
+        places = [place for place, count in enumerate(repeats) for _ in range(index(count))]
+        return x.take(to_array(places, "int64"), along)
+    count = index(repeats)
+    if count < 0:
+        raise ValueError(f"repeat: a count must not be negative, got {count}")
+    before, after = x.shape[: along + 1], x.shape[along + 1 :]
+    wide = _forerun.broadcast_to(_forerun.expand_dims(x, along + 1), (*before, count, *after))
+    return wide.reshape(*before[:-1], extent * count, *after)
+
+
+def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
+    """Put copies of an array side by side, as many along each axis as ``reps`` says.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.tile(np.array([1, 2]), (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
+    x = to_array(a)
+    counts = [index(count) for count in reps] if isinstance(reps, Sequence) else [index(reps)]
+    if any(count < 0 for count in counts):
+        raise ValueError(f"tile: a count must not be negative, got {reps}")
+    counts = [1] * (x.ndim - len(counts)) + counts
+    x = x.reshape((1,) * (len(counts) - x.ndim) + x.shape)
+    for axis, count in enumerate(counts):
+        if count == 0:
+            x = _part(x, axis, slice(0, 0))
+        elif count > 1:
+            x = _forerun.concatenate([x] * count, axis)
+    return x.copy()
+
+
+def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
+    """Give a view with the elements along axes the other way round.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.flip(np.arange(3))
+    array([2, 1, 0])
+    """
+    x = to_array(m)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
+    turned = {_axis(one, x.ndim) for one in axes}
+    return x[tuple(slice(None, None, -1) if one in turned else slice(None) for one in range(x.ndim))]
+
+
+def take(a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, mode: str = "raise") -> ndarray:
+    """Gather rows along an axis by an array of indices; without an axis, elements of the flattened array.
+
+    An index beyond the ends fails when the result is read, or is clipped or wrapped if ``mode`` says so.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.take(np.array([[1, 2], [3, 4], [5, 6]]), np.array([2, 0]), axis=0)
+    array([[5, 6],
+           [1, 2]])
+    """
+    return _forerun.take(a, indices, axis, mode)
+
+
 def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True) -> ndarray:
     """Give the elements in another dtype.
 

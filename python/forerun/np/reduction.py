@@ -1,4 +1,4 @@
-"""Functions that give fewer elements than they take: reductions, products, comparisons of whole arrays."""
+"""Reductions, products, comparisons of whole arrays, and what is bounded by others."""
 
 from __future__ import annotations
 
@@ -45,6 +45,46 @@ def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *,
     array(1.5)
     """
     return to_array(a).mean(axis, dtype, keepdims=keepdims)
+
+
+def var(
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
+) -> ndarray:
+    """Take the variance over axes; ``ddof`` is taken off the number of elements.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.var(np.array([1.0, 3.0]))
+    array(1.)
+    """
+    return to_array(a).var(axis, dtype, ddof, keepdims=keepdims)
+
+
+def std(
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
+) -> ndarray:
+    """Take the standard deviation over axes; ``ddof`` is taken off the number of elements.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.std(np.array([1.0, 5.0]))
+    array(2.)
+    """
+    return to_array(a).std(axis, dtype, ddof, keepdims=keepdims)
+
+
+def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None) -> ndarray:
+    """Raise what is below ``a_min`` to it, and lower what is above ``a_max``.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.clip(np.arange(5), 1, 3)
+    array([1, 1, 2, 3, 3])
+    """
+    return to_array(a).clip(a_min, a_max)
 
 
 def max(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:

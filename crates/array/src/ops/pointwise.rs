@@ -165,3 +165,16 @@ pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
 pub fn copy(x: &Array, loc: Loc) -> Result<Array> {
     pointwise(Point::Copy, &[Arg::Array(x)], loc)
 }
+
+/// Nothing below `low` or above `high`.
+pub fn clip(x: &Array, low: Option<Arg<'_>>, high: Option<Arg<'_>>, loc: Loc) -> Result<Array> {
+    let raised = match low {
+        Some(low) => pointwise(Point::Maximum, &[Arg::Array(x), low], loc)?,
+        None if high.is_none() => return copy(x, loc),
+        None => x.clone(),
+    };
+    match high {
+        Some(high) => pointwise(Point::Minimum, &[Arg::Array(&raised), high], loc),
+        None => Ok(raised),
+    }
+}

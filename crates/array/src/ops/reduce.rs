@@ -2,10 +2,11 @@
 
 use crate::array::{Arg, Array};
 use crate::ops::pointwise;
+use crate::ops::terms::Terms;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
-use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
+use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
@@ -34,13 +35,24 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op("mean"))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
-    let floats;
-    let x = if x.dtype().kind() == Kind::Float {
-        x
-    } else {
-        floats = super::cast(x, DType::DEFAULT_FLOAT, loc)?;
-        &floats
-    };
-    let sum = reduce(ReduceKind::Sum, x, axes, keepdims, loc)?;
+    let x = Terms { op: "mean", loc }.float(x)?;
+    let sum = reduce(ReduceKind::Sum, &x, axes, keepdims, loc)?;
     pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)
+}
+
+/// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
+pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "var", loc };
+    let shape = x.shape();
+    let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(t.op))?;
+    let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
+    let x = t.float(x)?;
+    let off = t.two(Point::Subtract, &*x, &mean(&x, axes, true, loc)?)?;
+    let sum = reduce(ReduceKind::Sum, &t.one(Point::Square, &off)?, axes, keepdims, loc)?;
+    t.two(Point::Divide, &sum, (count as f64 - ddof).max(0.0))
+}
+
+/// The square root of [`var`].
+pub fn std(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
+    pointwise(Point::Sqrt, &[Arg::Array(&var(x, axes, ddof, keepdims, loc)?)], loc)
 }

@@ -1,0 +1,136 @@
+//! Composites that layers are made of: activations, dropout, the dense layer.
+
+use crate::array::Array;
+use crate::ops::terms::Terms;
+use crate::ops::{copy, full, matmul, reshape, transpose, uniform};
+use forerun_base::{DType, Loc, Result, Scalar};
+use forerun_ops::Point;
+
+/// A function applied to every element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// `max(x, 0)`.
+    Relu,
+    /// `1 / (1 + e^-x)`.
+    Sigmoid,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// `log(1 + e^x)`.
+    Softrelu,
+    /// `x / (1 + |x|)`.
+    Softsign,
+    /// `x sigmoid(x)`.
+    Silu,
+    /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+    Gelu,
+    /// `x`, or for negative ones this slope times it.
+    Leaky(f64),
+    /// `x`, or for negative ones this slope times `e^x - 1`.
+    Elu(f64),
+    /// [`Activation::Elu`] with the slope and scale that keep mean and variance.
+    Selu,
+}
+
+const SELU_SLOPE: f64 = 1.673_263_242_354_377_2;
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+/// The square root of 2 / pi.
+const GELU_SCALE: f64 = 0.797_884_560_802_865_4;
+
+/// An activation. Integers become the default float, but for `Relu`.
+pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "activation", loc };
+    match kind {
+        Activation::Relu => t.one(Point::Relu, x),
+        Activation::Sigmoid => t.one(Point::Sigmoid, x),
+        Activation::Tanh => t.one(Point::Tanh, x),
+        Activation::Softrelu => softrelu(t, x),
+        Activation::Softsign => t.two(Point::Divide, x, &t.two(Point::Add, &t.one(Point::Abs, x)?, 1)?),
+        Activation::Silu => t.two(Point::Multiply, x, &t.one(Point::Sigmoid, x)?),
+        Activation::Gelu => {
+            let cube = t.two(Point::Multiply, &t.two(Point::Multiply, x, &t.two(Point::Multiply, x, 0.044715)?)?, x)?;
+            let inner = t.two(Point::Multiply, &t.two(Point::Add, x, &cube)?, GELU_SCALE)?;
+            let share = t.two(Point::Add, &t.one(Point::Tanh, &inner)?, 1)?;
+            t.two(Point::Multiply, &t.two(Point::Multiply, x, 0.5)?, &share)
+        }
+        Activation::Leaky(slope) => {
+            let positive = t.two(Point::Greater, x, 0)?;
+            t.choose(&positive, x, &t.two(Point::Multiply, x, slope)?)
+        }
+        Activation::Elu(slope) => elu(t, x, slope),
+        Activation::Selu => t.two(Point::Multiply, &elu(t, x, SELU_SLOPE)?, SELU_SCALE),
+    }
+}
+
+/// `max(x, 0) + log(1 + e^-|x|)`. The larger of x and 0 is the mean of x and |x|: so the slope at 0 is a half.
+fn softrelu(t: Terms, x: &Array) -> Result<Array> {
+    let x = t.float(x)?;
+    let magnitude = t.one(Point::Abs, &x)?;
+    let e = t.one(Point::Exp, &t.one(Point::Negative, &magnitude)?)?;
+    let rest = t.one(Point::Log, &t.two(Point::Add, &e, 1)?)?;
+    let larger = t.two(Point::Add, &t.two(Point::Multiply, &*x, 0.5)?, &t.two(Point::Multiply, &magnitude, 0.5)?)?;
+    t.two(Point::Add, &larger, &rest)
+}
+
+fn elu(t: Terms, x: &Array, slope: f64) -> Result<Array> {
+    // Of positive ones the exponential might overflow, and an infinity that is not chosen still spoils gradients.
+    let negative = t.two(Point::Minimum, x, 0)?;
+    let e = t.two(Point::Subtract, &t.one(Point::Exp, &negative)?, 1)?;
+    let positive = t.two(Point::Greater, x, 0)?;
+    t.choose(&positive, x, &t.two(Point::Multiply, &e, slope)?)
+}
+
+/// Each element 0 with probability `p`, else divided by `1 - p`; along `axes`, all or none. Without `training` a copy.
+pub fn dropout(x: &Array, p: f64, axes: &[isize], training: bool, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "dropout", loc };
+    if !(0.0..=1.0).contains(&p) {
+        return Err(t.value(format!("p must be between 0 and 1, not {p}")));
+    }
+    let mut shape = x.shape();
+    for &axis in axes {
+        let axis = t.axis(&x.shape(), axis)?;
+        shape.dims_mut()[axis] = 1;
+    }
+    let x = t.float(x)?;
+    if !training || p == 0.0 {
+        return copy(&x, loc);
+    }
+    let kept = t.two(Point::GreaterEqual, &uniform(&shape, 0.0, 1.0, DType::F32, loc)?, p)?;
+    t.choose(&kept, &t.two(Point::Multiply, &*x, 1.0 / (1.0 - p))?, 0)
+}
+
+/// `x` times the transposed weight, plus the bias. With `flatten` all dimensions but the first count as one, else only
+/// the last is multiplied.
+pub fn fully_connected(x: &Array, weight: &Array, bias: Option<&Array>, flatten: bool, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "fully_connected", loc };
+    let shape = x.shape();
+    if shape.rank() == 0 || weight.ndim() != 2 {
+        return Err(t.value(format!("needs an input and a matrix, got {shape} and {}", weight.shape())));
+    }
+    let (units, width) = (weight.shape()[0], weight.shape()[1]);
+    let lead = if flatten { 1 } else { shape.rank() - 1 };
+    if shape[lead..].iter().product::<usize>() != width {
+        return Err(t.value(format!("weight of shape {} does not fit an input of shape {shape}", weight.shape())));
+    }
+    let rows: usize = shape[..lead].iter().product();
+    let mut y = matmul(&reshape(x, &[rows as isize, width as isize], loc)?, &transpose(weight, None)?, loc)?;
+    if let Some(bias) = bias {
+        if *bias.shape() != [units] {
+            return Err(t.value(format!("bias of shape {} does not fit {units} units", bias.shape())));
+        }
+        y = t.two(Point::Add, &y, bias)?;
+    }
+    let dims: Vec<isize> = shape[..lead].iter().chain(&[units]).map(|d| *d as isize).collect();
+    reshape(&y, &dims, loc)
+}
+
+/// `on` at the index that each element names along a new last dimension, `off` elsewhere.
+pub fn one_hot(indices: &Array, depth: usize, on: Scalar, off: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "one_hot", loc };
+    if indices.ndim() == forerun_base::MAX_RANK {
+        return Err(t.value(format!("no room for one more dimension in {}", indices.shape())));
+    }
+    let row = super::arange(Scalar::Int(0), Scalar::Int(depth as i64), Scalar::Int(1), None, loc)?;
+    let here = t.two(Point::Equal, &super::expand_dims(indices, -1)?, &row)?;
+    let (on, off) = (full(&[], on, dtype, loc)?, full(&[], off, dtype, loc)?);
+    t.choose(&here, &on, &off)
+}

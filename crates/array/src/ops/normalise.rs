@@ -1,0 +1,132 @@
+//! Composites that bring numbers to a scale: softmax and its logarithm, layer and batch normalisation.
+
+use crate::array::{Arg, Array};
+use crate::ops::terms::Terms;
+use crate::ops::{copy, in_place, mean};
+use forerun_base::{Loc, Result};
+use forerun_ops::{Point, ReduceKind};
+
+/// Exponentials along an axis, divided by their sum.
+pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "softmax", loc };
+    let axis = t.axis(&x.shape(), axis)?;
+    let x = t.float(x)?;
+    if x.size() == 0 {
+        return copy(&x, loc);
+    }
+    let e = t.one(Point::Exp, &shifted(t, &x, axis)?)?;
+    t.two(Point::Divide, &e, &t.along(ReduceKind::Sum, &e, axis)?)
+}
+
+/// The logarithm of [`softmax`], without its roundings to zero.
+pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "log_softmax", loc };
+    let axis = t.axis(&x.shape(), axis)?;
+    let x = t.float(x)?;
+    if x.size() == 0 {
+        return copy(&x, loc);
+    }
+    let s = shifted(t, &x, axis)?;
+    let sum = t.along(ReduceKind::Sum, &t.one(Point::Exp, &s)?, axis)?;
+    t.two(Point::Subtract, &s, &t.one(Point::Log, &sum)?)
+}
+
+/// Less the largest along the axis: no exponential overflows, and one of them is 1.
+fn shifted(t: Terms, x: &Array, axis: usize) -> Result<Array> {
+    t.two(Point::Subtract, x, &t.along(ReduceKind::Max, x, axis)?)
+}
+
+/// Mean 0 and variance 1 along an axis, then scaled by `gamma` and shifted by `beta`, vectors along that axis.
+pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "layer_norm", loc };
+    let shape = x.shape();
+    let axis = t.axis(&shape, axis)?;
+    let (gamma, beta) = (t.lay("gamma", gamma, &shape, axis)?, t.lay("beta", beta, &shape, axis)?);
+    let x = t.float(x)?;
+    let axes = [axis as isize];
+    let (mean, variance) = moments(t, &x, &axes)?;
+    scaled(t, &x, [&mean, &variance], Some(&gamma), &beta, eps)
+}
+
+/// Mean and variance over axes, which stay with extent 1.
+fn moments(t: Terms, x: &Array, axes: &[isize]) -> Result<(Array, Array)> {
+    let centre = mean(x, Some(axes), true, t.loc)?;
+    let off = t.two(Point::Subtract, x, &centre)?;
+    let variance = mean(&t.one(Point::Square, &off)?, Some(axes), true, t.loc)?;
+    Ok((centre, variance))
+}
+
+/// `(x - mean) / sqrt(variance + eps) * gamma + beta`.
+fn scaled(
+    t: Terms,
+    x: &Array,
+    [mean, variance]: [&Array; 2],
+    gamma: Option<&Array>,
+    beta: &Array,
+    eps: f64,
+) -> Result<Array> {
+    let deviation = t.one(Point::Sqrt, &t.two(Point::Add, variance, eps)?)?;
+    let inverse = t.one(Point::Reciprocal, &deviation)?;
+    let off = t.two(Point::Subtract, x, mean)?;
+    let mut y = t.two(Point::Multiply, &off, &inverse)?;
+    if let Some(gamma) = gamma {
+        y = t.two(Point::Multiply, &y, gamma)?;
+    }
+    t.two(Point::Add, &y, beta)
+}
+
+/// What [`batch_norm`] does besides its inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchNorm {
+    /// The dimension of the channels; statistics are taken over all others.
+    pub axis: isize,
+    /// Added to the variance.
+    pub eps: f64,
+    /// How much of the running statistics stays at an update.
+    pub momentum: f64,
+    /// Take `gamma` as 1, whatever it holds.
+    pub fix_gamma: bool,
+    /// Normalise by the batch and update the running statistics; else normalise by the running ones.
+    pub training: bool,
+}
+
+/// The vectors of [`batch_norm`], one element a channel.
+#[derive(Clone, Copy)]
+pub struct Channels<'a> {
+    /// Scales.
+    pub gamma: &'a Array,
+    /// Shifts.
+    pub beta: &'a Array,
+    /// Means so far; written in training.
+    pub mean: &'a Array,
+    /// Variances so far; written in training.
+    pub variance: &'a Array,
+}
+
+/// Mean 0 and variance 1 in every channel, then scaled and shifted. The result, and the mean and variance it went by.
+pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -> Result<[Array; 3]> {
+    let t = Terms { op: "batch_norm", loc };
+    let shape = x.shape();
+    let axis = t.axis(&shape, how.axis)?;
+    let gamma = t.lay("gamma", channels.gamma, &shape, axis)?;
+    let beta = t.lay("beta", channels.beta, &shape, axis)?;
+    let running =
+        [t.lay("running_mean", channels.mean, &shape, axis)?, t.lay("running_var", channels.variance, &shape, axis)?];
+    let x = t.float(x)?;
+    let [mean, variance] = if how.training {
+        let others: Vec<isize> = (0..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
+        let (mean, variance) = moments(t, &x, &others)?;
+        for (running, batch) in running.iter().zip([&mean, &variance]) {
+            // Statistics are kept, not learned: they stay off the tape, which else would grow with every batch.
+            let step = t.two(Point::Multiply, &batch.detach(), 1.0 - how.momentum)?;
+            in_place(Point::Multiply, running, how.momentum.into(), loc)?;
+            in_place(Point::Add, running, Arg::Array(&step), loc)?;
+        }
+        [mean, variance]
+    } else {
+        running
+    };
+    let gamma = (!how.fix_gamma).then_some(&gamma);
+    let y = scaled(t, &x, [&mean, &variance], gamma, &beta, how.eps)?;
+    Ok([y, mean, variance])
+}

@@ -1,0 +1,105 @@
+//! Rows by indices, and what is made of them.
+
+use crate::array::Array;
+use crate::ops::terms::Terms;
+use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, reshape};
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit};
+use crate::window::{MemoKey, window};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
+use forerun_ops::{Beyond, Op, Point, infer};
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// The memo's key: an axis takes three bits of the code, what lies beyond its ends two.
+fn key(op: Op, metas: [u32; 3], axis: usize, beyond: Beyond) -> MemoKey {
+    (op.code() | ((axis as u16) << 2 | beyond as u16) << 10, metas)
+}
+
+/// Rows of `x` along an axis, named by an array of integers: its shape stands in place of the axis. An index that fails
+/// does so when the record runs.
+pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -> Result<Array> {
+    let axis = x.shape().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
+    let metas = [x.meta(), indices.meta()];
+    // SAFETY: our own window; inference does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key(Op::Take, [metas[0].id, metas[1].id, 0], axis, beyond), || {
+        let shape = infer::take(Op::Take, &x.shape(), (indices.dtype(), indices.shape()), axis)?;
+        let out = Meta::dense(x.dtype(), shape);
+        let attrs = Attrs::Rows { axis, beyond };
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Take, &metas, attrs, out)), x.dtype()))
+    })?;
+    Ok(submit(recipe, &[x.input(), indices.input()], [0; 2], loc))
+}
+
+/// `base` with updates added to the rows that [`take`] would give; where several indices name one row, in their order.
+/// The result has the dtype of the base.
+pub fn scatter_add(
+    base: &Array,
+    indices: &Array,
+    updates: &Array,
+    axis: isize,
+    beyond: Beyond,
+    loc: Loc,
+) -> Result<Array> {
+    let name = Op::ScatterAdd.name();
+    let axis = base.shape().axis(axis).map_err(|e| e.in_op(name))?;
+    let rows = infer::take(Op::ScatterAdd, &base.shape(), (indices.dtype(), indices.shape()), axis)?;
+    let wide = broadcast_to(updates, &rows).map_err(|_| {
+        let text = format!("updates {} do not broadcast to the rows {rows}", updates.shape());
+        Error::new(ErrorKind::Value, text).in_op(name)
+    })?;
+    let updates = match (wide.dtype() == base.dtype(), wide.layout().is_dense()) {
+        (true, true) => wide,
+        (true, false) => copy(&wide, loc)?,
+        (false, _) => cast(&wide, base.dtype(), loc)?,
+    };
+    let metas = [base.meta(), indices.meta(), updates.meta()];
+    // SAFETY: our own window; interning does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key(Op::ScatterAdd, metas.map(|m| m.id), axis, beyond), || {
+        let out = Meta::dense(base.dtype(), base.shape());
+        let attrs = Attrs::Rows { axis, beyond };
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::ScatterAdd, &metas, attrs, out)), base.dtype()))
+    })?;
+    let inputs: [Input<'_>; 3] = [base.input(), indices.input(), updates.input()];
+    Ok(submit(recipe, &inputs, [0; 2], loc))
+}
+
+/// The elements that indices name along an axis, one for each of the other positions. Fractions of indices are cut off.
+pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyond, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "pick", loc };
+    let shape = x.shape();
+    let axis = t.axis(&shape, axis)?;
+    let extent = shape[axis];
+    let (outer, inner): (usize, usize) = (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
+    let kept: Vec<isize> =
+        shape.iter().map(|d| *d as isize).enumerate().map(|(i, d)| if i == axis { 1 } else { d }).collect();
+    let dropped: Vec<isize> = kept.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, d)| *d).collect();
+    let named: Vec<isize> = index.shape().iter().map(|d| *d as isize).collect();
+    if named != kept && named != dropped {
+        return Err(t.value(format!("index of shape {} does not fit {shape} without axis {axis}", index.shape())));
+    }
+    if extent == 0 && index.size() > 0 {
+        return Err(t.value(format!("axis {axis} of {shape} is empty")));
+    }
+    let index = if index.dtype() == DType::I64 { index.clone() } else { cast(index, DType::I64, loc)? };
+    let position = match beyond {
+        Beyond::Clip => t.two(Point::Minimum, &t.two(Point::Maximum, &index, 0)?, extent as i64 - 1)?,
+        Beyond::Wrap => t.two(Point::Remainder, &index, extent.max(1) as i64)?,
+        Beyond::Raise => return Err(t.value("an index beyond the ends is clipped or wrapped".into())),
+    };
+    // Where each one lies among the elements in one dimension.
+    let position = reshape(&position, &[outer as isize, inner as isize], loc)?;
+    let steps = |count: usize, step: usize| {
+        arange(Scalar::Int(0), Scalar::Int((count * step) as i64), Scalar::Int(step.max(1) as i64), None, loc)
+    };
+    let mut flat = position;
+    if inner != 1 {
+        flat = t.two(Point::Add, &t.two(Point::Multiply, &flat, inner as i64)?, &steps(inner, 1)?)?;
+    }
+    if outer != 1 {
+        flat = t.two(Point::Add, &flat, &expand_dims(&steps(outer, extent * inner)?, -1)?)?;
+    }
+    let picked = take(&reshape(x, &[-1], loc)?, &flat, 0, Beyond::Clip, loc)?;
+    reshape(&picked, if keepdims { &kept } else { &dropped }, loc)
+}

@@ -1,0 +1,290 @@
+//! Kernels that go by indices: rows put together, and rows added to.
+//!
+//! Invariant: every index is looked at before a byte is written. A row that several indices name is added to in their
+//! order, and by one thread; so the bits do not depend on the team.
+
+use crate::copy::Copy;
+use crate::gather::Walk;
+use crate::place::{PIECE, WORTH_SPLITTING, spread};
+use crate::pointwise::Shared;
+use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape, Team};
+use forerun_ops::{Beyond, Num};
+use forerun_plan::{Executable, Io, Rows};
+use std::ops::Range;
+
+/// Indices read at a time.
+const TILE: usize = 512;
+
+/// The indices, and the axis they count along.
+struct Named {
+    walk: Walk,
+    dtype: DType,
+    count: usize,
+    axis: usize,
+    extent: usize,
+    beyond: Beyond,
+}
+
+impl Named {
+    fn new(rows: &Rows) -> Named {
+        Named {
+            walk: Walk::new(&rows.indices.layout),
+            dtype: rows.indices.dtype,
+            count: rows.indices.layout.shape.size(),
+            axis: rows.axis,
+            extent: rows.base.shape[rows.axis],
+            beyond: rows.beyond,
+        }
+    }
+
+    /// Calls `each(i, index)` for the indices of a range.
+    ///
+    /// # Safety
+    /// The address must be that of the first index.
+    #[inline(always)]
+    unsafe fn each(&self, indices: *const u8, range: Range<usize>, mut each: impl FnMut(usize, i64)) {
+        let mut words = [0i64; TILE];
+        for first in range.clone().step_by(TILE) {
+            let count = TILE.min(range.end - first);
+            // SAFETY: indices of the layout, which the caller promises; a tile takes as many of either dtype.
+            unsafe { self.walk.gather(indices, self.dtype.size(), first, count, words.as_mut_ptr().cast()) };
+            if self.dtype == DType::I32 {
+                let narrow = words.as_ptr().cast::<i32>();
+                // SAFETY: `count` narrow indices were just written there.
+                (0..count).for_each(|i| each(first + i, unsafe { narrow.add(i).read() } as i64));
+            } else {
+                (0..count).for_each(|i| each(first + i, words[i]));
+            }
+        }
+    }
+
+    /// Calls `each(i, position)` for the indices of a range, which were checked.
+    ///
+    /// # Safety
+    /// As for [`Named::each`].
+    #[inline(always)]
+    unsafe fn positions(&self, indices: *const u8, range: Range<usize>, mut each: impl FnMut(usize, usize)) {
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            match self.beyond {
+                Beyond::Raise => {
+                    self.each(indices, range, |i, index| {
+                        each(i, if index < 0 { (index + self.extent as i64) as usize } else { index as usize })
+                    });
+                }
+                beyond => self.each(indices, range, |i, index| {
+                    if let Some(position) = beyond.position(index, self.extent) {
+                        each(i, position);
+                    }
+                }),
+            }
+        }
+    }
+
+    /// The first index that names nothing, as an error.
+    ///
+    /// # Safety
+    /// As for [`Named::each`].
+    unsafe fn check(&self, indices: *const u8) -> Result<()> {
+        if self.beyond != Beyond::Raise {
+            return Ok(());
+        }
+        let mut bad = None;
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            self.each(indices, 0..self.count, |_, index| {
+                if bad.is_none() && self.beyond.position(index, self.extent).is_none() {
+                    bad = Some(index);
+                }
+            });
+        }
+        let (axis, extent) = (self.axis, self.extent);
+        bad.map_or(Ok(()), |index| {
+            let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+            Err(Error::new(ErrorKind::Index, text))
+        })
+    }
+}
+
+/// Some dimensions of a layout, as a layout.
+fn part(layout: &Layout, dims: Range<usize>) -> Layout {
+    Layout::strided(Shape::of(&layout.shape[dims.clone()]), &layout.strides()[dims])
+}
+
+/// A compiled take.
+pub(crate) struct Gatherer {
+    named: Named,
+    /// The dimensions before the axis.
+    outer: Walk,
+    outers: usize,
+    /// How far one position is from the next.
+    stride: isize,
+    /// What one index names: the dimensions after the axis.
+    row: Copy,
+    /// Bytes of a row that lies without gaps; 0 if it does not.
+    plain: usize,
+    size: usize,
+}
+
+impl Gatherer {
+    pub(crate) fn new(rows: &Rows) -> Gatherer {
+        let (base, axis, size) = (&rows.base, rows.axis, rows.dtype.size());
+        let row = part(base, axis + 1..base.shape.rank());
+        Gatherer {
+            named: Named::new(rows),
+            outer: Walk::new(&part(base, 0..axis)),
+            outers: base.shape[..axis].iter().product(),
+            stride: base.strides()[axis],
+            plain: if row.is_dense() { row.shape.size() * size } else { 0 },
+            row: Copy::to_dense(&row),
+            size,
+        }
+    }
+
+    /// Puts rows `first .. last` of the output together.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`], for these rows.
+    unsafe fn rows(&self, io: Io<'_>, first: usize, last: usize) {
+        let (count, bytes) = (self.named.count, self.row.size() * self.size);
+        let mut at = first;
+        while at < last {
+            let (outer, index) = (at / count, at % count);
+            let end = count.min(index + last - at);
+            let mut before = 0;
+            self.outer.runs(outer, 1, |offset, _, _, _| before = offset);
+            // SAFETY: positions were checked, so every row is one of the input's; rows of the output do not overlap.
+            unsafe {
+                self.named.positions(io.inputs[1], index..end, |i, position| {
+                    let offset = before + position as isize * self.stride;
+                    let from = io.inputs[0].offset(offset * self.size as isize);
+                    let to = io.outputs[0].add((outer * count + i) * bytes);
+                    match self.plain {
+                        0 => self.row.run(from, to, self.size, 0, self.row.slices().0),
+                        4 => to.cast::<u32>().write(from.cast::<u32>().read()),
+                        8 => to.cast::<u64>().write(from.cast::<u64>().read()),
+                        plain => std::ptr::copy_nonoverlapping(from, to, plain),
+                    }
+                });
+            }
+            at += end - index;
+        }
+    }
+}
+
+impl Executable for Gatherer {
+    unsafe fn check(&self, io: Io<'_>) -> Result<()> {
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.named.check(io.inputs[1]) }
+    }
+
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        let (rows, each) = (self.outers * self.named.count, self.row.size());
+        if rows * each == 0 {
+            return;
+        }
+        let per_piece = (PIECE / each).max(1);
+        let shared = Shared(io);
+        let piece = |i: usize| {
+            // SAFETY: pieces are different rows, and the caller's promise covers each.
+            unsafe { self.rows(shared.get(), i * per_piece, rows.min((i + 1) * per_piece)) }
+        };
+        let pieces = rows.div_ceil(per_piece);
+        if rows * each >= WORTH_SPLITTING { team.split(pieces, &piece) } else { (0..pieces).for_each(piece) }
+    }
+}
+
+/// A compiled scatter_add.
+pub(crate) struct Adder {
+    named: Named,
+    /// The base, for when it is not the output itself.
+    base: Copy,
+    dtype: DType,
+    outers: usize,
+    row: usize,
+}
+
+impl Adder {
+    pub(crate) fn new(rows: &Rows) -> Adder {
+        let shape = rows.base.shape;
+        Adder {
+            named: Named::new(rows),
+            base: Copy::to_dense(&rows.base),
+            dtype: rows.dtype,
+            outers: shape[..rows.axis].iter().product(),
+            row: shape[rows.axis + 1..].iter().product(),
+        }
+    }
+
+    /// Adds to the rows at these positions.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`], for these rows; `T` is the dtype's type.
+    unsafe fn add<T: Num>(&self, io: Io<'_>, outers: Range<usize>, positions: Range<usize>) {
+        let (count, row) = (self.named.count, self.row);
+        let (updates, out) = (io.inputs[2].cast::<T>(), io.outputs[0].cast::<T>());
+        for outer in outers {
+            // SAFETY: positions were checked, so every row is one of the output's; nobody else adds to these.
+            unsafe {
+                self.named.positions(io.inputs[1], 0..count, |i, position| {
+                    if positions.contains(&position) {
+                        let from = std::slice::from_raw_parts(updates.add((outer * count + i) * row), row);
+                        let to = out.add((outer * self.named.extent + position) * row);
+                        let to = std::slice::from_raw_parts_mut(to, row);
+                        to.iter_mut().zip(from).for_each(|(to, from)| *to = to.add(*from));
+                    }
+                });
+            }
+        }
+    }
+
+    unsafe fn add_part(&self, io: Io<'_>, outers: Range<usize>, positions: Range<usize>) {
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            match self.dtype {
+                DType::Bool => self.add::<bool>(io, outers, positions),
+                DType::I32 => self.add::<i32>(io, outers, positions),
+                DType::I64 => self.add::<i64>(io, outers, positions),
+                DType::F32 => self.add::<f32>(io, outers, positions),
+                DType::F64 => self.add::<f64>(io, outers, positions),
+            }
+        }
+    }
+}
+
+impl Executable for Adder {
+    unsafe fn check(&self, io: Io<'_>) -> Result<()> {
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.named.check(io.inputs[1]) }
+    }
+
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        let (base, out, extent) = (io.inputs[0], io.outputs[0], self.named.extent);
+        if self.base.size() == 0 {
+            return;
+        }
+        if base != out.cast_const() {
+            // SAFETY: the caller promises base and output.
+            unsafe { spread(&self.base, base, out, self.dtype.size(), team) };
+        }
+        let width = team.width();
+        if width == 1 || self.outers * self.named.count * self.row < WORTH_SPLITTING {
+            // SAFETY: the caller's promise is this one.
+            return unsafe { self.add_part(io, 0..self.outers, 0..extent) };
+        }
+        // Cut where it does not matter who adds: between the dimensions before the axis, or between positions.
+        let shared = Shared(io);
+        if self.outers >= width {
+            team.split(self.outers, &|i| {
+                // SAFETY: parts of the output that do not overlap.
+                unsafe { self.add_part(shared.get(), i..i + 1, 0..extent) }
+            });
+        } else {
+            let parts = width.min(extent);
+            team.split(parts, &|i| {
+                // SAFETY: parts of the output that do not overlap.
+                unsafe { self.add_part(shared.get(), 0..self.outers, extent * i / parts..extent * (i + 1) / parts) }
+            });
+        }
+    }
+}

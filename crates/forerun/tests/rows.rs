@@ -1,0 +1,115 @@
+//! Rows by indices: what is only known when the data are there fails there, and only what depends on it fails.
+
+use forerun::{Array, Beyond, DType, ErrorKind, Loc, arange, array, ones, ops, stats, wait_all, zeros};
+
+fn values(x: &Array) -> Vec<f64> {
+    x.to_vec().unwrap()
+}
+
+#[track_caller]
+fn take(x: &Array, indices: &Array) -> Array {
+    ops::take(x, indices, 0, Beyond::Raise, Loc::caller()).unwrap()
+}
+
+#[track_caller]
+fn add(base: &Array, indices: &Array, updates: &Array) -> Array {
+    ops::scatter_add(base, indices, updates, 0, Beyond::Raise, Loc::caller()).unwrap()
+}
+
+#[test]
+fn only_what_depends_on_a_bad_index_fails() {
+    for n in [5, 100_000] {
+        let x = arange(0.0, n as f64, 1.0);
+        let good = arange(0, n, 1);
+        let bad = &good + 1;
+        // All in one segment; the sums over one shape may share a kernel.
+        let y = &x * 2.0;
+        let line = line!() + 1;
+        let taken = take(&y, &bad);
+        let (spoilt, healthy) = (&taken + &x, &y + &x);
+        let both = &spoilt + &healthy;
+        let other = take(&healthy, &good);
+        for failed in [&taken, &spoilt, &both, &both.sum()] {
+            let error = failed.wait_to_read().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Index);
+            let text = error.to_string();
+            assert!(
+                text.starts_with(&format!("take: index {n} is out of bounds for axis 0 with size {n}\n")),
+                "{text}"
+            );
+            assert!(text.contains(&format!("submitted at {}:{line}", file!())) && text.contains("read at"), "{text}");
+        }
+        assert_eq!(values(&healthy)[n as usize - 1], 3.0 * (n - 1) as f64);
+        assert_eq!(values(&other), values(&healthy));
+    }
+}
+
+#[test]
+fn a_failure_nobody_reads_is_reported() {
+    for n in [5, 100_000] {
+        let error = {
+            drop(take(&ones(&[n]), &(arange(0, n as i64, 1) - n as i64 * 2)));
+            wait_all().unwrap_err()
+        };
+        assert!(error.iter().any(|e| e.kind() == ErrorKind::Index), "{error:?}");
+    }
+}
+
+#[test]
+fn what_is_added_to_is_whole_or_untouched() {
+    for n in [6usize, 60_000] {
+        let (base, updates) = (ones(&[n]), ones(&[n]) * 2.0);
+        let mut places = vec![0.0f32; n];
+        places[n - 1] = n as f32;
+        let bad = array(&places, &[n]).cast(DType::I64);
+        let failed = add(&base, &bad, &updates);
+        let error = failed.wait_to_read().unwrap_err();
+        assert!(error.to_string().starts_with("scatter_add: index"), "{error}");
+        // The base was not given away: it is still held, and still as it was.
+        assert!(values(&base).iter().all(|v| *v == 1.0));
+        let good = array(&vec![1.0; n], &[n]).cast(DType::I32);
+        let sum = add(&base, &good, &updates);
+        assert_eq!(values(&sum)[..3], [1.0, 1.0 + 2.0 * n as f64, 1.0]);
+        assert!(values(&base).iter().all(|v| *v == 1.0));
+    }
+}
+
+#[test]
+fn a_base_nobody_holds_is_written_in_place() {
+    let n = 100_000;
+    let indices = arange(0, n, 2);
+    indices.wait_to_read().unwrap();
+    let before = stats().donated;
+    let sum = add(&(zeros(&[n as usize]) + 1.0), &indices, &ones(&[n as usize / 2]));
+    assert_eq!(values(&sum)[..4], [2.0, 1.0, 2.0, 1.0]);
+    // Where every op runs on its caller, its inputs are always still held.
+    assert!(stats().donated > before || *forerun::engine().mode() == forerun::Mode::Sync);
+    // Its own updates are read from where it lies: then it is copied.
+    let x = ones(&[n as usize]);
+    let own = add(&x, &arange(0, n, 1), &x);
+    drop(x);
+    assert!(values(&own).iter().all(|v| *v == 2.0));
+}
+
+#[test]
+fn mistakes_known_at_once_raise_at_once() {
+    let x = ones(&[2, 3]);
+    let text = |made: forerun::Result<Array>| made.err().unwrap().to_string();
+    let at = Loc::UNKNOWN;
+    assert_eq!(text(ops::take(&x, &x, 0, Beyond::Raise, at)), "take: indices must be integers, not float32");
+    let i = arange(0, 2, 1);
+    assert_eq!(text(ops::take(&x, &i, 2, Beyond::Raise, at)), "take: axis 2 is out of bounds for array of dimension 2");
+    assert_eq!(
+        text(ops::scatter_add(&x, &i, &ones(&[3, 3]), 0, Beyond::Raise, at)),
+        "scatter_add: updates (3, 3) do not broadcast to the rows (2, 3)"
+    );
+    assert_eq!(
+        text(ops::pick(&x, &i, 0, false, Beyond::Clip, at)),
+        "pick: index of shape (2,) does not fit (2, 3) without axis 0"
+    );
+    assert_eq!(
+        text(ops::fully_connected(&x, &ones(&[4, 5]), None, true, at)),
+        "fully_connected: weight of shape (4, 5) does not fit an input of shape (2, 3)"
+    );
+    assert_eq!(text(ops::dropout(&x, 1.5, &[], true, at)), "dropout: p must be between 0 and 1, not 1.5");
+}

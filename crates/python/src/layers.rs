@@ -1,0 +1,188 @@
+//! The functions under `forerun.npx` and those that go by indices: arguments as Python writes them, handed to the
+//! catalogue.
+
+use crate::array::PyArray;
+use crate::dtype;
+use crate::error::raise;
+use crate::index;
+use crate::loc::here;
+use crate::operand::{required, scalar};
+use crate::submit;
+use forerun::ops::{self, Activation, BatchNorm, Channels};
+use forerun::{Array, Beyond, DType, Kind};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// An operand as an array.
+fn array(object: Any, op: &'static str) -> PyResult<Array> {
+    required(object, op)?.array(here(object.py()))
+}
+
+fn mode(name: &str) -> PyResult<Beyond> {
+    Beyond::from_name(name)
+        .ok_or_else(|| PyValueError::new_err(format!("mode must be 'raise', 'clip' or 'wrap', not '{name}'")))
+}
+
+/// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+#[pyfunction]
+#[pyo3(signature = (x, indices, axis = None, mode = "raise"))]
+pub(crate) fn take(py: Python<'_>, x: Any, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
+    let (x, indices) = (array(x, "take")?, array(indices, "take")?);
+    taken(py, &x, &indices, axis, mode)
+}
+
+/// What [`take`] and the method do once there are arrays.
+pub(crate) fn taken(
+    py: Python<'_>,
+    x: &Array,
+    indices: &Array,
+    axis: Option<isize>,
+    mode: &str,
+) -> PyResult<Py<PyAny>> {
+    let (beyond, loc) = (self::mode(mode)?, here(py));
+    match axis {
+        Some(axis) => submit::object(py, ops::take(x, indices, axis, beyond, loc)),
+        None => {
+            let flat = ops::reshape(x, &[-1], loc).map_err(raise)?;
+            submit::object(py, ops::take(&flat, indices, 0, beyond, loc))
+        }
+    }
+}
+
+/// The base with updates added to the rows that indices name.
+#[pyfunction]
+#[pyo3(signature = (base, indices, updates, axis = 0, mode = "raise"))]
+pub(crate) fn scatter_add(
+    py: Python<'_>,
+    base: &Bound<'_, PyArray>,
+    indices: Any,
+    updates: Any,
+    axis: isize,
+    mode: &str,
+) -> PyResult<Py<PyAny>> {
+    let (indices, updates) = (array(indices, "scatter_add")?, array(updates, "scatter_add")?);
+    submit::object(py, ops::scatter_add(&base.get().0, &indices, &updates, axis, self::mode(mode)?, here(py)))
+}
+
+/// The elements that indices name along an axis.
+#[pyfunction]
+pub(crate) fn pick(py: Python<'_>, x: Any, index: Any, axis: isize, keepdims: bool, mode: &str) -> PyResult<Py<PyAny>> {
+    let (x, index) = (array(x, "pick")?, array(index, "pick")?);
+    submit::object(py, ops::pick(&x, &index, axis, keepdims, self::mode(mode)?, here(py)))
+}
+
+/// Rows of a table.
+#[pyfunction]
+pub(crate) fn embedding(py: Python<'_>, indices: Any, weight: Any) -> PyResult<Py<PyAny>> {
+    let (mut indices, weight) = (array(indices, "embedding")?, array(weight, "embedding")?);
+    // Programs written for MXNet carry their indices in floats.
+    if indices.dtype().kind() == Kind::Float {
+        indices = ops::cast(&indices, DType::I64, here(py)).map_err(raise)?;
+    }
+    submit::object(py, ops::take(&weight, &indices, 0, Beyond::Raise, here(py)))
+}
+
+/// One value at the index that each element names, another elsewhere.
+#[pyfunction]
+pub(crate) fn one_hot(
+    py: Python<'_>,
+    indices: Any,
+    depth: usize,
+    on: Any,
+    off: Any,
+    dtype: Any,
+) -> PyResult<Py<PyAny>> {
+    let indices = array(indices, "one_hot")?;
+    let dtype = dtype::dtype_of(dtype)?;
+    submit::object(py, ops::one_hot(&indices, depth, scalar(on)?, scalar(off)?, dtype, here(py)))
+}
+
+/// Exponentials along an axis, divided by their sum.
+#[pyfunction]
+pub(crate) fn softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<PyAny>> {
+    submit::object(py, ops::softmax(&array(x, "softmax")?, axis, here(py)))
+}
+
+/// The logarithm of the softmax.
+#[pyfunction]
+pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<PyAny>> {
+    submit::object(py, ops::log_softmax(&array(x, "log_softmax")?, axis, here(py)))
+}
+
+/// An activation by its name; `slope` is that of `leaky` and `elu`.
+#[pyfunction]
+#[pyo3(signature = (x, kind, slope = 0.25))]
+pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyResult<Py<PyAny>> {
+    let kind = match kind {
+        "relu" => Activation::Relu,
+        "sigmoid" => Activation::Sigmoid,
+        "tanh" => Activation::Tanh,
+        "softrelu" => Activation::Softrelu,
+        "softsign" => Activation::Softsign,
+        "silu" | "swish" => Activation::Silu,
+        "gelu" => Activation::Gelu,
+        "leaky" => Activation::Leaky(slope),
+        "elu" => Activation::Elu(slope),
+        "selu" => Activation::Selu,
+        _ => return Err(PyValueError::new_err(format!("activation: no activation is called '{kind}'"))),
+    };
+    submit::object(py, ops::activation(kind, &array(x, "activation")?, here(py)))
+}
+
+/// Elements set to zero at random, the rest scaled up.
+#[pyfunction]
+pub(crate) fn dropout(py: Python<'_>, x: Any, p: f64, axes: Any, training: bool) -> PyResult<Py<PyAny>> {
+    let axes = index::integers(axes)?;
+    submit::object(py, ops::dropout(&array(x, "dropout")?, p, &axes, training, here(py)))
+}
+
+/// Product with a transposed weight, plus a bias.
+#[pyfunction]
+pub(crate) fn fully_connected(
+    py: Python<'_>,
+    x: Any,
+    weight: Any,
+    bias: Option<Any>,
+    flatten: bool,
+) -> PyResult<Py<PyAny>> {
+    let name = "fully_connected";
+    let (x, weight) = (array(x, name)?, array(weight, name)?);
+    let bias = bias.map(|bias| array(bias, name)).transpose()?;
+    submit::object(py, ops::fully_connected(&x, &weight, bias.as_ref(), flatten, here(py)))
+}
+
+/// Mean 0 and variance 1 along an axis, then scaled and shifted.
+#[pyfunction]
+pub(crate) fn layer_norm(py: Python<'_>, x: Any, gamma: Any, beta: Any, axis: isize, eps: f64) -> PyResult<Py<PyAny>> {
+    let name = "layer_norm";
+    let (x, gamma, beta) = (array(x, name)?, array(gamma, name)?, array(beta, name)?);
+    submit::object(py, ops::layer_norm(&x, &gamma, &beta, axis, eps, here(py)))
+}
+
+/// Mean 0 and variance 1 in every channel, then scaled and shifted; with the mean and variance gone by, in the shape
+/// of a channel each.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "as many as the function of that name takes in Python")]
+pub(crate) fn batch_norm(
+    py: Python<'_>,
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    mean: &Bound<'_, PyArray>,
+    variance: &Bound<'_, PyArray>,
+    axis: isize,
+    eps: f64,
+    momentum: f64,
+    fix_gamma: bool,
+    training: bool,
+) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+    let name = "batch_norm";
+    let (x, gamma, beta) = (array(x, name)?, array(gamma, name)?, array(beta, name)?);
+    let channels = Channels { gamma: &gamma, beta: &beta, mean: &mean.get().0, variance: &variance.get().0 };
+    let how = BatchNorm { axis, eps, momentum, fix_gamma, training };
+    let [y, mean, variance] = ops::batch_norm(&x, channels, how, here(py)).map_err(raise)?;
+    let flat = |array: &Array| submit::object(py, ops::reshape(array, &[-1], here(py)));
+    Ok((submit::object(py, Ok(y))?, flat(&mean)?, flat(&variance)?))
+}

@@ -1,0 +1,253 @@
+"""The functions that layers are made of, under MXNet's names and arguments. They are ``npx``'s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import ndarray
+from forerun._pointwise import greater, multiply, where
+from forerun._types import ArrayLike, DTypeLike, Number
+
+
+def softmax(
+    data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None
+) -> ndarray:
+    """Divide exponentials along an axis by their sum.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.softmax(np.zeros((2, 4)))
+    array([[0.25, 0.25, 0.25, 0.25],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
+    return _forerun.softmax(_tempered(data, temperature, dtype), axis)
+
+
+def log_softmax(
+    data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None
+) -> ndarray:
+    """Take the logarithm of the softmax along an axis.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.log_softmax(np.array([0.0, 1000.0]))
+    array([-1000.,     0.])
+    """
+    return _forerun.log_softmax(_tempered(data, temperature, dtype), axis)
+
+
+def _tempered(data: ArrayLike, temperature: float | None, dtype: DTypeLike | None) -> ndarray:
+    x = to_array(data, dtype)
+    return x if temperature in (None, 1.0) else x / temperature
+
+
+def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
+    """Apply an activation to every element.
+
+    One of ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``, ``silu``, ``gelu`` (by the hyperbolic
+    tangent) and ``selu``.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.activation(np.array([-1.0, 1.0]), act_type="softsign")
+    array([-0.5,  0.5])
+    """
+    return _forerun.activation(data, act_type)
+
+
+def leaky_relu(
+    data: ArrayLike, gamma: ArrayLike | None = None, act_type: str = "leaky", slope: float = 0.25
+) -> ndarray:
+    """Apply an activation with a slope for negative elements.
+
+    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu`` and
+    ``gelu`` have none.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.leaky_relu(np.array([-1.0, 1.0]), slope=0.1)
+    array([-0.1,  1. ])
+    """
+    if act_type != "prelu":
+        if act_type not in ("leaky", "elu", "selu", "gelu"):
+            raise ValueError(f"leaky_relu: no activation is called '{act_type}'")
+        return _forerun.activation(data, act_type, slope)
+    if gamma is None:
+        raise ValueError("leaky_relu: prelu needs gamma")
+    x, slopes = to_array(data), to_array(gamma)
+    if slopes.size > 1 and x.ndim > 1:
+        slopes = slopes.reshape(-1, *(1,) * (x.ndim - 2))
+    return where(greater(x, 0), x, multiply(x, slopes))
+
+
+def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Sequence[SupportsIndex] = ()) -> ndarray:
+    """Set elements to zero with probability ``p`` and scale the rest up, so that the mean stays.
+
+    Does so while training, or with ``mode="always"``; else the result is a copy. Along ``axes`` elements share
+    their fate.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.dropout(np.ones((3,)))
+    array([1., 1., 1.])
+    >>> set(npx.dropout(np.ones((100,)), mode="always").tolist()) <= {0.0, 2.0}
+    True
+    """
+    if mode not in ("training", "always"):
+        raise ValueError(f"dropout: mode must be 'training' or 'always', not '{mode}'")
+    return _forerun.dropout(data, p, axes, mode == "always" or _is_training())
+
+
+def _is_training() -> bool:
+    return False
+
+
+def fully_connected(
+    x: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    num_hidden: SupportsIndex | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+) -> ndarray:
+    """Multiply by a transposed weight and add a bias.
+
+    With ``flatten`` all dimensions but the first count as one, else only the last is multiplied.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.fully_connected(np.ones((1, 2)), np.ones((3, 2)), np.ones((3,)))
+    array([[3., 3., 3.]])
+    """
+    matrix = to_array(weight)
+    if num_hidden is not None and matrix.shape[:1] != (num_hidden,):
+        raise ValueError(f"fully_connected: weight of shape {matrix.shape} does not have {num_hidden} rows")
+    return _forerun.fully_connected(x, matrix, None if no_bias else bias, flatten)
+
+
+def batch_dot(a: ArrayLike, b: ArrayLike, transpose_a: bool = False, transpose_b: bool = False) -> ndarray:
+    """Multiply two stacks of matrices.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.batch_dot(np.ones((5, 2, 3)), np.ones((5, 4, 3)), transpose_b=True).shape
+    (5, 2, 4)
+    """
+    left, right = to_array(a), to_array(b)
+    if left.ndim < 3 or right.ndim < 3:
+        raise ValueError(f"batch_dot: needs two stacks of matrices, got {left.shape} and {right.shape}")
+    return _forerun.matmul(_turned(left) if transpose_a else left, _turned(right) if transpose_b else right)
+
+
+def _turned(x: ndarray) -> ndarray:
+    return x.transpose([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
+
+
+def embedding(
+    data: ArrayLike,
+    weight: ArrayLike,
+    input_dim: SupportsIndex | None = None,
+    output_dim: SupportsIndex | None = None,
+) -> ndarray:
+    """Look up rows of a table by indices.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.embedding(np.array([2, 0]), np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
+    array([[4., 5.],
+           [0., 1.]])
+    """
+    table = to_array(weight)
+    for axis, extent in enumerate((input_dim, output_dim)):
+        if extent is not None and table.shape[axis : axis + 1] != (extent,):
+            raise ValueError(f"embedding: axis {axis} of a weight of shape {table.shape} does not have extent {extent}")
+    return _forerun.embedding(data, table)
+
+
+def pick(
+    data: ArrayLike, index: ArrayLike, axis: SupportsIndex = -1, mode: str = "clip", keepdims: bool = False
+) -> ndarray:
+    """Take one element along an axis for each of the other positions: the one ``index`` names there.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.pick(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]))
+    array([1., 4.])
+    """
+    return _forerun.pick(data, index, axis, keepdims, mode)
+
+
+def one_hot(
+    data: ArrayLike,
+    depth: SupportsIndex,
+    on_value: Number = 1.0,
+    off_value: Number = 0.0,
+    dtype: DTypeLike = "float32",
+) -> ndarray:
+    """Write one value at the index that each element names along a new last dimension, another elsewhere.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.one_hot(np.array([1, 0]), 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    return _forerun.one_hot(data, depth, on_value, off_value, dtype)
+
+
+def layer_norm(
+    data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: SupportsIndex = -1, eps: float = 1e-5
+) -> ndarray:
+    """Bring an axis to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.layer_norm(np.array([[1.0, 3.0]]), np.ones((2,)), np.zeros((2,)), eps=0.0)
+    array([[-1.,  1.]])
+    """
+    return _forerun.layer_norm(data, gamma, beta, axis, eps)
+
+
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: SupportsIndex = 1,
+) -> ndarray | tuple[ndarray, ndarray, ndarray]:
+    """Bring every channel to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+
+    While training, the mean and variance are those of the batch, and move the running ones, in place, by ``1 -
+    momentum`` of the way; else they are the running ones. With ``output_mean_var`` they are returned as well.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> ones, zeros = np.ones((1,)), np.zeros((1,))
+    >>> npx.batch_norm(np.array([[2.0], [4.0]]), ones, zeros, np.full((1,), 3.0), ones, eps=0.0)
+    array([[-1.],
+           [ 1.]])
+    """
+    training = _is_training() and not use_global_stats
+    made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, axis, eps, momentum, fix_gamma, training)
+    return made if output_mean_var else made[0]
