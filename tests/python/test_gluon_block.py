@@ -1,0 +1,511 @@
+"""Blocks: children, parameters, names, initialisation, hooks, sharing, and capture."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+from forerun import autograd, gluon, init, np, npx
+from forerun.gluon import nn
+
+
+def mlp(kind: type[nn.Sequential] = nn.Sequential) -> nn.Sequential:
+    net = kind()
+    net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
+    return net
+
+
+def test_names_follow_the_structure() -> None:
+    class Net(gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = mlp()
+            self.head = nn.Dense(1, use_bias=False)
+            self.scale = gluon.Parameter("scale", shape=(1,))
+
+        def forward(self, x: np.ndarray) -> np.ndarray:
+            return self.head(self.body(x)) * self.scale.data()
+
+    net = Net()
+    assert list(net.collect_params()) == [
+        "scale",
+        "body.0.weight",
+        "body.0.bias",
+        "body.1.weight",
+        "body.1.bias",
+        "head.weight",
+    ]
+    assert list(net.collect_params(".*weight")) == ["body.0.weight", "body.1.weight", "head.weight"]
+    assert list(net.params) == ["scale"]
+    net.initialize()
+    assert net(np.ones((3, 5))).shape == (3, 1)
+
+
+def test_printed_as_mxnet_does() -> None:
+    net = mlp()
+    assert repr(net) == "Sequential(\n  (0): Dense(-1 -> 4, Activation(relu))\n  (1): Dense(-1 -> 2, linear)\n)"
+    outer = nn.HybridSequential()
+    outer.add(net, nn.Dropout(0.5))
+    assert repr(outer).splitlines()[2:4] == [
+        "    (0): Dense(-1 -> 4, Activation(relu))",
+        "    (1): Dense(-1 -> 2, linear)",
+    ]
+    assert repr(gluon.Parameter("weight", shape=(3, 0))) == "Parameter weight (shape=(3, -1), dtype=float32)"
+
+
+def test_shapes_are_seen_at_the_first_call() -> None:
+    net = mlp()
+    net.initialize()
+    weight = net[0].weight
+    assert weight.shape == (4, -1)
+    with pytest.raises(gluon.DeferredInitializationError, match=r"parameter 0.weight has the unknown shape \(4, -1\)"):
+        weight.data()
+    net(np.ones((3, 2, 5)))
+    assert weight.shape == (4, 10)
+    assert weight.data().shape == (4, 10)
+    assert weight.grad().shape == (4, 10)
+
+
+def test_use_before_initialisation_says_so() -> None:
+    net = nn.Dense(2, in_units=3)
+    with pytest.raises(RuntimeError, match=r"parameter weight is not initialised: call initialize\(\)"):
+        net(np.ones((1, 3)))
+
+
+def test_a_block_that_does_not_say_its_shapes() -> None:
+    class Free(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = gluon.Parameter("weight", shape=(2, 0), allow_deferred_init=True)
+
+    net = Free()
+    net.initialize()
+    with pytest.raises(gluon.DeferredInitializationError, match=r"Free does not say the shape of weight"):
+        net(np.ones((1, 2)))
+
+
+def test_initialisers_of_parameters_come_first() -> None:
+    net = nn.Dense(2, in_units=3, bias_initializer=init.Constant(5))
+    net.initialize(init.One())
+    assert net.weight.data().tolist() == [[1.0] * 3] * 2
+    assert net.bias is not None
+    assert net.bias.data().tolist() == [5.0, 5.0]
+
+
+def test_initialising_twice_warns_unless_forced() -> None:
+    net = nn.Dense(1, in_units=1)
+    net.initialize("ones")
+    with pytest.warns(UserWarning, match="parameter weight is initialised already"):
+        net.initialize("zeros")
+    assert net.weight.data().item() == 1.0
+    net.initialize("zeros", force_reinit=True)
+    assert net.weight.data().item() == 0.0
+
+
+def test_an_initialiser_of_ones_own() -> None:
+    seen = []
+
+    class Marked(init.Initializer):
+        def _init_weight(self, name: str, data: np.ndarray) -> None:
+            seen.append((name, data.shape))
+            data[:] = np.random.uniform(-10, 10, data.shape)
+            data *= np.abs(data) >= 5
+
+    net = mlp()
+    net.initialize(Marked())
+    net(np.ones((1, 3)))
+    assert seen == [("0.weight", (4, 3)), ("1.weight", (2, 4))]
+    value = net[0].weight.data().asnumpy()
+    assert numpy.all((value == 0) | (numpy.abs(value) >= 5))
+
+
+def test_initialisers_draw_what_they_say() -> None:
+    x = np.zeros((300, 200))
+    init.Normal(0.5)("weight", x)
+    assert abs(float(x.asnumpy().std()) - 0.5) < 0.01
+    init.Uniform(2)("weight", x)
+    assert 1.99 < float(numpy.abs(x.asnumpy()).max()) <= 2
+    init.Xavier(factor_type="in", magnitude=6)("weight", x)
+    assert 0.99 < float(numpy.abs(x.asnumpy()).max()) / (6 / 200) ** 0.5 <= 1
+    init.MSRAPrelu("out", 0.0)("weight", x)
+    assert abs(float(x.asnumpy().std()) / (2 / 300) ** 0.5 - 1) < 0.02
+    init.Constant([7.0] * 200)("weight", x)
+    assert (x.asnumpy() == 7).all()
+    with pytest.raises(ValueError, match=r"Xavier: w of shape \(3,\) has fewer than 2 dimensions"):
+        init.Xavier()("w", np.zeros((3,)))
+    with pytest.raises(ValueError, match="no initialiser 'nothing'"):
+        init.create("nothing")
+
+
+def test_setting_data_keeps_the_array() -> None:
+    weight = gluon.Parameter("weight", shape=(2,))
+    weight.initialize()
+    array = weight.data()
+    weight.set_data(numpy.array([1.0, 2.0], "float32"))
+    assert array is weight.data()
+    assert array.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match=r"parameter weight has shape \(2,\), not \(3,\)"):
+        weight.set_data(np.ones((3,)))
+
+
+def test_grad_req() -> None:
+    net = nn.Dense(1, in_units=1, use_bias=False)
+    net.initialize("ones")
+    net.setattr("grad_req", "add")
+    x = np.ones((1, 1))
+    for _ in range(2):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+    assert net.weight.grad().item() == 2.0
+    net.zero_grad()
+    assert net.weight.grad().item() == 0.0
+    net.setattr("grad_req", "null")
+    with pytest.raises(RuntimeError, match="parameter weight has no gradient"):
+        net.weight.grad()
+    with pytest.raises(ValueError, match="grad_req is 'write', 'add' or 'null', not 'often'"):
+        net.weight.grad_req = "often"
+
+
+def test_cast() -> None:
+    net = mlp()
+    net.initialize()
+    net(np.ones((1, 3)))
+    net.cast("float64")
+    assert net[0].weight.grad().dtype == np.float64
+    assert net(np.ones((1, 3), dtype="float64")).dtype == np.float64
+
+
+def test_devices_by_both_names() -> None:
+    net = nn.Dense(1, in_units=1)
+    net.initialize(ctx=npx.cpu())
+    assert net.weight.list_ctx() == net.weight.list_device() == [npx.cpu()]
+    net.reset_ctx([npx.cpu()])
+    net.reset_device(device=npx.cpu())
+    assert net.weight.data(npx.cpu()) is net.weight.data(device=npx.cpu())
+    net.initialize(device=[npx.cpu()], force_reinit=True)
+    with pytest.raises(TypeError, match="initialize: ctx and device are the same argument"):
+        net.initialize(ctx=npx.cpu(), device=npx.cpu(), force_reinit=True)
+
+
+def test_constants() -> None:
+    class Shifted(gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shift = gluon.Constant("shift", [1.0, 2.0])
+
+        def forward(self, x: np.ndarray) -> np.ndarray:
+            return x + self.shift.data()
+
+    net = Shifted()
+    net.initialize()
+    assert net(np.zeros((2,))).tolist() == [1.0, 2.0]
+    assert net.shift.grad_req == "null"
+
+
+def test_apply_goes_to_children_first() -> None:
+    seen: list[str] = []
+    net = mlp()
+    assert net.apply(lambda block: seen.append(type(block).__name__)) is net
+    assert seen == ["Activation", "Dense", "Dense", "Sequential"]
+
+
+def test_hooks_and_their_handles() -> None:
+    net = mlp()
+    net.initialize()
+    seen: list[Any] = []
+    before = net[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0].shape))
+    with net[1].register_forward_hook(lambda block, inputs, output: seen.append(output.shape)):
+        net(np.ones((3, 5)))
+    net(np.ones((3, 5)))
+    before.detach()
+    before.detach()
+    net(np.ones((3, 5)))
+    assert seen == [(3, 5), (3, 2), (3, 5)]
+
+
+def test_shared_parameters() -> None:
+    first, second = nn.Dense(2, in_units=2), nn.Dense(2, in_units=2)
+    second.share_parameters(first.collect_params())
+    assert second.weight is first.weight
+    with pytest.warns(UserWarning, match="no parameter other in Dense"):
+        second.share_parameters({"other": first.weight})
+    third = nn.Dense(2, in_units=2, params=first.params)
+    assert third.weight is first.weight
+    net = nn.Sequential()
+    net.add(first, first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net.initialize()
+    assert net.collect_params()["0.weight"] is net.collect_params()["1.weight"]
+
+
+def test_the_older_ways_of_a_layer() -> None:
+    class Old(gluon.HybridBlock):
+        def __init__(self, units: int, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            with self.name_scope():
+                self.weight = self.params.get("weight", shape=(units, 3), init="ones")
+                self.offset = self.params.get("bias", shape=(units,), init="zeros")
+
+        def hybrid_forward(self, F: Any, x: Any, weight: Any, offset: Any) -> Any:
+            y = F.FullyConnected(x, weight, offset, num_hidden=2)
+            return F.concat(F.relu(y), F.np.exp(F.zeros_like(y)), dim=1)
+
+    net = Old(2, prefix="old_")
+    assert net.name == "old"
+    assert list(net.collect_params()) == ["weight", "offset"]
+    net.collect_params().initialize()
+    assert net(np.ones((1, 3))).tolist() == [[3.0, 3.0, 1.0, 1.0]]
+
+
+def test_what_f_lacks_names_the_nearest() -> None:
+    from forerun.gluon.functions import F
+
+    with pytest.raises(AttributeError, match="F has no FullyConnect; the nearest there is is FullyConnected"):
+        _ = F.FullyConnect
+
+
+def test_mistakes_in_a_block() -> None:
+    class Late(gluon.Block):
+        def __init__(self) -> None:
+            self.dense = nn.Dense(1)
+
+    with pytest.raises(RuntimeError, match=r"Late: call super\(\).__init__\(\) before"):
+        Late()
+    net = nn.Dense(1)
+    with pytest.raises(TypeError, match="Dense.weight is a Parameter"):
+        net.weight = nn.Dense(1)  # type: ignore[assignment]
+
+
+def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    net = mlp()
+    net.initialize()
+    net.summary(np.ones((3, 5)))
+    printed = capsys.readouterr().out
+    assert "Dense-2" in printed
+    assert "(3, 4)" in printed
+    assert "Total params: 34" in printed
+    assert not net[0]._forward_hooks
+
+
+# Capture.
+
+
+def counted(net: gluon.Block) -> list[int]:
+    """Count the plain calls of a block by letting its forward say so."""
+    calls = [0]
+    plain = net.forward
+
+    def forward(*inputs: Any) -> Any:
+        calls[0] += 1
+        return plain(*inputs)
+
+    net.forward = forward  # type: ignore[method-assign]
+    return calls
+
+
+def test_captured_calls_give_the_same() -> None:
+    net = mlp(nn.HybridSequential)
+    net.initialize(init.Normal(0.5))
+    x = np.random.normal(size=(8, 5))
+    plain = net(x).asnumpy()
+    calls = counted(net)
+    net.hybridize(static_alloc=True)
+    for _ in range(3):
+        numpy.testing.assert_array_equal(net(x).asnumpy(), plain)
+    assert calls == [1]
+    assert net(np.ones((2, 5))).shape == (2, 2)
+    assert calls == [2]
+    net.hybridize(False)
+    numpy.testing.assert_array_equal(net(x).asnumpy(), plain)
+    assert calls == [3]
+
+
+def test_a_capture_after_shapes_are_known() -> None:
+    net = mlp(nn.HybridSequential)
+    net.initialize(init.Normal(0.5))
+    net.hybridize()
+    x = np.ones((2, 5))
+    first = net(x).asnumpy()
+    weight = net[0].weight.data().asnumpy()
+    for _ in range(3):
+        numpy.testing.assert_array_equal(net(x).asnumpy(), first)
+    numpy.testing.assert_array_equal(net[0].weight.data().asnumpy(), weight)
+
+
+def test_captured_training_equals_plain_training() -> None:
+    def trained(hybrid: bool) -> list[numpy.ndarray]:
+        np.random.seed(3)
+        net = mlp(nn.HybridSequential)
+        net.initialize(init.Normal(0.5))
+        x, y = np.random.normal(size=(8, 5)), np.random.normal(size=(8, 2))
+        net(x)
+        loss = gluon.loss.L2Loss()
+        if hybrid:
+            net.hybridize()
+            loss.hybridize()
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+        for _ in range(5):
+            with autograd.record():
+                objective = loss(net(x), y)
+            objective.backward()
+            trainer.step(8)
+        return [parameter.data().asnumpy() for parameter in net.collect_params().values()]
+
+    for plain, captured in zip(trained(False), trained(True), strict=True):
+        numpy.testing.assert_allclose(plain, captured, rtol=1e-6, atol=1e-7)
+
+
+def test_captured_dropout_draws_anew() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dropout(0.5))
+    net.hybridize()
+    x = np.ones((1000,))
+    with autograd.train_mode():
+        draws = [net(x).asnumpy() for _ in range(3)]
+    assert not numpy.array_equal(draws[0], draws[1])
+    assert not numpy.array_equal(draws[1], draws[2])
+    numpy.testing.assert_array_equal(net(x).asnumpy(), x.asnumpy())
+
+
+def test_captured_batch_norm_moves_its_statistics() -> None:
+    def moved(hybrid: bool) -> numpy.ndarray:
+        net = nn.HybridSequential()
+        net.add(nn.BatchNorm(in_channels=2))
+        net.initialize()
+        if hybrid:
+            net.hybridize()
+        for step in range(3):
+            with autograd.train_mode():
+                net(np.array([[1.0, 2.0], [3.0, 5.0]]) * (step + 1))
+        return net[0].running_mean.data().asnumpy()
+
+    numpy.testing.assert_allclose(moved(True), moved(False), rtol=1e-6)
+
+
+def test_captures_see_new_parameters() -> None:
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize("ones")
+    net.hybridize()
+    x = np.ones((1, 2))
+    assert [net(x).item() for _ in range(2)] == [2.0, 2.0]
+    net.weight.set_data(np.array([[3.0, 4.0]]))
+    assert net(x).item() == 7.0
+    net.initialize("zeros", force_reinit=True)
+    assert net(x).item() == 0.0
+    net.weight = gluon.Parameter("weight", shape=(1, 2), init="ones")
+    net.weight.initialize()
+    assert net(x).item() == 2.0
+    net.cast("float64")
+    assert net(np.ones((1, 2), dtype="float64")).dtype == np.float64
+
+
+class Nested(gluon.HybridBlock):
+    """Takes and gives lists, and a number."""
+
+    def forward(self, x: np.ndarray, states: list[np.ndarray], factor: float = 1.0) -> tuple[np.ndarray, Any]:
+        return x * factor, [states[0] + x, (states[1] - x, None)]
+
+
+def test_nested_arguments_and_results() -> None:
+    net = Nested()
+    net.hybridize()
+    calls = counted(net)
+    for factor in (2.0, 2.0, 3.0):
+        y, (first, (second, nothing)) = net(np.ones((2,)), [np.ones((2,)), np.zeros((2,))], factor)
+        assert (y.tolist(), first.tolist(), second.tolist(), nothing) == ([factor] * 2, [2.0, 2.0], [-1.0, -1.0], None)
+    assert calls == [2]
+
+
+class Peeking(gluon.HybridBlock):
+    """Does one thing or another, by the numbers it gets."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return x * 2 if x.sum() > 0 else x - 1
+
+
+def test_a_block_that_reads_a_value_stays_plain() -> None:
+    net = Peeking()
+    net.hybridize()
+    with pytest.warns(UserWarning, match="Peeking is not captured: it reads a value on the way"):
+        assert net(np.ones((1,))).tolist() == [2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert net(-np.ones((1,))).tolist() == [-2.0]
+        assert net(np.ones((1,))).tolist() == [2.0]
+
+
+def test_a_block_with_hooks_stays_plain() -> None:
+    net = mlp(nn.HybridSequential)
+    net.initialize()
+    x = np.ones((1, 3))
+    net(x)
+    net.hybridize()
+    seen: list[int] = []
+    handle = net[1].register_forward_hook(lambda *_: seen.append(1))
+    with pytest.warns(UserWarning, match="HybridSequential is not captured: Dense has hooks"):
+        net(x)
+    net(x)
+    assert seen == [1, 1]
+    handle.detach()
+    calls = counted(net)
+    for _ in range(3):
+        net(x)
+    assert calls == [1]
+
+
+class Inverted(autograd.Function):
+    """A gradient that a replay of the ops would not give."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return x * 1
+
+    def backward(self, dy: np.ndarray) -> np.ndarray:
+        return -dy
+
+
+class Reversed(gluon.HybridBlock):
+    """Turns gradients around."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = Inverted()(x)
+        return y
+
+
+class Stopped(gluon.HybridBlock):
+    """Lets no gradient through a part."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        with autograd.pause():
+            factor = x * 10
+        return x * factor
+
+
+@pytest.mark.filterwarnings("ignore:.* is not captured")
+@pytest.mark.parametrize(("kind", "gradient"), [(Reversed, -1.0), (Stopped, 20.0)])
+def test_gradients_of_ones_own_survive_capture(kind: type[gluon.HybridBlock], gradient: float) -> None:
+    net = kind()
+    net.hybridize()
+    x = np.array([2.0])
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert x.grad is not None
+        assert x.grad.item() == gradient
+
+
+def test_writing_into_a_result_leaves_the_next_alone() -> None:
+    net = nn.HybridLambda(lambda F, x: x + 1)
+    net.hybridize()
+    x = np.zeros((2,))
+    for _ in range(3):
+        y = net(x)
+        y += 5
+        assert y.tolist() == [6.0, 6.0]
+    assert x.tolist() == [0.0, 0.0]
