@@ -277,7 +277,7 @@ def test_mistakes_in_a_block() -> None:
     with pytest.raises(RuntimeError, match=r"Late: call super\(\).__init__\(\) before"):
         Late()
     net = nn.Dense(1)
-    with pytest.raises(TypeError, match="Dense.weight is a Parameter"):
+    with pytest.raises(TypeError, match=r"Dense.weight is a Parameter"):
         net.weight = nn.Dense(1)  # type: ignore[assignment]
 
 
