@@ -133,6 +133,39 @@ def test_parameters_without_a_gradient_stay() -> None:
     assert not numpy.array_equal(made[1].data().asnumpy(), WEIGHTS[1])
 
 
+def test_stale_gradients_are_a_mistake() -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd", {"learning_rate": 1.0})
+    with pytest.raises(UserWarning, match="step: parameter w0 got no gradient from backward since the last step"):
+        trainer.step(1)
+    push(made[1:], GRADIENTS[0][1:])
+    with pytest.raises(UserWarning, match="parameter w0 got no gradient"):
+        trainer.step(1)
+    for _ in range(2):
+        # The second time there is no new gradient at all.
+        trainer.step(1, ignore_stale_grad=True)
+        numpy.testing.assert_array_equal(made[0].data().asnumpy(), WEIGHTS[0])
+        numpy.testing.assert_allclose(made[1].data().asnumpy(), WEIGHTS[1] - GRADIENTS[0][1], rtol=1e-12)
+    push(made, GRADIENTS[1])
+    trainer.step(1)
+    numpy.testing.assert_allclose(made[0].data().asnumpy(), WEIGHTS[0] - GRADIENTS[1][0], rtol=1e-12)
+
+
+def test_parameters_that_wait_for_their_shape() -> None:
+    used, unused = nn.Dense(1, in_units=1), nn.Dense(1)
+    net = nn.Sequential()
+    net.add(used, unused)
+    net.initialize("ones")
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        y = used(np.ones((1, 1)))
+    y.backward()
+    with pytest.raises(gluon.DeferredInitializationError, match=r"parameter 1.weight has the unknown shape"):
+        trainer.step(1)
+    trainer.step(1, ignore_stale_grad=True)
+    assert used.weight.data().item() == 0.0
+
+
 def test_learning_rate() -> None:
     trainer = gluon.Trainer(parameters(), "sgd", {"learning_rate": 0.5})
     assert trainer.learning_rate == 0.5
