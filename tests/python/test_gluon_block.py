@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -276,9 +280,56 @@ def test_mistakes_in_a_block() -> None:
 
     with pytest.raises(RuntimeError, match=r"Late: call super\(\).__init__\(\) before"):
         Late()
-    net = nn.Dense(1)
-    with pytest.raises(TypeError, match=r"Dense.weight is a Parameter"):
-        net.weight = nn.Dense(1)  # type: ignore[assignment]
+
+
+def test_attributes_that_change() -> None:
+    net = gluon.Block()
+    net.first, net.second = nn.Dense(1), nn.Dense(2)
+    net.first = nn.Dense(3)
+    assert list(net.collect_params()) == ["first.weight", "first.bias", "second.weight", "second.bias"]
+    net.first = None
+    assert list(net.collect_params()) == ["second.weight", "second.bias"]
+    del net.second
+    assert list(net.collect_params()) == []
+
+
+def test_copies_have_arrays_of_their_own() -> None:
+    net = mlp(nn.HybridSequential)
+    net.initialize(init.Normal(1))
+    net.hybridize()
+    x = np.ones((1, 3))
+    before = [net(x).tolist() for _ in range(3)]
+    twin = copy.deepcopy(net)
+    twin[1].weight.set_data(np.zeros((2, 4)))
+    assert twin(x).tolist() == twin(x).tolist() == [[0.0, 0.0]]
+    assert net(x).tolist() == before[0]
+    with autograd.record():
+        y = twin(x)
+    y.backward()
+    assert twin[1].bias.grad().tolist() == [1.0, 1.0]
+    assert net[1].bias.grad().tolist() == [0.0, 0.0]
+
+
+def test_networks_are_imported_when_asked_for() -> None:
+    program = """
+import sys, forerun
+assert not any(name.startswith("forerun.gluon") for name in sys.modules)
+assert {"gluon", "autograd"} <= set(dir(forerun))
+assert forerun.gluon.nn.Dense(1)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_failures_name_the_users_line() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Embedding(3, 2), nn.Dense(1, in_units=2))
+    net.initialize()
+    here = inspect.currentframe()
+    assert here is not None
+    y, line = net(np.array([5])), here.f_lineno
+    with pytest.raises(IndexError, match="index 5 is out of bounds") as raised:
+        y.wait_to_read()
+    assert f"submitted at {__file__}:{line}" in str(raised.value)
 
 
 def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
@@ -476,6 +527,16 @@ class Reversed(gluon.HybridBlock):
         return y
 
 
+class Switched(gluon.HybridBlock):
+    """Lets no gradient through a part, in the plainest way."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        recording = autograd.set_recording(False)
+        factor = x * 10
+        autograd.set_recording(recording)
+        return x * factor
+
+
 class Stopped(gluon.HybridBlock):
     """Lets no gradient through a part."""
 
@@ -486,7 +547,7 @@ class Stopped(gluon.HybridBlock):
 
 
 @pytest.mark.filterwarnings("ignore:.* is not captured")
-@pytest.mark.parametrize(("kind", "gradient"), [(Reversed, -1.0), (Stopped, 20.0)])
+@pytest.mark.parametrize(("kind", "gradient"), [(Reversed, -1.0), (Stopped, 20.0), (Switched, 20.0)])
 def test_gradients_of_ones_own_survive_capture(kind: type[gluon.HybridBlock], gradient: float) -> None:
     net = kind()
     net.hybridize()
