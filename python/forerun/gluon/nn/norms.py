@@ -145,7 +145,7 @@ class BatchNorm(HybridBlock):
 
     def forward(self, x: ndarray) -> ndarray:
         """Compute the layer."""
-        normed = npx.batch_norm(
+        return npx.batch_norm(
             x,
             self.gamma.data(),
             self.beta.data(),
@@ -157,8 +157,6 @@ class BatchNorm(HybridBlock):
             use_global_stats=self._use_global_stats,
             axis=self._axis,
         )
-        assert isinstance(normed, ndarray)
-        return normed
 
     def __repr__(self) -> str:
         """Write the settings."""
