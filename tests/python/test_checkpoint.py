@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from forerun import _safetensors, gluon, init, np
+from forerun import _safetensors, gluon, init, np, npx
 from forerun.gluon import nn
 
 
@@ -131,6 +131,25 @@ def test_every_dtype_and_shape(tmp_path: pathlib.Path) -> None:
         assert arrays[name].dtype == expected.dtype
         assert arrays[name].shape == expected.shape
         numpy.testing.assert_array_equal(arrays[name].asnumpy(), expected)
+
+
+def test_arrays_lists_and_dicts(tmp_path: pathlib.Path) -> None:
+    x, y = np.arange(4), np.ones((2, 2))
+    npx.save(tmp_path / "one", x)
+    npx.save(str(tmp_path / "list"), [x, y, *[y] * 10])
+    npx.save(tmp_path / "dict", {"0": x, "1": y})
+    npx.save(tmp_path / "none", [])
+    one, several, named = (npx.load(tmp_path / name) for name in ("one", "list", "dict"))
+    assert isinstance(one, list)
+    assert isinstance(several, list)
+    assert isinstance(named, dict)
+    assert [array.tolist() for array in one] == [x.tolist()]
+    assert [array.shape for array in several] == [x.shape, *[y.shape] * 11]
+    assert {name: array.tolist() for name, array in named.items()} == {"0": x.tolist(), "1": y.tolist()}
+    assert npx.load(tmp_path / "none") == []
+    _safetensors.save(tmp_path / "bad", {"x": x}, {"forerun": "list"})
+    with pytest.raises(ValueError, match="bad: a list whose entries are x"):
+        npx.load(tmp_path / "bad")
 
 
 def test_views_are_written_as_they_look(tmp_path: pathlib.Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 MODULES = [
     "forerun",
+    "forerun._files",
     "forerun._layers",
     "forerun._pointwise",
     "forerun.autograd",

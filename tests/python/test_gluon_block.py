@@ -99,6 +99,7 @@ def test_initialisers_of_parameters_come_first() -> None:
     assert net.bias.data().tolist() == [5.0, 5.0]
 
 
+@pytest.mark.filterwarnings("ignore:parameter bias is initialised already")
 def test_initialising_twice_warns_unless_forced() -> None:
     net = nn.Dense(1, in_units=1)
     net.initialize("ones")
