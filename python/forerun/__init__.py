@@ -15,6 +15,7 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import os.path as _path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from forerun import _forerun
@@ -43,10 +44,27 @@ from forerun import engine, np, npx  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
 from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
+if _TYPE_CHECKING:
+    from forerun import autograd, gluon, init, lr_scheduler, optimizer
+
 # Imported when they are asked for: a program of arrays alone does not pay for networks.
 _LATER = ("autograd", "gluon", "init", "lr_scheduler", "optimizer")
 
-__all__ = ["__version__", "empty_cache", "engine", "memory_stats", "np", "npx", "reset_peak", "stats", *_LATER]
+__all__ = [
+    "__version__",
+    "autograd",
+    "empty_cache",
+    "engine",
+    "gluon",
+    "init",
+    "lr_scheduler",
+    "memory_stats",
+    "np",
+    "npx",
+    "optimizer",
+    "reset_peak",
+    "stats",
+]
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
 from forerun._convert import to_array
@@ -103,11 +103,7 @@ def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Seque
     """
     if mode not in ("training", "always"):
         raise ValueError(f"dropout: mode must be 'training' or 'always', not '{mode}'")
-    return _forerun.dropout(data, p, axes, mode == "always" or _is_training())
-
-
-def _is_training() -> bool:
-    return False
+    return _forerun.dropout(data, p, axes, mode == "always" or _forerun.is_training())
 
 
 def fully_connected(
@@ -222,6 +218,39 @@ def layer_norm(
     return _forerun.layer_norm(data, gamma, beta, axis, eps)
 
 
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: Literal[False] = False,
+    axis: SupportsIndex = 1,
+) -> ndarray: ...
+
+
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    *,
+    output_mean_var: Literal[True],
+    axis: SupportsIndex = 1,
+) -> tuple[ndarray, ndarray, ndarray]: ...
+
+
 def batch_norm(
     x: ArrayLike,
     gamma: ArrayLike,
@@ -248,6 +277,6 @@ def batch_norm(
     array([[-1.],
            [ 1.]])
     """
-    training = _is_training() and not use_global_stats
+    training = _forerun.is_training() and not use_global_stats
     made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, axis, eps, momentum, fix_gamma, training)
     return made if output_mean_var else made[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun
+from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
     activation,
@@ -33,12 +34,14 @@ __all__ = [
     "gpu",
     "layer_norm",
     "leaky_relu",
+    "load",
     "log_softmax",
     "num_gpus",
     "one_hot",
     "pick",
     "relu",
     "reset_np",
+    "save",
     "seed",
     "set_np",
     "sigmoid",
