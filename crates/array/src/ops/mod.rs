@@ -1,6 +1,7 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
 mod create;
+mod host;
 mod layers;
 mod normalise;
 mod optimise;
@@ -14,6 +15,7 @@ mod write;
 
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
+pub use host::{Element, from_bytes, from_slice};
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
 pub use optimise::{Preparation, adam_update, sgd_update};
