@@ -53,7 +53,7 @@ pub fn uniform(shape: &[usize]) -> Array {
     made(ops::uniform(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
 }
 
-/// Numbers of the program, copied before this returns.
+/// Numbers of the program, copied before this returns. A loop that feeds numbers faster than they are used is held here.
 ///
 /// # Panics
 /// If there are not as many numbers as the shape has elements.

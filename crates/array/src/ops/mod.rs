@@ -1,7 +1,6 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
 mod create;
-mod host;
 mod layers;
 mod normalise;
 mod optimise;
@@ -9,13 +8,13 @@ mod pointwise;
 mod product;
 mod reduce;
 mod shape;
+mod slice;
 mod take;
 mod terms;
 mod write;
 
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
-pub use host::{Element, from_bytes, from_slice};
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
 pub use optimise::{Preparation, adam_update, sgd_update};
@@ -23,6 +22,7 @@ pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul};
 pub use reduce::{mean, reduce, std, var};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
+pub use slice::{Element, from_bytes, from_slice};
 pub use take::{pick, scatter_add, take};
 pub(crate) use write::repoint;
 pub use write::{adopt, assign, in_place};
