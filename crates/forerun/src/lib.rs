@@ -24,5 +24,7 @@ pub use forerun_base::{
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;
+/// Layers, losses, optimisers, batches and checkpoints.
+pub use forerun_nn as nn;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};
