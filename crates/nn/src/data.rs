@@ -113,8 +113,9 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let word = mix(state);
-        order.swap(last, (word as u128 * (last as u128 + 1) >> 64) as usize);
+        // The high half of the product lies evenly among the places up to `last`.
+        let place = (mix(state) as u128 * (last as u128 + 1)) >> 64;
+        order.swap(last, place as usize);
     }
     order
 }

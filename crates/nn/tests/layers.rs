@@ -214,8 +214,6 @@ fn gradients_of_a_network() {
         .then(LayerNorm::new())
         .then(Activation::Sigmoid)
         .then(Dense::new(2));
-    net.cast(DType::F64).unwrap();
-    net.initialize(Init::Xavier).unwrap();
     let x = doubles(&numbers(5 * 6), &[5, 2, 3]);
     let weigh = doubles(&numbers(10), &[5, 2]);
     net.forward(&x).unwrap();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{array, assert_close, failure, named, numbers, set, values};
+use common::{array, assert_close, failure, fill, named, numbers, set, values};
 use forerun_array::Array;
 use forerun_base::Result;
 use forerun_grad::{Differentiable, record};
@@ -138,8 +138,10 @@ fn a_curve_is_learnt() {
     let x: Vec<f32> = numbers(96).iter().map(|x| *x as f32).collect();
     let y: Vec<f32> = x.iter().map(|x| x * x).collect();
     let (x, y) = (Samples::new(&x, &[1]).unwrap(), Samples::new(&y, &[1]).unwrap());
-    let net = Sequential::new().then(Dense::new(16).activation(Activation::Tanh)).then(Dense::new(1));
-    net.initialize(Init::Xavier).unwrap();
+    let net = Sequential::new()
+        .then(Dense::new(16).in_units(1).activation(Activation::Tanh))
+        .then(Dense::new(1).in_units(16));
+    fill(&net);
     let mut adam = Adam::new(net.parameters(), 0.02);
     let (first, last) = train(&net, &x, &y, 60, |batch| adam.step(batch));
     assert!(last < first / 20.0, "{first} {last}");

@@ -26,7 +26,6 @@ pub struct LayerNorm {
 
 impl LayerNorm {
     /// Along the last axis.
-    #[allow(clippy::new_without_default, reason = "layers are made by name")]
     pub fn new() -> LayerNorm {
         let gamma = Parameter::starting_as("gamma", &[None], Init::One);
         let beta = Parameter::starting_as("beta", &[None], Init::Zero);
@@ -43,6 +42,12 @@ impl LayerNorm {
     pub fn epsilon(mut self, epsilon: f64) -> LayerNorm {
         self.epsilon = epsilon;
         self
+    }
+}
+
+impl Default for LayerNorm {
+    fn default() -> LayerNorm {
+        LayerNorm::new()
     }
 }
 
@@ -72,7 +77,6 @@ pub struct BatchNorm {
 
 impl BatchNorm {
     /// Channels are the second dimension.
-    #[allow(clippy::new_without_default, reason = "layers are made by name")]
     pub fn new() -> BatchNorm {
         BatchNorm {
             axis: 1,
@@ -101,6 +105,12 @@ impl BatchNorm {
     pub fn momentum(mut self, momentum: f64) -> BatchNorm {
         self.momentum = momentum;
         self
+    }
+}
+
+impl Default for BatchNorm {
+    fn default() -> BatchNorm {
+        BatchNorm::new()
     }
 }
 

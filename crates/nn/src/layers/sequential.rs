@@ -30,9 +30,10 @@ impl Layer for Sequential {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let place = |(i, layer): (usize, &Box<dyn Layer>)| {
-            layer.parameters().into_iter().map(move |parameter| parameter.under(&i.to_string()))
-        };
-        self.layers.iter().enumerate().flat_map(place).collect()
+        let mut all = Vec::new();
+        for (place, layer) in self.layers.iter().enumerate() {
+            all.extend(layer.parameters().into_iter().map(|parameter| parameter.under(&place.to_string())));
+        }
+        all
     }
 }
