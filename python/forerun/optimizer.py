@@ -195,7 +195,8 @@ class SGD(Optimizer):
     Parameters
     ----------
     learning_rate
-        The learning rate; 0.1 if not given.
+        The learning rate; 0.01 if not given. (MXNet's second generation began with 0.1, at which the book's own
+        training loop diverges; this is the first generation's.)
     momentum
         How much of the last step is in the next.
     lazy_update
@@ -207,10 +208,8 @@ class SGD(Optimizer):
     --------
     >>> from forerun import optimizer
     >>> optimizer.SGD(momentum=0.9).learning_rate
-    0.1
+    0.01
     """
-
-    default_lr = 0.1
 
     def __init__(
         self, learning_rate: float | None = None, momentum: float = 0.0, lazy_update: bool = False, **arguments: Any
