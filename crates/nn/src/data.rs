@@ -39,8 +39,11 @@ impl<'a, T: Element> Samples<'a, T> {
                 ops::from_slice(&self.numbers[first * each..(first + count) * each], &batch(count), loc)
             }
             Places::Picked(order) => {
-                let rows = order.iter().flat_map(|place| &self.numbers[place * each..(place + 1) * each]);
-                ops::from_slice(&rows.copied().collect::<Vec<T>>(), &batch(order.len()), loc)
+                let mut numbers = Vec::with_capacity(order.len() * each);
+                for place in order {
+                    numbers.extend_from_slice(&self.numbers[place * each..(place + 1) * each]);
+                }
+                ops::from_slice(&numbers, &batch(order.len()), loc)
             }
         }
     }

@@ -15,7 +15,7 @@ pub trait Layer: Send + Sync {
     /// The parameters, named by their place: `0.weight` is the weight of the first layer.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// What the layer makes of `x`.
+    /// What the layer makes of `x`. Through a `dyn Layer` the line is lost: there, [`forward_at`](Layer::forward_at) says it.
     #[track_caller]
     fn forward(&self, x: &Array) -> Result<Array> {
         self.forward_at(x, Loc::caller())
