@@ -21,8 +21,23 @@ from forerun import _forerun
 
 # Locs name the user's lines: those of the files in these folders are passed over.
 _HERE = _path.dirname(_path.abspath(__file__))
-_FOLDERS = ["", "np", "gluon", _path.join("gluon", "nn"), _path.join("gluon", "data")]
-_forerun.pass_over([_path.join(_HERE, folder) if folder else _HERE for folder in _FOLDERS])
+_FOLDERS = [
+    "np",
+    "_dialect",
+    "d2l",
+    "gluon",
+    "gluon/data",
+    "gluon/nn",
+    "mxnet",
+    "mxnet/numpy",
+    "paddle",
+    "paddle/device",
+    "paddle/nn",
+    "torch",
+    "torch/nn",
+    "torch/utils",
+]
+_forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402

@@ -6,7 +6,7 @@ use crate::autograd;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
-use crate::exchange::to_numpy;
+use crate::exchange::{to_numpy, writable};
 use crate::index;
 use crate::layers;
 use crate::loc::here;
@@ -310,6 +310,7 @@ impl PyArray {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0)?;
+        let copy = copy.or(writable().then_some(true));
         py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
     }
 
@@ -378,8 +379,10 @@ impl PyArray {
     }
 
     /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
+    /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, &self.0)
+        let array = to_numpy(py, &self.0)?;
+        if writable() { array.call_method0("copy") } else { Ok(array) }
     }
 
     /// The only element, or the one at an index, as a Python number.

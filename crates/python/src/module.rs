@@ -23,7 +23,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]
-    use crate::exchange::from_numpy;
+    use crate::exchange::{from_numpy, set_writable_asnumpy};
     #[pymodule_export]
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
