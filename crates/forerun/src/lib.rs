@@ -24,5 +24,24 @@ pub use forerun_base::{
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;
+/// Layers, losses, optimisers, batches and checkpoints.
+///
+/// ```
+/// use forerun::grad::{Differentiable, record};
+/// use forerun::nn::{Activation, Dense, Layer, Sequential, Sgd, l2_loss};
+/// # fn main() -> forerun::Result<()> {
+/// let net = Sequential::new().then(Dense::new(8).activation(Activation::Relu)).then(Dense::new(1));
+/// let (x, y) = (forerun::normal(&[32, 4]), forerun::ones(&[32, 1]));
+/// let mut sgd = Sgd::new(net.parameters(), 0.1);
+/// for _ in 0..3 {
+///     let loss = record(|| l2_loss(&net.forward(&x)?, &y))?;
+///     loss.backward()?;
+///     sgd.step(32)?;
+/// }
+/// assert_eq!(net.parameters()[0].name(), "0.weight");
+/// # Ok(())
+/// # }
+/// ```
+pub use forerun_nn as nn;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};
