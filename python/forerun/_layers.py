@@ -103,11 +103,7 @@ def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Seque
     """
     if mode not in ("training", "always"):
         raise ValueError(f"dropout: mode must be 'training' or 'always', not '{mode}'")
-    return _forerun.dropout(data, p, axes, mode == "always" or _is_training())
-
-
-def _is_training() -> bool:
-    return False
+    return _forerun.dropout(data, p, axes, mode == "always" or _forerun.is_training())
 
 
 def fully_connected(
@@ -248,6 +244,6 @@ def batch_norm(
     array([[-1.],
            [ 1.]])
     """
-    training = _is_training() and not use_global_stats
+    training = _forerun.is_training() and not use_global_stats
     made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, axis, eps, momentum, fix_gamma, training)
     return made if output_mean_var else made[0]

@@ -1,8 +1,9 @@
 //! Arrays: the user's handle. A cell, and a layout over what it points at; views share the cell.
 
+use crate::attach;
 use crate::node::Node;
 use crate::submit::Input;
-use crate::window::Window;
+use crate::window::{Window, window};
 use forerun_base::{DType, Device, Layout, Scalar, Shape};
 use forerun_plan::Meta;
 use std::marker::PhantomData;
@@ -19,6 +20,8 @@ pub struct Array {
     view: bool,
     /// Broadcast, or a view of what was: elements share their place, so none can be written.
     read_only: bool,
+    /// What is read through this handle counts as given: no gradient flows back.
+    detached: bool,
     not_sync: PhantomData<std::cell::Cell<()>>,
 }
 
@@ -34,6 +37,7 @@ impl Array {
             offset: 0,
             view: false,
             read_only: false,
+            detached: false,
             not_sync: PhantomData,
         }
     }
@@ -43,7 +47,37 @@ impl Array {
         self.cell().add_handle();
         let whole = offset == 0 && std::ptr::eq(meta, self.cell().meta());
         let read_only = self.read_only || meta.layout.overlaps_itself();
-        Array { cell: self.cell, meta, offset, view: !whole, read_only, not_sync: PhantomData }
+        Array { cell: self.cell, meta, offset, view: !whole, read_only, detached: self.detached, not_sync: PhantomData }
+    }
+
+    /// All that the cell holds, whatever view of it this is.
+    pub fn base(&self) -> Array {
+        self.view_as(self.cell().meta(), 0)
+    }
+
+    /// The elements as they are now: writing to either afterwards does not show in the other. Nothing is copied before
+    /// somebody writes.
+    pub fn freeze(&self) -> Array {
+        self.cell().with_current(|value| self.on_value(value))
+    }
+
+    /// The same view of a value, under a cell of its own. The caller keeps the value open meanwhile.
+    pub(crate) fn on_value(&self, value: &Node) -> Array {
+        // SAFETY: our own window.
+        let node = unsafe { window().take_node() };
+        node.open_on(value, self.cell().meta());
+        Array { cell: NonNull::from(node), detached: false, ..*self }
+    }
+
+    /// Another handle on the same elements, through which no gradient flows back.
+    pub fn detach(&self) -> Array {
+        self.cell().add_handle();
+        Array { detached: true, ..*self }
+    }
+
+    /// Whether reads through this handle count as given.
+    pub fn is_detached(&self) -> bool {
+        self.detached
     }
 
     pub(crate) fn cell(&self) -> &Node {
@@ -51,11 +85,18 @@ impl Array {
         unsafe { self.cell.as_ref() }
     }
 
-    pub(crate) fn meta(&self) -> &'static Meta {
+    /// A number for the cell, nobody else's while a handle on it lives.
+    pub(crate) fn cell_id(&self) -> usize {
+        self.cell.as_ptr() as usize
+    }
+
+    /// Dtype and layout, interned.
+    pub fn meta(&self) -> &'static Meta {
         self.meta
     }
 
-    pub(crate) fn offset(&self) -> u64 {
+    /// Elements of the cell before the first one of this view.
+    pub fn offset(&self) -> u64 {
         self.offset
     }
 
@@ -118,12 +159,22 @@ impl Drop for Array {
     #[inline]
     fn drop(&mut self) {
         let cell = self.cell();
-        if cell.drop_handle() {
-            let value = cell.current();
-            value.close(true);
-            if !std::ptr::eq(value, cell) {
+        if !cell.drop_handle() {
+            return;
+        }
+        let value = cell.current();
+        let ended = if std::ptr::eq(value, cell) {
+            cell.end_cell()
+        } else {
+            if value.let_go() {
                 Window::retire(value);
             }
+            cell.end_moved_cell()
+        };
+        if ended.attached {
+            attach::remove(cell);
+        }
+        if ended.retire {
             Window::retire(cell);
         }
     }

@@ -6,9 +6,11 @@
 
 mod apart;
 mod array;
+mod attach;
 mod awaken;
 mod balance;
 mod buffer;
+mod capture;
 mod display;
 mod flights;
 mod future;
@@ -16,9 +18,11 @@ mod graph;
 mod index;
 mod inline;
 mod launch;
+mod life;
 mod lower;
 mod methods;
 mod node;
+mod observe;
 mod operators;
 pub mod ops;
 mod planner;
@@ -35,10 +39,14 @@ mod wait;
 mod window;
 
 pub use array::{Arg, Array};
+pub use attach::{Attachment, Verdict};
+pub use capture::{Capture, Program, whole_inputs};
 pub use forerun_engine::Mode;
+pub use forerun_plan::{Attrs, Meta, Signature};
 pub use future::Ready;
 pub use graph::{Submission, note_submissions};
 pub use index::Index;
+pub use observe::{Note, Observer, add_observer, remove_observer};
 pub use random::seed;
 pub use read::Snapshot;
 pub use runtime::{Stats, engine, set_drop_dead, set_fuse, set_tiny_limit, stats};

@@ -11,8 +11,9 @@
 //! | whoever runs the record that makes the value | - | writes bytes and state |
 //! | whoever runs a record that reads it | - | reads; takes its use off `balance` |
 //!
-//! **Life of a value.** It is open while a cell points at it. Closing it (last handle dropped, or the cell was pointed
-//! at a newer value) means: no record submitted from now on reads it. When it is closed and everything that makes or
+//! **Life of a value.** It is open while a cell points at it; a tape that needs it later points a cell of its own at it.
+//! Closing it (the last such cell died or was pointed elsewhere: see [`crate::life`]) means: no record submitted from now
+//! on reads it. When it is closed and everything that makes or
 //! reads it is done, its buffer goes back, on whatever thread that happens: see [`crate::balance`]. Values of at
 //! most [`INLINE`] bytes have no buffer and skip all this.
 //!
@@ -22,6 +23,7 @@
 
 use crate::balance::Balance;
 use crate::buffer::{Buffer, BufferRef};
+use crate::life::{Ended, Life};
 use crate::retired::Linked;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 use crate::window::Window;
@@ -33,20 +35,13 @@ use std::cell::UnsafeCell;
 /// Values of at most this many bytes live in the node.
 pub(crate) const INLINE: usize = 32;
 
-/// The value is closed: no new readers.
-pub(crate) const CLOSED_FLAG: u32 = 1;
-/// Records of other windows read it.
-pub(crate) const FOREIGN_FLAG: u32 = 2;
-/// Somebody is changing what the cell points at, or reading it while others might.
-const LOCK_FLAG: u32 = 4;
-
 #[repr(C, align(64))]
 struct Front {
     handles: AtomicU32,
     generation: AtomicU32,
     meta: AtomicPtr<Meta>,
     uses: AtomicU32,
-    flags: AtomicU32,
+    life: Life,
     born: AtomicU64,
     last: AtomicU64,
     window: AtomicPtr<Window>,
@@ -86,7 +81,7 @@ impl Node {
                 generation: AtomicU32::new(0),
                 meta: AtomicPtr::new(std::ptr::null_mut()),
                 uses: AtomicU32::new(0),
-                flags: AtomicU32::new(0),
+                life: Life::new(),
                 born: AtomicU64::new(0),
                 last: AtomicU64::new(0),
                 window: AtomicPtr::new(window as *mut Window),
@@ -114,7 +109,7 @@ impl Node {
         front.handles.store(handles, Relaxed);
         front.meta.store(meta as *const Meta as *mut Meta, Relaxed);
         front.uses.store((born != 0) as u32, Relaxed);
-        front.flags.store(0, Relaxed);
+        front.life.begin(handles > 0);
         front.born.store(born, Relaxed);
         front.last.store(born, Relaxed);
         front.current.store(self as *const Node as *mut Node, Relaxed);
@@ -168,34 +163,75 @@ impl Node {
     pub(crate) fn with_current<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
         let shared = self.is_shared();
         if shared {
-            self.lock();
+            self.front.life.lock();
         }
         let result = f(self.current());
         if shared {
-            self.unlock();
+            self.front.life.unlock();
         }
         result
     }
 
-    /// Points the cell at a newer value; returns the one it pointed at.
+    /// Points the cell at another value, which it holds from now on; returns the one it pointed at.
     pub(crate) fn replace_current(&self, new: &Node) -> &Node {
-        self.lock();
+        self.front.life.lock();
         let old = self.current();
         self.front.current.store(new as *const Node as *mut Node, Ordering::Release);
-        self.unlock();
+        self.front.life.unlock();
         old
     }
 
-    fn lock(&self) {
-        let mut spins = 0u32;
-        while self.front.flags.fetch_or(LOCK_FLAG, Ordering::Acquire) & LOCK_FLAG != 0 {
-            spins += 1;
-            if spins.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+    /// Takes the slot for a cell that shares the value of another cell. Owner only.
+    pub(crate) fn open_on(&self, value: &Node, meta: &'static Meta) {
+        self.open(meta, 1, 0);
+        self.front.life.begin_empty();
+        if self.is_large() && self.back.balance.close(0) {
+            self.free_buffer();
         }
+        value.hold();
+        self.front.current.store(value as *const Node as *mut Node, Relaxed);
     }
 
-    fn unlock(&self) {
-        self.front.flags.fetch_and(!LOCK_FLAG, Ordering::Release);
+    /// One more cell points at the value, which the caller keeps open meanwhile.
+    pub(crate) fn hold(&self) {
+        self.front.life.hold();
+    }
+
+    /// A cell that was pointed elsewhere lets the value go. True if the slot is the caller's to retire.
+    #[must_use]
+    pub(crate) fn let_go(&self) -> bool {
+        self.follow(Life::let_go).retire
+    }
+
+    /// The last handle of the cell is gone, and it points at its own value.
+    #[inline]
+    pub(crate) fn end_cell(&self) -> Ended {
+        self.follow(Life::end_cell)
+    }
+
+    /// The last handle of the cell is gone; the value it pointed at was let go before.
+    pub(crate) fn end_moved_cell(&self) -> Ended {
+        self.front.life.end_moved_cell()
+    }
+
+    /// Ends a hold on the value, and closes it if that was the last. What is read of the front line is read before: once
+    /// the word has changed, the slot may be another's.
+    #[inline]
+    fn follow(&self, end: impl FnOnce(&Life) -> Ended) -> Ended {
+        let (uses, large) = (self.front.uses.load(Relaxed), self.is_large());
+        let ended = end(&self.front.life);
+        if ended.closed && large && self.back.balance.close(uses) {
+            self.free_buffer();
+        }
+        ended
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        self.front.life.is_attached()
+    }
+
+    pub(crate) fn set_attached(&self, on: bool) {
+        self.front.life.set_attached(on);
     }
 
     /// A record at `index` (counted from 1) of the owner's window reads it. Owner only.
@@ -206,28 +242,13 @@ impl Node {
 
     /// A record of another window reads it.
     pub(crate) fn use_by_other(&self) {
-        self.front.flags.fetch_or(FOREIGN_FLAG, Relaxed);
+        self.front.life.mark_foreign();
         self.back.balance.announce();
-    }
-
-    /// No record submitted from now on reads the value. `alone` says that the caller had the last handle of its cell,
-    /// so that nobody else can touch the front line and no atomic exchange is needed.
-    pub(crate) fn close(&self, alone: bool) {
-        let uses = self.front.uses.load(Relaxed);
-        if alone {
-            self.front.flags.store(self.front.flags.load(Relaxed) | CLOSED_FLAG, Ordering::Release);
-        } else {
-            self.front.flags.fetch_or(CLOSED_FLAG, Ordering::Release);
-        }
-        if self.is_large() && self.back.balance.close(uses) {
-            self.free_buffer();
-        }
     }
 
     /// Closed, and by how many records of its window it is made and read; `None` while it is open or foreign.
     pub(crate) fn closed_uses(&self) -> Option<u32> {
-        let flags = self.front.flags.load(Ordering::Acquire);
-        (flags & (CLOSED_FLAG | FOREIGN_FLAG) == CLOSED_FLAG).then(|| self.front.uses.load(Relaxed))
+        self.front.life.is_closed_at_home().then(|| self.front.uses.load(Relaxed))
     }
 
     /// Whether the owner may take the slot again, when records before `completed` are done.
@@ -238,7 +259,7 @@ impl Node {
         if self.is_large() {
             self.back.balance.reset_if_freed()
         } else {
-            self.front.flags.load(Relaxed) & FOREIGN_FLAG == 0 || self.back.balance.is_zero()
+            !self.front.life.is_foreign() || self.back.balance.is_zero()
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::graph;
 use crate::node::Node;
+use crate::observe;
 use crate::recipe::Recipe;
 use crate::record::{Record, Word};
 use crate::runtime::runtime;
@@ -38,22 +39,32 @@ pub(crate) fn submit_in(
 ) -> Array {
     let node = submit_value_in(window, recipe, inputs, immediates, loc, 1);
     let array = Array::own(node);
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    if unsafe { window.owner() }.observed {
+        observe::tell(recipe, inputs, immediates, (&array, false), node, loc);
+    }
     if runtime().sync {
         wait::run_now(node);
     }
     array
 }
 
-/// Submits a record; the caller takes care of the node, which has this many handles.
+/// Submits a record whose result the cell of `x` will point at; pointing it there is left to the caller.
 #[inline]
-pub(crate) fn submit_value(
+pub(crate) fn submit_write(
     recipe: &'static Recipe,
     inputs: &[Input<'_>],
     immediates: [u64; 2],
     loc: Loc,
-    handles: u32,
+    x: &Array,
 ) -> &'static Node {
-    submit_value_in(window(), recipe, inputs, immediates, loc, handles)
+    let window = window();
+    let node = submit_value_in(window, recipe, inputs, immediates, loc, 0);
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    if unsafe { window.owner() }.observed {
+        observe::tell(recipe, inputs, immediates, (x, true), node, loc);
+    }
+    node
 }
 
 #[inline]

@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::node::{INLINE, Node};
+use crate::observe;
 use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::window::Window;
@@ -196,6 +197,7 @@ impl Array {
     /// value meanwhile, that one is waited for.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
+        observe::reading();
         loop {
             if !self.settled_now() {
                 self.pin(|value| wait_for(value, wait))?;

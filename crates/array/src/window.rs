@@ -61,6 +61,8 @@ pub(crate) struct Owner {
     /// Index of the next record.
     pub(crate) next: u64,
     pub(crate) random: Stream,
+    /// Somebody wants to know what this thread submits.
+    pub(crate) observed: bool,
 }
 
 /// What a signature is looked up by: op, and metas or scalar kinds of the arguments.
@@ -87,6 +89,7 @@ impl Window {
                 memo: vec![None; MEMO].into_boxed_slice(),
                 next: 0,
                 random: Stream::default(),
+                observed: false,
             }),
             planner: UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None }),
             number,
@@ -207,7 +210,10 @@ impl Drop for Adoptable {
         let window = CURRENT.replace(std::ptr::null());
         if !window.is_null() {
             // SAFETY: windows are never freed.
-            runtime().windows.give_back(unsafe { &*window });
+            let window = unsafe { &*window };
+            // SAFETY: still our own window.
+            unsafe { window.owner() }.observed = false;
+            runtime().windows.give_back(window);
         }
     }
 }

@@ -6,6 +6,8 @@
 
 #[path = "../src/balance.rs"]
 mod balance;
+#[path = "../src/life.rs"]
+mod life;
 #[path = "../src/retired.rs"]
 mod retired;
 #[path = "../src/sync.rs"]

@@ -14,11 +14,13 @@
 mod make;
 
 pub use forerun_array::{
-    Arg, Array, Index, Mode, Ready, Snapshot, Stats, Submission, Wait, engine, note_submissions, ops, seed,
-    set_around_wait, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with,
+    Arg, Array, Capture, Index, Mode, Program, Ready, Snapshot, Stats, Submission, Wait, engine, note_submissions, ops,
+    seed, set_around_wait, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with, whole_inputs,
 };
 pub use forerun_base::{
     DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,
 };
+/// Gradients: the tape and the walk back over it.
+pub use forerun_grad as grad;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

@@ -1,5 +1,6 @@
 //! The catalogue: every op declared once. Pure: no memory, threads, devices or clocks.
 
+pub mod gradient;
 pub mod infer;
 pub mod math;
 mod num;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a method waits only if it is a blocker, and every wait goes through [`crate::wait`].
 
+use crate::autograd;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
@@ -410,6 +411,41 @@ impl PyArray {
     /// A copy.
     fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         submit::object(py, ops::copy(&self.0, here(py)))
+    }
+
+    /// Makes the array a variable: backward writes, or adds to, its gradient.
+    #[pyo3(signature = (grad_req = "write"))]
+    fn attach_grad(&self, py: Python<'_>, grad_req: &str) -> PyResult<()> {
+        autograd::attach_grad(&self.0, grad_req, here(py))
+    }
+
+    /// The gradient of a variable; None for an array that is none.
+    #[getter]
+    fn grad(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        autograd::gradient(py, &self.0)
+    }
+
+    /// Takes the array off the tape.
+    fn drop_grad(&self) {
+        forerun::grad::drop_grad(&self.0);
+    }
+
+    /// The same elements, through which no gradient flows back.
+    fn detach(&self) -> PyArray {
+        PyArray(self.0.detach())
+    }
+
+    /// Computes the gradients of all variables that this was computed from, while recording.
+    #[pyo3(signature = (out_grad = None, retain_graph = false, train_mode = true))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        out_grad: Option<&Bound<'_, PyArray>>,
+        retain_graph: bool,
+        train_mode: bool,
+    ) -> PyResult<()> {
+        let _ = train_mode;
+        autograd::backward_from(py, &self.0, out_grad, retain_graph)
     }
 
     /// The array on a device.

@@ -3,6 +3,8 @@
 //! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
 
 mod array;
+mod autograd;
+mod capture;
 mod device;
 mod dtype;
 mod error;

@@ -12,6 +12,13 @@ mod _forerun {
     #[pymodule_export]
     use crate::array::PyArray;
     #[pymodule_export]
+    use crate::autograd::{
+        adam_update, backward, gradients, is_recording, is_training, mark_variables, record_function, set_recording,
+        set_training, sgd_update,
+    };
+    #[pymodule_export]
+    use crate::capture::{PyCaptured, capture};
+    #[pymodule_export]
     use crate::device::PyDevice;
     #[pymodule_export]
     use crate::dtype::PyDType;

@@ -72,6 +72,19 @@ fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array
     Ok(fill(kind, shape, dtype, words, loc))
 }
 
+/// The immediates of a record that is submitted again: numbers of their own for a draw, the same for the rest.
+pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
+    match signature.op {
+        Op::Fill(kind @ (FillKind::Normal | FillKind::Uniform)) => {
+            let window = window();
+            // SAFETY: our own window; no other reference to the owner's part is alive.
+            let stream = &mut unsafe { window.owner() }.random;
+            stream.draw(window.number, forerun_cpu::blocks_for(kind, signature.out.dtype, signature.out.size))
+        }
+        _ => words,
+    }
+}
+
 /// `scale * x + shift`, leaving out what changes nothing.
 fn affine(x: Array, scale: f64, shift: f64, loc: Loc) -> Result<Array> {
     let mut x = x;

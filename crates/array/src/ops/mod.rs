@@ -3,6 +3,7 @@
 mod create;
 mod layers;
 mod normalise;
+mod optimise;
 mod pointwise;
 mod product;
 mod reduce;
@@ -11,12 +12,15 @@ mod take;
 mod terms;
 mod write;
 
+pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
+pub use optimise::{Preparation, adam_update, sgd_update};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul};
 pub use reduce::{mean, reduce, std, var};
-pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose};
+pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use take::{pick, scatter_add, take};
-pub use write::{assign, in_place};
+pub(crate) use write::repoint;
+pub use write::{adopt, assign, in_place};

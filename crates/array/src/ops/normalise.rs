@@ -31,9 +31,10 @@ pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     t.two(Point::Subtract, &s, &t.one(Point::Log, &sum)?)
 }
 
-/// Less the largest along the axis: no exponential overflows, and one of them is 1.
+/// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with
+/// what is taken off, so no gradient goes through it.
 fn shifted(t: Terms, x: &Array, axis: usize) -> Result<Array> {
-    t.two(Point::Subtract, x, &t.along(ReduceKind::Max, x, axis)?)
+    t.two(Point::Subtract, x, &t.along(ReduceKind::Max, &x.detach(), axis)?)
 }
 
 /// Mean 0 and variance 1 along an axis, then scaled by `gamma` and shifted by `beta`, vectors along that axis.
@@ -117,7 +118,7 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -
         let others: Vec<isize> = (0..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
         let (mean, variance) = moments(t, &x, &others)?;
         for (running, batch) in running.iter().zip([&mean, &variance]) {
-            let step = t.two(Point::Multiply, batch, 1.0 - how.momentum)?;
+            let step = t.two(Point::Multiply, &batch.detach(), 1.0 - how.momentum)?;
             in_place(Point::Multiply, running, how.momentum.into(), loc)?;
             in_place(Point::Add, running, Arg::Array(&step), loc)?;
         }

@@ -13,6 +13,19 @@ fn view(x: &Array, layout: Layout, offset: isize) -> Array {
     x.view_as(Meta::of(x.dtype(), layout), (x.offset() as isize + offset) as u64)
 }
 
+/// Any layout over what the array's cell holds: a view. `offset` counts from the cell's first element.
+pub fn view_as(x: &Array, layout: Layout, offset: u64) -> Result<Array> {
+    let base = x.base();
+    let inside = layout
+        .extent()
+        .is_none_or(|(low, high)| offset as isize + low >= 0 && ((offset as isize + high) as usize) < base.size());
+    if !inside {
+        let text = format!("a view of shape {} reaches beyond an array of shape {}", layout.shape, base.shape());
+        return Err(Error::new(ErrorKind::Index, text).in_op("view"));
+    }
+    Ok(view(&base, layout, offset as isize))
+}
+
 /// The elements an index selects: a view.
 pub fn index(x: &Array, items: &[Index]) -> Result<Array> {
     let (layout, offset) = index::select(&x.layout(), items).map_err(|e| e.in_op("getitem"))?;

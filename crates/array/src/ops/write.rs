@@ -1,11 +1,12 @@
 //! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
 
 use crate::array::{Arg, Array};
+use crate::attach;
 use crate::node::{INLINE, Node};
 use crate::ops::pointwise::in_place_recipe;
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
-use crate::submit::{Input, submit, submit_value};
+use crate::submit::{Input, submit, submit_write};
 use crate::wait;
 use crate::window::Window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
@@ -13,27 +14,45 @@ use forerun_ops::{FillKind, Op, Point};
 use forerun_plan::{Attrs, Signature};
 
 /// Points the array's cell at a newer value, which nobody else holds.
-fn repoint(x: &Array, new: &'static Node) {
-    let cell = x.cell();
+pub(crate) fn repoint(x: &Array, new: &'static Node) {
     let sync = runtime().sync;
     if sync {
         // Another handle may point the cell elsewhere before this value has run.
         new.use_by_other();
     }
-    let old = cell.replace_current(new);
-    old.close(false);
-    if !std::ptr::eq(old, cell) {
-        Window::retire(old);
-    }
+    point_at(x, new);
     if sync {
         wait::run_now(new);
         new.done(new.meta().bytes > INLINE, 1, 1);
     }
 }
 
+/// Points the array's cell at a value it then holds; lets go of the one it pointed at.
+fn point_at(x: &Array, new: &Node) {
+    let old = x.cell().replace_current(new);
+    if old.let_go() {
+        Window::retire(old);
+    }
+}
+
+/// `x[...] = value` for a value that the caller has no other use for: where it can, the array takes over the value
+/// itself instead of a copy. Not observed: whoever keeps something about the array says so again.
+pub fn adopt(x: &Array, value: Array, loc: Loc) -> Result<()> {
+    if x.is_view() || value.is_view() || !std::ptr::eq(x.meta(), value.meta()) || x.shares_cell(&value) {
+        return assign(x, Arg::Array(&value), loc);
+    }
+    let new = value.cell().with_current(|new| {
+        new.hold();
+        new as *const Node
+    });
+    // SAFETY: nodes are never freed, and the hold taken above keeps this life of it.
+    point_at(x, unsafe { &*new });
+    Ok(())
+}
+
 /// `x[...] = value`, for an array or a view of one. Writing the whole array forgets what it held, failures included.
 pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
-    refuse_read_only(x)?;
+    before_write(x)?;
     match value {
         Arg::Scalar(s) => {
             let bits = s.to_bits_checked(x.dtype()).map_err(|e| e.in_op("setitem"))?;
@@ -42,7 +61,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             } else {
                 let meta = x.cell().meta();
                 let recipe = Recipe::of(Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta));
-                repoint(x, submit_value(recipe, &[], [bits, 0], loc, 0));
+                repoint(x, submit_write(recipe, &[], [bits, 0], loc, x));
                 Ok(())
             }
         }
@@ -67,19 +86,19 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             let point = if v.dtype() == meta.dtype { Point::Copy } else { Point::Cast };
             let attrs = Attrs::Point { compute: v.dtype(), scalars: 0, arity: 1 };
             let recipe = Recipe::of(Signature::of(Op::Point(point), &[wide.meta()], attrs, meta));
-            repoint(x, submit_value(recipe, &[wide.input()], [0; 2], loc, 0));
+            repoint(x, submit_write(recipe, &[wide.input()], [0; 2], loc, x));
             Ok(())
         }
     }
 }
 
-/// Elements that several indices name cannot be written one by one.
-fn refuse_read_only(x: &Array) -> Result<()> {
+/// Elements that several indices name cannot be written one by one; and what is kept about the cell may refuse.
+fn before_write(x: &Array) -> Result<()> {
     if x.is_read_only() {
         let text = "assignment destination is read-only: it was broadcast";
         return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
     }
-    Ok(())
+    attach::before_write(x)
 }
 
 /// Writes a view: the base with a region overwritten, by an array or by a scalar.
@@ -93,11 +112,11 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     let new = match value {
         Some(v) => {
             let recipe = Recipe::of(Signature::of(Op::Update, &[base, v.meta()], attrs, base));
-            submit_value(recipe, &[Input::Cell(x), v.input()], words, loc, 0)
+            submit_write(recipe, &[Input::Cell(x), v.input()], words, loc, x)
         }
         None => {
             let recipe = Recipe::of(Signature::of(Op::Update, &[base], attrs, base));
-            submit_value(recipe, &[Input::Cell(x)], words, loc, 0)
+            submit_write(recipe, &[Input::Cell(x)], words, loc, x)
         }
     };
     repoint(x, new);
@@ -106,7 +125,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
 
 /// `x op= value`: computed in the promoted dtype, written back in that of `x`.
 pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
-    refuse_read_only(x)?;
+    before_write(x)?;
     let (recipe, words) = in_place_recipe(point, x, value)?;
     let second = match value {
         Arg::Array(v) => Some(v.input()),
@@ -118,6 +137,6 @@ pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()>
         let result = submit(recipe, inputs, words, loc);
         return update(x, Some(&result), 0, loc);
     }
-    repoint(x, submit_value(recipe, inputs, words, loc, 0));
+    repoint(x, submit_write(recipe, inputs, words, loc, x));
     Ok(())
 }

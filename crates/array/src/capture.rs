@@ -1,0 +1,230 @@
+//! Captures: what a function submitted, noted once, to be submitted again on other inputs in one go.
+//!
+//! A program names arrays by place: an input, an outside array (a parameter, read as it is at the time of the replay), or the
+//! result of an earlier step. It replays what was submitted, not what decided about it: a function that read a value while
+//! it was captured, or wrote into its inputs, gives no program.
+
+use crate::array::Array;
+use crate::attach;
+use crate::observe::{Note, Observer, add_observer, remove_observer};
+use crate::ops::{copy, redraw, repoint};
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit, submit_write};
+use forerun_base::{Error, ErrorKind, Loc, Result};
+use forerun_plan::Meta;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Where an array comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Input(usize),
+    Outside(usize),
+    Result(usize),
+}
+
+/// An array as a step sees it.
+#[derive(Clone, Copy)]
+struct Place {
+    slot: Slot,
+    meta: &'static Meta,
+    offset: u64,
+    detached: bool,
+}
+
+struct Step {
+    recipe: &'static Recipe,
+    operands: Vec<Place>,
+    immediates: [u64; 2],
+    /// The cell it writes; `None` for a new array.
+    writes: Option<Place>,
+    loc: Loc,
+    /// Results that nothing reads after this step.
+    last_use_of: Vec<usize>,
+}
+
+/// What a function submitted.
+pub struct Program {
+    inputs: Vec<&'static Meta>,
+    outside: Vec<Array>,
+    steps: Vec<Step>,
+    outputs: Vec<Place>,
+    results: usize,
+}
+
+#[derive(Default)]
+struct Draft {
+    /// Every array seen, so that no other gets its cell meanwhile.
+    kept: Vec<Array>,
+    slots: HashMap<usize, Slot>,
+    outside: Vec<Array>,
+    steps: Vec<Step>,
+    results: usize,
+    unfit: bool,
+}
+
+impl Draft {
+    fn place(&mut self, array: &Array) -> Place {
+        let known = self.slots.get(&array.cell_id()).copied();
+        let slot = known.unwrap_or_else(|| {
+            self.outside.push(array.base());
+            let slot = Slot::Outside(self.outside.len() - 1);
+            self.slots.insert(array.cell_id(), slot);
+            slot
+        });
+        Place { slot, meta: array.meta(), offset: array.offset(), detached: array.is_detached() }
+    }
+}
+
+/// A capture in progress, on the thread that began it.
+pub struct Capture {
+    draft: RefCell<Draft>,
+    inputs: Vec<&'static Meta>,
+}
+
+impl Observer for Capture {
+    fn submitted(&self, note: &Note<'_>) {
+        let mut draft = self.draft.borrow_mut();
+        let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
+        let writes = note.in_place.then(|| draft.place(&note.target.base()));
+        match writes {
+            Some(place) => draft.unfit |= matches!(place.slot, Slot::Input(_)),
+            None => {
+                let slot = Slot::Result(draft.results);
+                draft.slots.insert(note.target.cell_id(), slot);
+                draft.results += 1;
+                draft.kept.push(note.target.base());
+            }
+        }
+        let (recipe, immediates, loc) = (note.recipe, note.immediates, note.loc);
+        draft.steps.push(Step { recipe, operands, immediates, writes, loc, last_use_of: Vec::new() });
+    }
+
+    fn waited(&self) {
+        self.draft.borrow_mut().unfit = true;
+    }
+}
+
+/// Inputs in the form that programs take: whole arrays, not views.
+pub fn whole_inputs(inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+    inputs.iter().map(|x| if x.is_view() { copy(x, loc) } else { Ok((*x).clone()) }).collect()
+}
+
+impl Capture {
+    /// Notes what the calling thread submits from now on. `inputs` are what [`whole_inputs`] gave.
+    pub fn begin(inputs: &[Array]) -> Rc<Capture> {
+        let mut draft = Draft::default();
+        for (i, input) in inputs.iter().enumerate() {
+            draft.slots.insert(input.cell_id(), Slot::Input(i));
+            draft.kept.push(input.clone());
+        }
+        let metas = inputs.iter().map(|x| x.meta()).collect();
+        let capture = Rc::new(Capture { draft: RefCell::new(draft), inputs: metas });
+        add_observer(capture.clone());
+        capture
+    }
+
+    /// Ends the capture without a program.
+    pub fn abandon(self: &Rc<Self>) {
+        let observer: Rc<dyn Observer> = self.clone();
+        remove_observer(&observer);
+    }
+
+    /// Ends the capture; `None` if what was submitted cannot be submitted again as it is.
+    pub fn finish(self: Rc<Self>, outputs: &[&Array]) -> Option<Program> {
+        self.abandon();
+        let mut draft = std::mem::take(&mut *self.draft.borrow_mut());
+        if draft.unfit {
+            return None;
+        }
+        let outputs: Vec<Place> = outputs.iter().map(|y| draft.place(y)).collect();
+        let mut program = Program {
+            inputs: self.inputs.clone(),
+            outside: draft.outside,
+            steps: draft.steps,
+            outputs,
+            results: draft.results,
+        };
+        program.note_last_uses();
+        Some(program)
+    }
+}
+
+impl Program {
+    /// Results are let go as early as the function itself would have: what nobody holds can be fused and dropped.
+    fn note_last_uses(&mut self) {
+        let mut needed = vec![false; self.results];
+        for place in &self.outputs {
+            if let Slot::Result(r) = place.slot {
+                needed[r] = true;
+            }
+        }
+        let mut made = self.results;
+        for step in self.steps.iter_mut().rev() {
+            let own = step.writes.is_none().then(|| {
+                made -= 1;
+                made
+            });
+            let read = step.operands.iter().chain(&step.writes).filter_map(|p| match p.slot {
+                Slot::Result(r) => Some(r),
+                Slot::Input(_) | Slot::Outside(_) => None,
+            });
+            for r in own.into_iter().chain(read) {
+                if !needed[r] {
+                    needed[r] = true;
+                    step.last_use_of.push(r);
+                }
+            }
+        }
+    }
+
+    /// Submits every step again, on other inputs. Random numbers are drawn anew.
+    pub fn replay(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+        let inputs = whole_inputs(inputs, loc)?;
+        let fits = inputs.len() == self.inputs.len()
+            && inputs.iter().zip(&self.inputs).all(|(x, meta)| std::ptr::eq(x.meta(), *meta));
+        if !fits {
+            let text = "a captured function is replayed on inputs of the shapes and dtypes it was captured with";
+            return Err(Error::new(ErrorKind::Value, text).in_op("replay"));
+        }
+        let mut results: Vec<Option<Array>> = Vec::with_capacity(self.results);
+        for step in &self.steps {
+            let operands: Vec<Array> = step.operands.iter().map(|p| self.at(p, &inputs, &results)).collect();
+            let operands: Vec<Input<'_>> = operands.iter().map(Array::input).collect();
+            let immediates = redraw(step.recipe.signature, step.immediates);
+            match &step.writes {
+                None => results.push(Some(submit(step.recipe, &operands, immediates, step.loc))),
+                Some(place) => {
+                    let x = self.at(place, &inputs, &results);
+                    attach::before_write(&x)?;
+                    repoint(&x, submit_write(step.recipe, &operands, immediates, step.loc, &x));
+                }
+            }
+            for &r in &step.last_use_of {
+                results[r] = None;
+            }
+        }
+        Ok(self.outputs.iter().map(|p| self.at(p, &inputs, &results)).collect())
+    }
+
+    fn at(&self, place: &Place, inputs: &[Array], results: &[Option<Array>]) -> Array {
+        let array = match place.slot {
+            Slot::Input(i) => &inputs[i],
+            Slot::Outside(i) => &self.outside[i],
+            Slot::Result(i) => results[i].as_ref().expect("a result is kept until its last use"),
+        };
+        let seen = array.view_as(place.meta, place.offset);
+        if place.detached { seen.detach() } else { seen }
+    }
+
+    /// The number of ops.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}

@@ -1,0 +1,107 @@
+//! Observers of a thread's submissions: a tape that records them for gradients, a capture that records them for replay.
+//! Off the hot path: a thread without observers pays one look at a flag of its own.
+
+use crate::array::Array;
+use crate::node::Node;
+use crate::recipe::Recipe;
+use crate::submit::Input;
+use crate::window::{current, window};
+use forerun_base::Loc;
+use forerun_plan::Signature;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Sees what its thread submits.
+pub trait Observer {
+    /// An op was submitted. Cells that it writes still point at what they held before.
+    fn submitted(&self, note: &Note<'_>);
+
+    /// The thread read a value: what it submits from now on may depend on it.
+    fn waited(&self) {}
+}
+
+/// A submission, as observers see it.
+pub struct Note<'a> {
+    /// Op, metas and attributes.
+    pub signature: &'static Signature,
+    pub(crate) recipe: &'static Recipe,
+    /// The inputs; a view stands for the elements that are read through it.
+    pub inputs: &'a [Array],
+    /// Scalars in the dtype computed in, offsets, random keys.
+    pub immediates: [u64; 2],
+    /// The array that holds the result: a new one, or the one that is written.
+    pub target: &'a Array,
+    /// Whether the target was there before.
+    pub in_place: bool,
+    /// The user's line.
+    pub loc: Loc,
+    pub(crate) value: &'a Node,
+}
+
+impl Note<'_> {
+    /// The result, whatever becomes of the target.
+    pub fn freeze_result(&self) -> Array {
+        let shown = self.target.base();
+        shown.on_value(self.value)
+    }
+}
+
+thread_local! {
+    static OBSERVERS: RefCell<Vec<Rc<dyn Observer>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The calling thread's submissions are seen by this observer too, from now on.
+pub fn add_observer(observer: Rc<dyn Observer>) {
+    OBSERVERS.with_borrow_mut(|all| all.push(observer));
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    unsafe { window().owner() }.observed = true;
+}
+
+/// The calling thread's submissions are no longer seen by this observer. Returns whether they were.
+pub fn remove_observer(observer: &Rc<dyn Observer>) -> bool {
+    let (removed, left) = OBSERVERS.with_borrow_mut(|all| {
+        let found = all.iter().rposition(|o| Rc::ptr_eq(o, observer));
+        (found.map(|i| all.remove(i)), !all.is_empty())
+    });
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    unsafe { window().owner() }.observed = left;
+    removed.is_some()
+}
+
+fn each(f: impl Fn(&dyn Observer)) {
+    // An observer may submit, and add or remove observers: none is borrowed meanwhile.
+    let all = OBSERVERS.with_borrow(Vec::clone);
+    all.iter().for_each(|o| f(&**o));
+}
+
+/// Tells the observers of a submission.
+#[cold]
+pub(crate) fn tell(
+    recipe: &'static Recipe,
+    inputs: &[Input<'_>],
+    immediates: [u64; 2],
+    target: (&Array, bool),
+    value: &Node,
+    loc: Loc,
+) {
+    let inputs: Vec<Array> = inputs
+        .iter()
+        .map(|input| match input {
+            Input::Array(array) => (*array).clone(),
+            Input::Cell(array) => array.base(),
+        })
+        .collect();
+    let (target, in_place) = target;
+    let note = Note { signature: recipe.signature, recipe, inputs: &inputs, immediates, target, in_place, loc, value };
+    each(|o| o.submitted(&note));
+}
+
+/// The thread is about to read a value.
+#[inline]
+pub(crate) fn reading() {
+    let window = current();
+    // SAFETY: our own window, if there is one; no other reference to the owner's part is alive.
+    if !window.is_null() && unsafe { (*window).owner() }.observed {
+        each(|o| o.waited());
+    }
+}

@@ -1,0 +1,36 @@
+//! Methods of arrays for Rust programs.
+
+use crate::entry::GradReq;
+use crate::{tape, walk};
+use forerun_array::Array;
+use forerun_base::{Loc, Result};
+
+/// What arrays can do once gradients exist.
+pub trait Differentiable {
+    /// Makes the array a variable: backward replaces its gradient.
+    fn attach_grad(&self);
+
+    /// The gradient of a variable.
+    fn grad(&self) -> Option<Array>;
+
+    /// Computes the gradients of all variables that this was computed from, while recording.
+    fn backward(&self) -> Result<()>;
+}
+
+impl Differentiable for Array {
+    #[track_caller]
+    fn attach_grad(&self) {
+        if let Err(error) = tape::attach_grad(self, GradReq::Write, Loc::caller()) {
+            panic!("{error}");
+        }
+    }
+
+    fn grad(&self) -> Option<Array> {
+        tape::gradient_of(self).map(|(grad, _)| grad)
+    }
+
+    #[track_caller]
+    fn backward(&self) -> Result<()> {
+        walk::backward(&[self], &[], false, Loc::caller())
+    }
+}

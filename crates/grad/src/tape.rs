@@ -1,0 +1,105 @@
+//! Recording: the observer that puts ops on the tape, and the variables that gradients are asked for.
+
+use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
+use crate::pointwise::arguments;
+use forerun_array::{Array, Note, Observer, ops};
+use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar};
+use forerun_ops::gradient::{self, Needs};
+use parking_lot::Mutex;
+
+/// Puts what its thread submits on the tape, where something flows back.
+pub(crate) struct Tape;
+
+impl Observer for Tape {
+    fn submitted(&self, note: &Note<'_>) {
+        let smooth = note.signature.out.dtype.kind() == Kind::Float;
+        let mut needs = Needs::NOTHING;
+        let mut edges: Vec<Option<Edge>> = vec![None; note.inputs.len()];
+        let mut any = false;
+        for (argument, input) in arguments(note.signature).enumerate() {
+            let Some(k) = input else { continue };
+            let Some(edge) = edge_to(&note.inputs[k]).filter(|_| smooth) else { continue };
+            let Some(wanted) = gradient::needs(note.signature.op, argument) else { continue };
+            needs = needs.and(wanted);
+            edges[k] = Some(edge);
+            any = true;
+        }
+        if !any {
+            if note.in_place {
+                note.target.attach(None);
+            }
+            return;
+        }
+        let mut inputs: Vec<Option<Array>> = vec![None; note.inputs.len()];
+        for (argument, input) in arguments(note.signature).enumerate() {
+            if let (Some(k), true) = (input, argument < 8 && needs.inputs >> argument & 1 == 1) {
+                inputs[k] = Some(note.inputs[k].freeze());
+            }
+        }
+        let output = needs.output.then(|| note.freeze_result());
+        let recorded = Recorded { signature: note.signature, immediates: note.immediates, edges, inputs, output };
+        let entry = Entry::new(Body::Op(Mutex::new(Some(recorded))), 1, note.loc);
+        note.target.attach(Some(Variable::new(entry, 0)));
+    }
+}
+
+/// Where the gradient of an input flows to, if anywhere.
+pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
+    if array.is_detached() || array.dtype().kind() != Kind::Float {
+        return None;
+    }
+    Variable::of(array).map(|variable| variable.edge(array))
+}
+
+/// Makes the array a variable, with a gradient of zeros to begin with.
+pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
+    let zeros = ops::full(&x.shape(), Scalar::Int(0), x.dtype(), loc)?;
+    mark_variable(x, &zeros, req)
+}
+
+/// Makes the array a variable whose gradient goes into `grad`.
+pub fn mark_variable(x: &Array, grad: &Array, req: GradReq) -> Result<()> {
+    let fail = |kind, text: String| Err(Error::new(kind, text).in_op("attach_grad"));
+    if x.dtype().kind() != Kind::Float {
+        return fail(ErrorKind::Type, format!("only float arrays have gradients, not {}", x.dtype()));
+    }
+    if x.base().layout() != x.layout() {
+        return fail(ErrorKind::Value, "a view cannot be a variable of its own: copy it first".to_owned());
+    }
+    if (grad.shape(), grad.dtype()) != (x.shape(), x.dtype()) {
+        let text = format!(
+            "the gradient of a {} array of shape {} cannot be {} of shape {}",
+            x.dtype(),
+            x.shape(),
+            grad.dtype(),
+            grad.shape()
+        );
+        return fail(ErrorKind::Value, text);
+    }
+    if req == GradReq::Null {
+        drop_grad(x);
+        return Ok(());
+    }
+    let leaf = Leaf { grad: grad.clone(), req };
+    let entry = Entry::new(Body::Leaf(Mutex::new(leaf)), 1, Loc::default());
+    x.attach(Some(Variable::new(entry, 0)));
+    Ok(())
+}
+
+/// The array is no variable any more, nor what was computed from one.
+pub fn drop_grad(x: &Array) {
+    if Variable::of(x).is_some() {
+        x.attach(None);
+    }
+}
+
+/// The gradient of a variable, and what backward does with it.
+pub fn gradient_of(x: &Array) -> Option<(Array, GradReq)> {
+    match &Variable::of(x)?.entry.body {
+        Body::Leaf(leaf) => {
+            let leaf = leaf.lock();
+            Some((leaf.grad.clone(), leaf.req))
+        }
+        Body::Op(_) | Body::Custom(_) => None,
+    }
+}

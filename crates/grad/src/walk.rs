@@ -1,0 +1,281 @@
+//! Walking back over the tape: from the heads to the variables, latest entry first. Everything submitted here is an ordinary
+//! op; what an entry kept is let go as soon as it was walked.
+
+use crate::entry::{Body, Edge, Entry, GradReq, Recorded, Variable};
+use crate::rules;
+use crate::shapes::{add_through_view, is_whole, through_view};
+use crate::state::{self, is_training};
+use crate::tape::{drop_grad, edge_to};
+use forerun_array::{Arg, Array, ops};
+use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
+use forerun_ops::Point;
+use parking_lot::Mutex;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+/// What has flowed to one output of an entry so far.
+#[derive(Default)]
+struct Sum {
+    grad: Option<Array>,
+    /// Made here, and held by nobody else.
+    own: bool,
+}
+
+struct Stop {
+    entry: Arc<Entry>,
+    sums: Vec<Sum>,
+}
+
+struct Walk {
+    heap: BinaryHeap<(u64, usize)>,
+    stops: HashMap<usize, Stop>,
+    retain: bool,
+    /// What is submitted here is on the tape too.
+    recording: bool,
+    loc: Loc,
+}
+
+fn fail<T>(text: impl Into<String>) -> Result<T> {
+    Err(Error::new(ErrorKind::Value, text).in_op("backward"))
+}
+
+/// Computes the gradients of all variables that the heads were computed from, and keeps them as each variable asks.
+pub fn backward(heads: &[&Array], grads: &[Option<&Array>], retain: bool, loc: Loc) -> Result<()> {
+    state::with(false, is_training(), || {
+        let mut walk = Walk::from(heads, grads, retain, false, loc)?;
+        walk.run(|walk, entry, sums| match &entry.body {
+            Body::Leaf(leaf) => {
+                let (grad, req) = {
+                    let leaf = leaf.lock();
+                    (leaf.grad.clone(), leaf.req)
+                };
+                walk.keep(&grad, req, sums)
+            }
+            Body::Op(_) | Body::Custom(_) => Ok(()),
+        })
+    })
+}
+
+/// Computes the gradients of `variables`; their own gradients stay as they are. With `create_graph` what is computed
+/// is on the tape too, so that it can be differentiated again.
+pub fn gradients(
+    heads: &[&Array],
+    variables: &[&Array],
+    grads: &[Option<&Array>],
+    retain: bool,
+    create_graph: bool,
+    loc: Loc,
+) -> Result<Vec<Array>> {
+    let mut found: Vec<Option<Array>> = vec![None; variables.len()];
+    let mut asked = Vec::with_capacity(variables.len());
+    for (i, variable) in variables.iter().enumerate() {
+        match edge_to(variable).filter(|e| e.view.is_none()) {
+            Some(edge) => asked.push(edge),
+            None => return fail(format!("variable {i} is not on the tape: it needs attach_grad")),
+        }
+    }
+    state::with(create_graph, is_training(), || {
+        let mut walk = Walk::from(heads, grads, retain, create_graph, loc)?;
+        walk.run(|walk, entry, sums| {
+            for (slot, edge) in found.iter_mut().zip(&asked) {
+                if Arc::ptr_eq(&edge.entry, entry) {
+                    let grad = match &sums[edge.output].grad {
+                        Some(grad) => grad.clone(),
+                        None => ops::full(&edge.base, Scalar::Int(0), edge.dtype, walk.loc)?,
+                    };
+                    *slot = Some(grad);
+                }
+            }
+            Ok(())
+        })
+    })?;
+    let mut result = Vec::with_capacity(found.len());
+    for (i, grad) in found.into_iter().enumerate() {
+        match grad {
+            Some(grad) => result.push(dense(grad, loc)?),
+            None => return fail(format!("the heads were not computed from variable {i}")),
+        }
+    }
+    Ok(result)
+}
+
+/// What users get is an array of its own, not a view of something that was on the way.
+fn dense(grad: Array, loc: Loc) -> Result<Array> {
+    if grad.base().layout() == grad.layout() { Ok(grad) } else { ops::copy(&grad, loc) }
+}
+
+impl Walk {
+    fn from(heads: &[&Array], grads: &[Option<&Array>], retain: bool, recording: bool, loc: Loc) -> Result<Walk> {
+        let mut walk = Walk { heap: BinaryHeap::new(), stops: HashMap::new(), retain, recording, loc };
+        for (i, head) in heads.iter().enumerate() {
+            let Some(edge) = edge_to(head) else {
+                return fail(
+                    "the array is not on the tape: it must be computed while recording, from an array with attach_grad",
+                );
+            };
+            let grad = match grads.get(i).copied().flatten() {
+                Some(grad) if grad.shape() != head.shape() => {
+                    let text =
+                        format!("a head of shape {} cannot have a gradient of shape {}", head.shape(), grad.shape());
+                    return fail(text);
+                }
+                Some(grad) if grad.dtype() != head.dtype() => ops::cast(grad, head.dtype(), loc)?,
+                Some(grad) => grad.clone(),
+                None => ops::full(&head.shape(), Scalar::Int(1), head.dtype(), loc)?,
+            };
+            walk.flow(&edge, Some(grad))?;
+        }
+        Ok(walk)
+    }
+
+    /// Something, or zero, flows back along an edge.
+    fn flow(&mut self, edge: &Edge, grad: Option<Array>) -> Result<()> {
+        if edge.stale {
+            return fail("an array on the tape was written in place while not recording, then used");
+        }
+        let key = Arc::as_ptr(&edge.entry) as usize;
+        let heap = &mut self.heap;
+        let stop = self.stops.entry(key).or_insert_with(|| {
+            heap.push((edge.entry.order, key));
+            let sums = (0..edge.entry.outputs).map(|_| Sum::default()).collect();
+            Stop { entry: edge.entry.clone(), sums }
+        });
+        let sum = &mut stop.sums[edge.output];
+        let Some(mut grad) = grad else { return Ok(()) };
+        let loc = self.loc;
+        if grad.dtype() != edge.dtype {
+            grad = ops::cast(&grad, edge.dtype, loc)?;
+        }
+        match (sum.grad.take(), &edge.view) {
+            (None, None) => *sum = Sum { grad: Some(grad), own: false },
+            (None, Some(view)) => {
+                let own = !is_whole(view, &edge.base);
+                *sum = Sum { grad: Some(through_view(&grad, view, &edge.base, loc)?), own };
+            }
+            (Some(so_far), Some(view)) if !is_whole(view, &edge.base) => {
+                let so_far = if sum.own {
+                    so_far
+                } else {
+                    let mine = dense(so_far, loc)?;
+                    let copy = mine.freeze();
+                    copy.attach(mine.attachment());
+                    copy
+                };
+                add_through_view(&so_far, &grad, view, loc)?;
+                *sum = Sum { grad: Some(so_far), own: true };
+            }
+            (Some(so_far), view) => {
+                let grad = match view {
+                    Some(view) => through_view(&grad, view, &edge.base, loc)?,
+                    None => grad,
+                };
+                let both = ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?;
+                *sum = Sum { grad: Some(both), own: true };
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits every entry that something flows to, latest first.
+    fn run(&mut self, mut visit: impl FnMut(&Walk, &Arc<Entry>, &[Sum]) -> Result<()>) -> Result<()> {
+        while let Some((_, key)) = self.heap.pop() {
+            let Stop { entry, sums } = self.stops.remove(&key).expect("what is on the heap has its sums");
+            visit(self, &entry, &sums)?;
+            match &entry.body {
+                Body::Leaf(_) => {}
+                Body::Op(recorded) => {
+                    let recorded = self.take(recorded, entry.loc)?;
+                    let back = match sums.into_iter().next().and_then(|s| s.grad) {
+                        Some(grad) => rules::flow_back(&self.connected(&recorded, &entry), &grad, self.loc)?,
+                        None => vec![None; recorded.edges.len()],
+                    };
+                    self.flow_all(&recorded.edges, back)?;
+                }
+                Body::Custom(recorded) => {
+                    let recorded = self.take(recorded, entry.loc)?;
+                    let grads: Result<Vec<Array>> = sums
+                        .into_iter()
+                        .zip(&recorded.outputs)
+                        .map(|(sum, meta)| match sum.grad {
+                            Some(grad) => dense(grad, self.loc),
+                            None => ops::full(&meta.shape(), Scalar::Int(0), meta.dtype, self.loc),
+                        })
+                        .collect();
+                    let back = (recorded.callback)(grads?)?;
+                    self.check(&recorded.edges, &back)?;
+                    self.flow_all(&recorded.edges, back)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry kept; the entry keeps it on only if the walk is to be repeated.
+    fn take<T: Clone>(&self, kept: &Mutex<Option<T>>, loc: Loc) -> Result<T> {
+        let mut kept = kept.lock();
+        let taken = if self.retain { kept.clone() } else { kept.take() };
+        taken.ok_or_else(|| {
+            let text = "what this needs was freed by an earlier backward: call that one with retain_graph";
+            Error::new(ErrorKind::Value, text).in_op("backward").submitted_at(loc)
+        })
+    }
+
+    fn flow_all(&mut self, edges: &[Option<Edge>], back: Vec<Option<Array>>) -> Result<()> {
+        for (edge, grad) in edges.iter().zip(back) {
+            if let Some(edge) = edge {
+                self.flow(edge, grad)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the rule sees. If the walk itself is recorded, saved values stand for what they were when they were saved.
+    fn connected(&self, recorded: &Recorded, entry: &Arc<Entry>) -> Recorded {
+        let mut recorded = recorded.clone();
+        if !self.recording {
+            return recorded;
+        }
+        for (saved, edge) in recorded.inputs.iter_mut().zip(&recorded.edges) {
+            if let (Some(array), Some(edge)) = (saved, edge) {
+                let connected = array.freeze();
+                connected.attach(Some(Variable::new(edge.entry.clone(), edge.output)));
+                *array = connected;
+            }
+        }
+        if let Some(output) = &mut recorded.output {
+            let connected = output.freeze();
+            connected.attach(Some(Variable::new(entry.clone(), 0)));
+            *output = connected;
+        }
+        recorded
+    }
+
+    /// Whether the user's own gradient function gave what it must.
+    fn check(&self, edges: &[Option<Edge>], back: &[Option<Array>]) -> Result<()> {
+        if back.len() != edges.len() {
+            return fail(format!("a function of {} inputs gave {} gradients", edges.len(), back.len()));
+        }
+        for (edge, grad) in edges.iter().zip(back) {
+            if let (Some(edge), Some(grad)) = (edge, grad) {
+                let shape = edge.view.map_or(edge.base, |(layout, _)| layout.shape);
+                if grad.shape() != shape {
+                    return fail(format!("a gradient of shape {} for an input of shape {shape}", grad.shape()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the gradient of a variable as it asks.
+    fn keep(&self, target: &Array, req: GradReq, sums: &[Sum]) -> Result<()> {
+        let grad = sums.first().and_then(|s| s.grad.clone());
+        // What it held before may be on the tape; what it holds now is not.
+        drop_grad(target);
+        match (req, grad) {
+            (GradReq::Null, _) | (GradReq::Add, None) => Ok(()),
+            (GradReq::Write, Some(grad)) => ops::adopt(target, grad, self.loc),
+            (GradReq::Write, None) => ops::assign(target, Arg::Scalar(Scalar::Int(0)), self.loc),
+            (GradReq::Add, Some(grad)) => ops::in_place(Point::Add, target, Arg::Array(&grad), self.loc),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Every differentiable op of the catalogue against finite differences in float64, first and second order: plain, broadcast,
+//! seen through views, with numbers as arguments, tied, empty and written in place.
+
+mod common;
+
+use common::{array, check, check_first, numbers, tape_gradients, values};
+use forerun_array::{Arg, Array, Index, ops};
+use forerun_base::{Loc, Result, Scalar};
+use forerun_ops::gradient::{Flow, pointwise};
+use forerun_ops::{Op, Point, ReduceKind, STRUCTURED};
+
+fn loc() -> Loc {
+    Loc::default()
+}
+
+fn point(p: Point, args: &[Arg<'_>]) -> Array {
+    ops::pointwise(p, args, loc()).unwrap()
+}
+
+fn arrays<'a>(x: &'a [Array]) -> Vec<Arg<'a>> {
+    x.iter().map(Arg::Array).collect()
+}
+
+fn condition(shape: &[usize]) -> Array {
+    let zero = Arg::Scalar(Scalar::Float(0.0));
+    let x = array(shape, &numbers(shape.iter().product(), 5, -1.0, 1.0));
+    point(Point::Greater, &[Arg::Array(&x), zero])
+}
+
+/// The op on its smooth arguments; a condition is supplied.
+fn apply(p: Point, x: &[Array]) -> Array {
+    if p == Point::Where {
+        let c = condition(&x[0].shape());
+        return point(p, &[Arg::Array(&c), Arg::Array(&x[0]), Arg::Array(&x[1])]);
+    }
+    if p == Point::Cast {
+        return ops::cast(&x[0], x[0].dtype(), loc()).unwrap();
+    }
+    point(p, &arrays(x))
+}
+
+fn smooth_points() -> impl Iterator<Item = (Point, usize)> {
+    Point::ALL.iter().filter_map(|&p| {
+        let count = pointwise(p).iter().filter(|f| **f != Flow::Nothing).count();
+        (count > 0).then_some((p, count))
+    })
+}
+
+/// Where every smooth op is smooth: positive, and away from integers, zeros and ties.
+fn inputs(count: usize, shape: &[usize]) -> Vec<Array> {
+    let size = shape.iter().product();
+    (0..count).map(|k| array(shape, &numbers(size, 3 + 10 * k as u64, 0.2 + k as f64, 0.8 + k as f64))).collect()
+}
+
+#[test]
+fn every_smooth_pointwise_op() {
+    for (p, count) in smooth_points() {
+        check(p.row().name, &|x| apply(p, x), &inputs(count, &[2, 3]));
+    }
+}
+
+#[test]
+fn every_smooth_pointwise_op_on_negative_numbers() {
+    let domain = [Point::Log, Point::Sqrt, Point::Power];
+    for (p, count) in smooth_points().filter(|(p, _)| !domain.contains(p)) {
+        let x: Vec<Array> = inputs(count, &[4]).iter().map(|x| point(Point::Negative, &[Arg::Array(x)])).collect();
+        check(p.row().name, &|x| apply(p, x), &x);
+    }
+}
+
+#[test]
+fn pointwise_ops_broadcast_back() {
+    for (p, count) in smooth_points().filter(|(_, count)| *count == 2) {
+        assert_eq!(count, 2);
+        if p == Point::Where {
+            continue;
+        }
+        let shapes: [(&[usize], &[usize]); 4] =
+            [(&[2, 3], &[3]), (&[2, 1], &[1, 3]), (&[], &[2, 2]), (&[3, 1, 2], &[4, 1])];
+        for (a, b) in shapes {
+            let x = [inputs(2, a).remove(0), inputs(2, b).remove(1)];
+            check(p.row().name, &|x| apply(p, x), &x);
+        }
+    }
+}
+
+#[test]
+fn numbers_as_arguments() {
+    for (p, count) in smooth_points().filter(|(p, count)| *count == 2 && *p != Point::Where) {
+        let x = inputs(count, &[3]);
+        let number = |v: f64| Arg::Scalar(Scalar::Float(v));
+        check(p.row().name, &|x| point(p, &[Arg::Array(&x[0]), number(1.6)]), &x[..1]);
+        check(p.row().name, &|x| point(p, &[number(0.4), Arg::Array(&x[0])]), &x[..1]);
+    }
+    let c = condition(&[3]);
+    let x = inputs(1, &[3]);
+    let zero = Arg::Scalar(Scalar::Float(0.0));
+    check("where, a number", &|x| point(Point::Where, &[Arg::Array(&c), Arg::Array(&x[0]), zero]), &x);
+    check("power 0", &|x| point(Point::Power, &[Arg::Array(&x[0]), zero]), &[array(&[2], &[0.0, 1.5])]);
+    let two = Arg::Scalar(Scalar::Float(2.0));
+    check("power 2 at 0", &|x| point(Point::Power, &[Arg::Array(&x[0]), two]), &[array(&[2], &[0.0, -1.5])]);
+}
+
+fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keep: bool) -> Array {
+    ops::reduce(kind, x, axes, keep, loc()).unwrap()
+}
+
+#[test]
+fn every_reduction() {
+    let x = [array(&[2, 3, 4], &numbers(24, 9, 0.5, 1.5))];
+    for kind in [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min] {
+        let all: [Option<&[isize]>; 6] = [None, Some(&[0]), Some(&[1]), Some(&[-1]), Some(&[0, 2]), Some(&[])];
+        for axes in all {
+            for keep in [false, true] {
+                check(&format!("{kind:?} over {axes:?}"), &|x| reduce(kind, &x[0], axes, keep), &x);
+            }
+        }
+    }
+    check("mean", &|x| ops::mean(&x[0], Some(&[1]), false, loc()).unwrap(), &x);
+}
+
+#[test]
+fn products_with_zeros_are_right() {
+    for zeros in [0, 1, 2] {
+        let mut data = numbers(5, 4, 0.5, 1.5);
+        data[..zeros].fill(0.0);
+        check("prod", &|x| reduce(ReduceKind::Prod, &x[0], None, false), &[array(&[5], &data)]);
+    }
+}
+
+#[test]
+fn ties_share_evenly() {
+    let tied = array(&[4], &[1.0, 3.0, 3.0, 2.0]);
+    let g = tape_gradients(&|x| reduce(ReduceKind::Max, &x[0], None, false), &[tied], false);
+    let g = values(&g[0]);
+    assert_eq!((g[0], g[3], g[1] == g[2], g[1] > 0.0), (0.0, 0.0, true, true));
+    let (a, b) = (array(&[3], &[1.0, 2.0, 3.0]), array(&[3], &[1.0, 3.0, 2.0]));
+    check_first("maximum", &|x| point(Point::Maximum, &arrays(x)), &[a.clone(), b.clone()]);
+    check_first("minimum", &|x| point(Point::Minimum, &arrays(x)), &[a, b]);
+    check_first("abs at 0", &|x| point(Point::Abs, &arrays(x)), &[array(&[2], &[0.0, -1.0])]);
+}
+
+#[test]
+fn matrix_products_of_every_kind() {
+    let shapes: [(&[usize], &[usize]); 9] = [
+        (&[2, 3], &[3, 4]),
+        (&[3], &[3, 2]),
+        (&[2, 3], &[3]),
+        (&[3], &[3]),
+        (&[5, 2, 3], &[3, 2]),
+        (&[2, 3], &[4, 3, 2]),
+        (&[2, 1, 2, 3], &[3, 3, 2]),
+        (&[3], &[2, 3, 2]),
+        (&[2, 2, 3], &[3]),
+    ];
+    for (a, b) in shapes {
+        let x = [inputs(2, a).remove(0), inputs(2, b).remove(1)];
+        check(&format!("matmul {a:?} {b:?}"), &|x| ops::matmul(&x[0], &x[1], loc()).unwrap(), &x);
+        check(&format!("dot {a:?} {b:?}"), &|x| ops::dot(&x[0], &x[1], loc()).unwrap(), &x[..]);
+    }
+}
+
+#[test]
+fn matrix_products_of_transposed_views() {
+    let x = [array(&[3, 2], &numbers(6, 1, -1.0, 1.0)), array(&[4, 3], &numbers(12, 2, -1.0, 1.0))];
+    let t = |a: &Array| ops::transpose(a, None).unwrap();
+    check("a.T b.T", &|x| ops::matmul(&t(&x[0]), &t(&x[1]), loc()).unwrap(), &x);
+}
+
+#[test]
+fn concatenation_and_stacking() {
+    let x = [inputs(2, &[2, 3]).remove(0), inputs(2, &[2, 3]).remove(1)];
+    check("concatenate 0", &|x| ops::concatenate(&[&x[0], &x[1], &x[0]], 0, loc()).unwrap(), &x);
+    check("concatenate 1", &|x| ops::concatenate(&[&x[0], &x[1]], -1, loc()).unwrap(), &x);
+    check("stack", &|x| ops::stack(&[&x[0], &x[1]], 1, loc()).unwrap(), &x);
+}
+
+fn slice(start: isize, stop: isize, step: isize) -> Index {
+    Index::Slice { start: Some(start), stop: Some(stop), step }
+}
+
+#[test]
+fn views_of_every_kind() {
+    let x = [array(&[3, 4], &numbers(12, 6, 0.5, 1.5))];
+    let square = |a: &Array| point(Point::Square, &[Arg::Array(a)]);
+    let view = |name: &str, f: &dyn Fn(&Array) -> Result<Array>| {
+        check(name, &|x| square(&f(&x[0]).unwrap()), &x);
+    };
+    view("transpose", &|x| ops::transpose(x, None));
+    view("reshape", &|x| ops::reshape(x, &[2, 6], loc()));
+    view("reshape of a transpose", &|x| ops::reshape(&ops::transpose(x, None)?, &[6, 2], loc()));
+    view("row", &|x| ops::index(x, &[Index::At(1)]));
+    view("element", &|x| ops::index(x, &[Index::At(1), Index::At(-1)]));
+    view("slice", &|x| ops::index(x, &[slice(0, 3, 2), slice(1, 3, 1)]));
+    view("reversed", &|x| ops::index(x, &[Index::Slice { start: None, stop: None, step: -1 }]));
+    view("reversed slice", &|x| ops::index(x, &[Index::ALL, slice(3, 0, -2)]));
+    view("slice of a transpose", &|x| ops::index(&ops::transpose(x, None)?, &[slice(1, 4, 2)]));
+    view("expand_dims", &|x| ops::expand_dims(x, 1));
+    view("broadcast", &|x| ops::broadcast_to(x, &[2, 3, 4]));
+    view("broadcast of a column", &|x| ops::broadcast_to(&ops::index(x, &[Index::ALL, slice(1, 2, 1)])?, &[3, 5]));
+    view("empty", &|x| ops::index(x, &[slice(2, 2, 1)]));
+}
+
+#[test]
+fn several_views_of_one_array_add_up() {
+    let x = [array(&[4], &[0.5, 1.0, 1.5, 2.0])];
+    check(
+        "neighbours",
+        &|x| {
+            let (left, right) =
+                (ops::index(&x[0], &[slice(0, 3, 1)]).unwrap(), ops::index(&x[0], &[slice(1, 4, 1)]).unwrap());
+            let product = point(Point::Multiply, &[Arg::Array(&left), Arg::Array(&right)]);
+            let first = ops::index(&x[0], &[Index::At(0)]).unwrap();
+            let sum = point(Point::Add, &[Arg::Array(&product), Arg::Array(&first)]);
+            point(Point::Multiply, &[Arg::Array(&sum), Arg::Array(&reduce(ReduceKind::Sum, &x[0], None, false))])
+        },
+        &x,
+    );
+}
+
+#[test]
+fn writing_in_place_while_recording() {
+    let x = [array(&[2, 3], &numbers(6, 8, 0.5, 1.5)), array(&[3], &numbers(3, 9, 0.5, 1.5))];
+    let square = |a: &Array| point(Point::Square, &[Arg::Array(a)]);
+    check(
+        "in-place arithmetic",
+        &|x| {
+            let y = square(&x[0]);
+            ops::in_place(Point::Multiply, &y, Arg::Array(&x[1]), loc()).unwrap();
+            ops::in_place(Point::Add, &y, Arg::Scalar(Scalar::Float(1.0)), loc()).unwrap();
+            let kept = square(&y);
+            ops::in_place(Point::Divide, &y, Arg::Array(&x[0]), loc()).unwrap();
+            point(Point::Multiply, &[Arg::Array(&kept), Arg::Array(&y)])
+        },
+        &x,
+    );
+    check(
+        "a row overwritten",
+        &|x| {
+            let y = square(&x[0]);
+            let before = point(Point::Exp, &[Arg::Array(&y)]);
+            let row = ops::index(&y, &[Index::At(1)]).unwrap();
+            ops::assign(&row, Arg::Array(&square(&x[1])), loc()).unwrap();
+            ops::in_place(
+                Point::Multiply,
+                &ops::index(&y, &[Index::ALL, slice(0, 2, 1)]).unwrap(),
+                Arg::Scalar(Scalar::Float(3.0)),
+                loc(),
+            )
+            .unwrap();
+            ops::assign(
+                &ops::index(&y, &[Index::At(0), Index::At(0)]).unwrap(),
+                Arg::Scalar(Scalar::Float(2.0)),
+                loc(),
+            )
+            .unwrap();
+            let after = point(Point::Multiply, &[Arg::Array(&square(&y)), Arg::Array(&before)]);
+            point(Point::Add, &[Arg::Array(&after), Arg::Array(&row)])
+        },
+        &x,
+    );
+    check(
+        "an array filled piece by piece",
+        &|x| {
+            let y = ops::full(&[2, 3], Scalar::Float(0.0), x[0].dtype(), loc()).unwrap();
+            for i in 0..2 {
+                let row = ops::index(&x[0], &[Index::At(i)]).unwrap();
+                let value = point(Point::Multiply, &[Arg::Array(&row), Arg::Array(&x[1])]);
+                ops::assign(&ops::index(&y, &[Index::At(1 - i)]).unwrap(), Arg::Array(&value), loc()).unwrap();
+            }
+            square(&y)
+        },
+        &x,
+    );
+    check(
+        "a whole array assigned",
+        &|x| {
+            let y = square(&x[0]);
+            ops::assign(&y, Arg::Array(&x[1]), loc()).unwrap();
+            point(Point::Multiply, &[Arg::Array(&y), Arg::Array(&x[0])])
+        },
+        &x,
+    );
+}
+
+#[test]
+fn empty_arrays() {
+    let x = [array(&[0, 3], &[])];
+    check_first("sum", &|x| reduce(ReduceKind::Sum, &x[0], Some(&[0]), false), &x);
+    check_first("tanh", &|x| point(Point::Tanh, &arrays(x)), &x);
+    check_first("matmul", &|x| ops::matmul(&x[0], &ops::transpose(&x[0], None).unwrap(), loc()).unwrap(), &x);
+}
+
+/// The structured ops that the tests above differentiate, and those that have no gradient: a new row fails here.
+#[test]
+fn every_structured_op_is_spoken_for() {
+    for (op, row) in STRUCTURED {
+        let spoken = match op {
+            Op::View | Op::Concat | Op::Update | Op::Matmul | Op::Take | Op::ScatterAdd => true,
+            Op::Reduce(kind) => {
+                let smooth = !matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin);
+                smooth == forerun_ops::gradient::needs(*op, 0).is_some()
+            }
+            Op::Fill(_) => true,
+            Op::Point(_) => false,
+        };
+        assert!(spoken, "{}", row.name);
+    }
+}

@@ -1,0 +1,193 @@
+//! Gradients from Python: the tape's switches, the walk back, functions with gradients of their own, optimisers' updates.
+
+use crate::array::PyArray;
+use crate::error::raise;
+use crate::loc::here;
+use crate::submit;
+use forerun::grad::{self, Callback, GradReq};
+use forerun::{Array, Error, ErrorKind, Loc, ops};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::sync::Arc;
+
+type Arrays<'py> = Vec<Bound<'py, PyArray>>;
+
+fn handles<'a>(arrays: &'a [Bound<'_, PyArray>]) -> Vec<&'a Array> {
+    arrays.iter().map(|a| &a.get().0).collect()
+}
+
+/// Turns recording on or off for this thread; returns the former setting.
+#[pyfunction]
+pub(crate) fn set_recording(on: bool) -> bool {
+    grad::set_recording(on)
+}
+
+/// Whether this thread records.
+#[pyfunction]
+pub(crate) fn is_recording() -> bool {
+    grad::is_recording()
+}
+
+/// Turns training mode on or off for this thread; returns the former setting.
+#[pyfunction]
+pub(crate) fn set_training(on: bool) -> bool {
+    grad::set_training(on)
+}
+
+/// Whether this thread is in training mode.
+#[pyfunction]
+pub(crate) fn is_training() -> bool {
+    grad::is_training()
+}
+
+fn grad_req(name: &str) -> PyResult<GradReq> {
+    match name {
+        "write" => Ok(GradReq::Write),
+        "add" => Ok(GradReq::Add),
+        "null" => Ok(GradReq::Null),
+        _ => Err(PyValueError::new_err(format!("grad_req is 'write', 'add' or 'null', not '{name}'"))),
+    }
+}
+
+/// Makes an array a variable.
+pub(crate) fn attach_grad(x: &Array, req: &str, loc: Loc) -> PyResult<()> {
+    grad::attach_grad(x, grad_req(req)?, loc).map_err(raise)
+}
+
+/// Makes arrays variables whose gradients go into the given arrays.
+#[pyfunction]
+pub(crate) fn mark_variables(variables: Arrays<'_>, gradients: Arrays<'_>, reqs: Vec<String>) -> PyResult<()> {
+    if variables.len() != gradients.len() || variables.len() != reqs.len() {
+        return Err(PyValueError::new_err("mark_variables: as many gradients and grad_reqs as variables"));
+    }
+    for ((x, gradient), req) in variables.iter().zip(&gradients).zip(&reqs) {
+        grad::mark_variable(&x.get().0, &gradient.get().0, grad_req(req)?).map_err(raise)?;
+    }
+    Ok(())
+}
+
+thread_local! {
+    /// What a user's own gradient function raised, on its way through the walk.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+fn raise_own(error: Error) -> PyErr {
+    RAISED.take().unwrap_or_else(|| raise(error))
+}
+
+/// Computes the gradients of all variables that the heads were computed from.
+#[pyfunction]
+pub(crate) fn backward(
+    py: Python<'_>,
+    heads: Arrays<'_>,
+    head_grads: Vec<Option<Bound<'_, PyArray>>>,
+    retain_graph: bool,
+) -> PyResult<()> {
+    let grads: Vec<Option<&Array>> = head_grads.iter().map(|g| g.as_ref().map(|g| &g.get().0)).collect();
+    grad::backward(&handles(&heads), &grads, retain_graph, here(py)).map_err(raise_own)
+}
+
+/// Computes the gradients of the given variables and leaves their own alone.
+#[pyfunction]
+pub(crate) fn gradients(
+    py: Python<'_>,
+    heads: Arrays<'_>,
+    variables: Arrays<'_>,
+    head_grads: Vec<Option<Bound<'_, PyArray>>>,
+    retain_graph: bool,
+    create_graph: bool,
+) -> PyResult<Vec<PyArray>> {
+    let grads: Vec<Option<&Array>> = head_grads.iter().map(|g| g.as_ref().map(|g| &g.get().0)).collect();
+    let found = grad::gradients(&handles(&heads), &handles(&variables), &grads, retain_graph, create_graph, here(py));
+    Ok(found.map_err(raise_own)?.into_iter().map(PyArray).collect())
+}
+
+/// Says that outputs were computed from inputs by a function whose gradient is the callback.
+#[pyfunction]
+pub(crate) fn record_function(
+    py: Python<'_>,
+    inputs: Arrays<'_>,
+    outputs: Arrays<'_>,
+    callback: Py<PyAny>,
+) -> Vec<PyArray> {
+    let own: Arc<Callback> = Arc::new(move |grads: Vec<Array>| {
+        Python::attach(|py| {
+            let called = || -> PyResult<Vec<Option<Array>>> {
+                let grads: Vec<PyArray> = grads.into_iter().map(PyArray).collect();
+                let back: Vec<Option<Bound<'_, PyArray>>> = callback.bind(py).call1((grads,))?.extract()?;
+                Ok(back.into_iter().map(|b| b.map(|b| b.get().0.clone())).collect())
+            };
+            called().map_err(|exception| {
+                RAISED.set(Some(exception));
+                Error::new(ErrorKind::Runtime, "a function's own gradient raised").in_op("backward")
+            })
+        })
+    });
+    let fresh = grad::record_function(&handles(&inputs), &handles(&outputs), own, here(py));
+    fresh.into_iter().map(PyArray).collect()
+}
+
+/// Walks back from one array.
+pub(crate) fn backward_from(
+    py: Python<'_>,
+    x: &Array,
+    out_grad: Option<&Bound<'_, PyArray>>,
+    retain_graph: bool,
+) -> PyResult<()> {
+    grad::backward(&[x], &[out_grad.map(|g| &g.get().0)], retain_graph, here(py)).map_err(raise_own)
+}
+
+/// The gradient of a variable.
+pub(crate) fn gradient(py: Python<'_>, x: &Array) -> PyResult<Py<PyAny>> {
+    match grad::gradient_of(x) {
+        Some((gradient, _)) => submit::object(py, Ok(gradient)),
+        None => Ok(py.None()),
+    }
+}
+
+fn preparation(rescale: f64, clip: Option<f64>) -> ops::Preparation {
+    ops::Preparation { rescale, clip }
+}
+
+/// One step of stochastic gradient descent over many weights, in place.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "one call updates everything")]
+pub(crate) fn sgd_update(
+    py: Python<'_>,
+    weights: Arrays<'_>,
+    grads: Arrays<'_>,
+    momenta: Option<Arrays<'_>>,
+    lrs: Vec<f64>,
+    wds: Vec<f64>,
+    momentum: f64,
+    rescale: f64,
+    clip: Option<f64>,
+) -> PyResult<()> {
+    let momenta = momenta.as_ref().map(|m| handles(m));
+    let (weights, grads) = (handles(&weights), handles(&grads));
+    let how = preparation(rescale, clip);
+    ops::sgd_update(&weights, &grads, momenta.as_deref(), &lrs, &wds, momentum, how, here(py)).map_err(raise)
+}
+
+/// One step of Adam over many weights, in place.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "one call updates everything")]
+pub(crate) fn adam_update(
+    py: Python<'_>,
+    weights: Arrays<'_>,
+    grads: Arrays<'_>,
+    means: Arrays<'_>,
+    variances: Arrays<'_>,
+    lrs: Vec<f64>,
+    wds: Vec<f64>,
+    beta1: f64,
+    beta2: f64,
+    epsilon: f64,
+    rescale: f64,
+    clip: Option<f64>,
+) -> PyResult<()> {
+    let (weights, grads, means, variances) = (handles(&weights), handles(&grads), handles(&means), handles(&variances));
+    let (betas, how) = ((beta1, beta2), preparation(rescale, clip));
+    ops::adam_update(&weights, &grads, &means, &variances, &lrs, &wds, betas, epsilon, how, here(py)).map_err(raise)
+}

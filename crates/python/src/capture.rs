@@ -1,0 +1,53 @@
+//! Captured functions: called once in Python, replayed as one submission afterwards.
+
+use crate::array::PyArray;
+use crate::error::raise;
+use crate::loc::here;
+use forerun::{Array, Capture, Program, whole_inputs};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// What a function submitted, ready to be submitted again on other inputs.
+#[pyclass(frozen, name = "Captured", module = "forerun._forerun")]
+pub(crate) struct PyCaptured(Program);
+
+// SAFETY: as for arrays: Python code reaches a program only with the GIL held, so it is used by one thread at a time.
+unsafe impl Sync for PyCaptured {}
+
+#[pymethods]
+impl PyCaptured {
+    /// Submits everything again on other inputs of the same shapes and dtypes.
+    fn replay(&self, py: Python<'_>, inputs: Vec<Bound<'_, PyArray>>) -> PyResult<Vec<PyArray>> {
+        let inputs: Vec<&Array> = inputs.iter().map(|x| &x.get().0).collect();
+        Ok(self.0.replay(&inputs, here(py)).map_err(raise)?.into_iter().map(PyArray).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Calls a function of arrays, which returns a list of arrays, and notes what it submits; without a note if what it submits
+/// cannot be submitted again as it is.
+#[pyfunction]
+pub(crate) fn capture<'py>(
+    py: Python<'py>,
+    function: &Bound<'py, PyAny>,
+    inputs: Vec<Bound<'py, PyArray>>,
+) -> PyResult<(Option<PyCaptured>, Vec<Bound<'py, PyArray>>)> {
+    let given: Vec<&Array> = inputs.iter().map(|x| &x.get().0).collect();
+    let whole = whole_inputs(&given, here(py)).map_err(raise)?;
+    let arguments = PyTuple::new(py, whole.iter().map(|x| PyArray(x.clone())))?;
+    let capture = Capture::begin(&whole);
+    let called = function.call1(arguments).and_then(|outputs| outputs.extract::<Vec<Bound<'py, PyArray>>>());
+    match called {
+        Ok(outputs) => {
+            let shown: Vec<&Array> = outputs.iter().map(|y| &y.get().0).collect();
+            Ok((capture.finish(&shown).map(PyCaptured), outputs))
+        }
+        Err(exception) => {
+            capture.abandon();
+            Err(exception)
+        }
+    }
+}
