@@ -2,9 +2,11 @@
 
 use forerun::{Array, ones};
 
+type Maker = fn(&Array) -> Array;
+
 #[test]
 fn handles_that_go_leave_the_rest() {
-    let makers: [(&str, fn(&Array) -> Array); 3] =
+    let makers: [(&str, Maker); 3] =
         [("clone", Array::clone), ("detach", Array::detach), ("view", |x| x.reshape(&[-1, 10]))];
     for (kind, make) in makers {
         let x = ones(&[100_000]);
