@@ -22,5 +22,7 @@ pub use forerun_base::{
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;
+/// Calls of every op, for tests to walk.
+pub use forerun_ops::samples;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};
