@@ -15,15 +15,34 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import os.path as _path
+from typing import Any as _Any
 
 from forerun import _forerun
 
 # Locs name the user's lines: those of the files in these folders are passed over.
 _HERE = _path.dirname(_path.abspath(__file__))
-_forerun.pass_over([_HERE, _path.join(_HERE, "np")])
+_FOLDERS = ["", "np", "gluon", _path.join("gluon", "nn"), _path.join("gluon", "data")]
+_forerun.pass_over([_path.join(_HERE, folder) if folder else _HERE for folder in _FOLDERS])
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
-from forerun.engine import stats  # noqa: E402
+from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
-__all__ = ["__version__", "engine", "np", "npx", "stats"]
+# Imported when they are asked for: a program of arrays alone does not pay for networks.
+_LATER = ("autograd", "gluon", "init", "lr_scheduler", "optimizer")
+
+__all__ = ["__version__", "empty_cache", "engine", "memory_stats", "np", "npx", "reset_peak", "stats", *_LATER]
+
+
+def __getattr__(name: str) -> _Any:
+    """Import a module of the package when it is asked for."""
+    if name in _LATER:
+        import importlib
+
+        return importlib.import_module(f"forerun.{name}")
+    raise AttributeError(f"module 'forerun' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the names, those of modules not yet imported included."""
+    return sorted({*globals(), *_LATER})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, SupportsIndex, TypeAlias
+from typing import Any, Protocol, SupportsIndex, TypeAlias, TypedDict
 
 from forerun._forerun import dtype, ndarray
 
@@ -13,6 +13,60 @@ class SupportsArray(Protocol):
 
     def __array__(self) -> Any:
         """Give a NumPy array."""
+
+
+class Prefetch(TypedDict):
+    """Bytes that may be taken ahead of the oldest unfinished work, and how many of them are."""
+
+    allowance: int
+    used: int
+
+
+class Holds(TypedDict):
+    """How often, and for how long altogether, submissions were held."""
+
+    times: int
+    seconds: float
+
+
+class Held(TypedDict):
+    """Why submissions were held."""
+
+    window: Holds
+    host: Holds
+
+
+class Allocated(TypedDict):
+    """What was ever taken for arrays."""
+
+    bytes: int
+    count: int
+
+
+class Holder(TypedDict):
+    """What the arrays made at one line, by one op, hold."""
+
+    file: str
+    line: int
+    op: str
+    bytes: int
+    arrays: int
+
+
+class MemoryStats(TypedDict):
+    """What memory is used for; see ``forerun.memory_stats``."""
+
+    live: int
+    peak: int
+    cached: int
+    promised: int
+    budget: int
+    prefetch: Prefetch
+    queued_records: int
+    queued_host: int
+    held: Held
+    allocated: Allocated
+    holders: list[Holder]
 
 
 Number: TypeAlias = "bool | int | float"

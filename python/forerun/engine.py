@@ -9,8 +9,21 @@ from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from forerun import _forerun
+from forerun._types import MemoryStats
 
-__all__ = ["Graph", "Restore", "Submission", "graph", "set_drop_dead", "set_fuse", "set_tiny_limit", "stats"]
+__all__ = [
+    "Graph",
+    "Restore",
+    "Submission",
+    "empty_cache",
+    "graph",
+    "memory_stats",
+    "reset_peak",
+    "set_drop_dead",
+    "set_fuse",
+    "set_tiny_limit",
+    "stats",
+]
 
 _T = TypeVar("_T")
 
@@ -90,6 +103,95 @@ def stats() -> dict[str, int]:
     True
     """
     return _forerun.stats()
+
+
+def memory_stats(holders: int = 10) -> MemoryStats:
+    """Return what memory is used for, and by which lines of the program.
+
+    Parameters
+    ----------
+    holders
+        How many of the lines that hold the most are named.
+
+    Returns
+    -------
+    dict
+        Plain dicts and lists; sizes are in bytes, as the pool rounds them.
+
+        ``live``
+            bytes of arrays now
+        ``peak``
+            the most of them at once, since the start or ``reset_peak()``
+        ``cached``
+            bytes kept for reuse; ``empty_cache()`` gives them back
+        ``promised``
+            bytes that planned work will take when it starts
+        ``budget``
+            how many live bytes running ahead may reach
+        ``prefetch``
+            ``allowance``: bytes that random numbers and host copies may take ahead of the oldest unfinished work;
+            ``used``: what random numbers have taken of it
+        ``queued_records``
+            ops submitted and not yet planned
+        ``queued_host``
+            bytes copied from the host whose arrays nobody holds any more and that wait for their readers
+        ``held``
+            ``times`` and ``seconds`` for which submissions were held, because the ``window`` was full and because
+            more ``host`` bytes would have been queued than the allowance
+        ``allocated``
+            ``bytes`` and ``count`` of all that was ever taken for arrays
+        ``holders``
+            the lines that hold the most, the largest first: ``file``, ``line``, ``op``, ``bytes``, ``arrays``;
+            arrays below 4 KiB are left out
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> before = forerun.memory_stats()
+    >>> x = np.ones((1024, 1024))
+    >>> x.wait_to_read()
+    >>> after = forerun.memory_stats(holders=3)
+    >>> after["live"] - before["live"]
+    4194304
+    >>> after["allocated"]["count"] - before["allocated"]["count"]
+    1
+    >>> any(line["op"] == "full" for line in after["holders"])
+    True
+    """
+    return _forerun.memory_stats(holders)
+
+
+def reset_peak() -> None:
+    """Let the peak of ``memory_stats`` start again from what is live now.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> forerun.reset_peak()
+    >>> stats = forerun.memory_stats()
+    >>> stats["peak"] - stats["live"]
+    0
+    """
+    _forerun.reset_peak()
+
+
+def empty_cache() -> None:
+    """Give the bytes kept for reuse back to the system.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> x = np.ones((1024, 1024))
+    >>> x.wait_to_read()
+    >>> del x
+    >>> before = forerun.memory_stats()["cached"]
+    >>> forerun.empty_cache()
+    >>> forerun.memory_stats()["cached"] < before
+    True
+    """
+    _forerun.empty_cache()
 
 
 class Submission(NamedTuple):

@@ -2,9 +2,9 @@
 //! that only what depends on the failure fails. Slow, and never taken while all is well.
 
 use crate::buffer::Buffer;
-use crate::inline::no_memory;
 use crate::launch::{Launch, Output};
 use crate::lower::is_large;
+use crate::memory::no_memory;
 use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
@@ -87,13 +87,14 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
         // SAFETY: the offset of a view stays inside its base.
         addresses.push(unsafe { base.add(offset) } as *const u8);
     }
+    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
     let blame = |error: Error| {
-        let error = error.in_op(signature.op.name()).submitted_at(Loc::from_id(record.loc));
+        let error = error.in_op(op).submitted_at(loc);
         runtime().note_failure(&error);
         error
     };
     let bytes = signature.out.bytes;
-    let owned = Owned(Buffer::alloc(bytes.max(1)).ok_or_else(|| blame(no_memory(bytes)))?);
+    let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
     let scalars: Vec<u64> = single.scalars.iter().map(|word| record.immediates[*word as usize]).collect();
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars };
     // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.

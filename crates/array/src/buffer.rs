@@ -1,20 +1,61 @@
 //! Bytes on a device, counted: by the value that holds them and by every export of them.
 
+use crate::holders::{Account, LEAST};
 use crate::runtime::runtime;
+use forerun_base::Loc;
 use forerun_cpu::Block;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
 /// A block of memory and how many look at it. Held by raw pointers in nodes, by [`BufferRef`] elsewhere.
 pub(crate) struct Buffer {
     refs: AtomicU32,
+    /// It was copied from the host, and its value is closed.
+    queued: AtomicBool,
+    /// Where it is booked, unless it is small.
+    account: Option<&'static Account>,
     block: Block,
 }
 
 impl Buffer {
-    /// A buffer of `bytes`, or `None` if there is no memory.
-    pub(crate) fn alloc(bytes: usize) -> Option<*mut Buffer> {
-        let block = runtime().pool.alloc(bytes)?;
-        Some(Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), block })))
+    /// A buffer of `bytes` for what an op at a line makes, or `None` if there is no memory.
+    pub(crate) fn alloc(bytes: usize, op: &'static str, loc: Loc) -> Option<*mut Buffer> {
+        let runtime = runtime();
+        let block = runtime.pool.alloc(bytes)?;
+        let account = (block.capacity() >= LEAST).then(|| runtime.holders.account(op, loc));
+        if let Some(account) = account {
+            account.take(block.capacity());
+        }
+        let queued = AtomicBool::new(false);
+        Some(Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), queued, account, block })))
+    }
+
+    /// Books the buffer on the account of an op at a line: it may have been donated.
+    ///
+    /// # Safety
+    /// Nobody else can reach the buffer.
+    pub(crate) unsafe fn book(this: *mut Buffer, op: &'static str, loc: Loc) {
+        // SAFETY: as the caller promised.
+        let buffer = unsafe { &mut *this };
+        if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
+            let next = runtime().holders.account(op, loc);
+            next.take(buffer.block.capacity());
+            account.give_back(buffer.block.capacity());
+            buffer.account = Some(next);
+        }
+    }
+
+    /// Its bytes came from the host and only wait for their readers from now on.
+    pub(crate) fn enter_queue(&self) {
+        self.queued.store(true, Relaxed);
+        runtime().host.enter(self.block.capacity());
+    }
+
+    /// The last reader is done with it, or takes it over.
+    pub(crate) fn leave_queue(&self) {
+        if self.queued.load(Relaxed) {
+            self.queued.store(false, Relaxed);
+            runtime().host.leave(self.block.capacity());
+        }
     }
 
     pub(crate) fn ptr(&self) -> *mut u8 {
@@ -34,6 +75,9 @@ impl Buffer {
         if unsafe { &*this }.refs.fetch_sub(1, Ordering::AcqRel) == 1 {
             // SAFETY: the last count is gone: nobody else can reach it, and it came from a box.
             let buffer = unsafe { Box::from_raw(this) };
+            if let Some(account) = buffer.account {
+                account.give_back(buffer.block.capacity());
+            }
             runtime().pool.free(buffer.block);
         }
     }

@@ -1,6 +1,7 @@
 //! Running a record on the spot: for tiny records this is all there is to executing them.
 
 use crate::buffer::Buffer;
+use crate::memory::no_memory;
 use crate::node::{INLINE, Node};
 use crate::planner::{Resolved, resolve};
 use crate::record::Record;
@@ -91,8 +92,9 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
 fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
     let signature = record.recipe.signature;
     let single = record.recipe.single();
+    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
-        let error = error.in_op(signature.op.name()).submitted_at(Loc::from_id(record.loc));
+        let error = error.in_op(op).submitted_at(loc);
         runtime().note_failure(&error);
         out.publish_failed(record.generation, error);
     };
@@ -105,7 +107,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     }
     let own = buffer;
     if large && buffer.is_none() {
-        buffer = Buffer::alloc(signature.out.bytes);
+        buffer = Buffer::alloc(signature.out.bytes, op, loc);
         if buffer.is_none() {
             return fail(no_memory(signature.out.bytes));
         }
@@ -151,6 +153,8 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     match ran {
         Ok(()) => {
             if let Some(b) = buffer {
+                // SAFETY: the buffer is ours until the value is published.
+                unsafe { Buffer::book(b, op, loc) };
                 out.set_buffer(b);
             }
             out.publish_ready(record.generation);
@@ -182,11 +186,6 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
     let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
     let whole = first.view.is_none() || signature.op == Op::Update;
     (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
-}
-
-/// The error of an allocation that failed.
-pub(crate) fn no_memory(bytes: usize) -> Error {
-    Error::new(ErrorKind::Memory, format!("cannot allocate {bytes} bytes"))
 }
 
 /// What a panic said.

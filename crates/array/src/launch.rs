@@ -1,8 +1,8 @@
 //! What a task does: allocate when it starts, run the kernel, publish, let go.
 
 use crate::buffer::Buffer;
-use crate::inline::no_memory;
 use crate::lower::{CachedPlan, is_large};
+use crate::memory::no_memory;
 use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
@@ -136,7 +136,7 @@ impl Launch {
                 donors.push((o, node));
                 Some(buffer)
             });
-            match donated.or_else(|| Buffer::alloc(output.bytes)) {
+            match donated.or_else(|| Buffer::alloc(output.bytes, output.op, output.loc)) {
                 Some(buffer) => buffers.push(Some(buffer)),
                 None => {
                     // What was donated goes back: it will be read after all.
@@ -218,11 +218,17 @@ impl Work for Launch {
         self.settled.store(true, Ordering::Release);
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
             if let Some(b) = buffer {
+                // SAFETY: the buffer is ours until the value is published.
+                unsafe { Buffer::book(b, output.op, output.loc) };
                 output.node.set_buffer(b);
             }
             output.node.publish_ready(output.generation);
         }
         self.finish();
+    }
+
+    fn line(&self) -> u32 {
+        self.outputs.first().map_or(0, |output| output.loc.id())
     }
 
     fn is_heavy(&self) -> bool {

@@ -218,10 +218,15 @@ impl Node {
     /// the word has changed, the slot may be another's.
     #[inline]
     fn follow(&self, end: impl FnOnce(&Life) -> Ended) -> Ended {
-        let (uses, large) = (self.front.uses.load(Relaxed), self.is_large());
+        let (uses, large, from_host) = (self.front.uses.load(Relaxed), self.is_large(), self.born() == 0);
         let ended = end(&self.front.life);
-        if ended.closed && large && self.back.balance.close(uses) {
-            self.free_buffer();
+        if ended.closed && large {
+            if from_host {
+                self.queue_host_bytes();
+            }
+            if self.back.balance.close(uses) {
+                self.free_buffer();
+            }
         }
         ended
     }
@@ -244,6 +249,15 @@ impl Node {
     pub(crate) fn use_by_other(&self) {
         self.front.life.mark_foreign();
         self.back.balance.announce();
+    }
+
+    /// A value from the host is about to be closed: until then its buffer stays.
+    fn queue_host_bytes(&self) {
+        let buffer = self.back.buffer.load(Relaxed);
+        if !buffer.is_null() {
+            // SAFETY: the value is closed, but its balance is not: its buffer stays.
+            unsafe { &*buffer }.enter_queue();
+        }
     }
 
     /// Closed, and by how many records of its window it is made and read; `None` while it is open or foreign.
@@ -343,7 +357,10 @@ impl Node {
         let buffer = self.back.buffer.swap(std::ptr::null_mut(), Relaxed);
         if !buffer.is_null() {
             // SAFETY: the value's own count, given up once: the balance comes out even once.
-            unsafe { Buffer::release(buffer) }
+            unsafe {
+                (*buffer).leave_queue();
+                Buffer::release(buffer);
+            }
         }
         self.back.balance.mark_freed();
     }
@@ -372,6 +389,8 @@ impl Node {
             return None;
         }
         self.back.buffer.store(std::ptr::null_mut(), Relaxed);
+        // SAFETY: as above.
+        unsafe { &*buffer }.leave_queue();
         Some(buffer)
     }
 

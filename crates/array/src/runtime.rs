@@ -1,5 +1,8 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
+use crate::holders::Holders;
+use crate::host::HostQueue;
+use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
 use crate::window::Windows;
 use forerun_base::Error;
@@ -21,6 +24,9 @@ pub(crate) struct Runtime {
     /// Run every op on its caller, at once.
     pub(crate) sync: bool,
     pub(crate) counters: Counters,
+    pub(crate) holders: Holders,
+    pub(crate) host: HostQueue,
+    pub(crate) held: Held,
     /// Errors that nobody has seen yet.
     pub(crate) failures: Mutex<Vec<Error>>,
     fuse: AtomicBool,
@@ -73,6 +79,9 @@ impl Runtime {
             windows: Windows::new(),
             sync,
             counters: Counters::default(),
+            holders: Holders::default(),
+            host: HostQueue::default(),
+            held: Held::default(),
             failures: Mutex::new(Vec::new()),
             fuse: AtomicBool::new(!off("FORERUN_FUSE")),
             drop_dead: AtomicBool::new(!off("FORERUN_DROP_DEAD")),

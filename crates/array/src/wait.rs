@@ -5,7 +5,7 @@ use crate::node::{INLINE, Node};
 use crate::observe;
 use crate::planner::Until;
 use crate::runtime::runtime;
-use crate::window::Window;
+use crate::window::{self, Window};
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_engine::{Engine, Fed, Status, Target, TaskRef, WaitOptions};
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ impl Wait<'_> {
 }
 
 /// How long to wait for the planner's lock before asking again.
-const LOCK_PATIENCE: Duration = Duration::from_micros(1);
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 
 /// Waits for one value. Everything before it is planned at once, however much: it may need none of that, and must not
 /// wait for it.
@@ -156,12 +156,37 @@ pub(crate) fn run_now(node: &Node) {
     let _ = wait_for(node, &Wait::default());
 }
 
+/// Records that a frontend leaves free in the window for its next op: more than any op submits.
+const SPARE: usize = 256;
+
+/// Whether the calling thread's window has room for any op, so that submitting one will not wait.
+#[inline]
+pub fn has_room() -> bool {
+    let window = window::current();
+    // SAFETY: windows are never freed, and it is our own: we are its only producer.
+    window.is_null() || unsafe { (*window).ring.has_room(SPARE) }
+}
+
+/// Holds the caller until its window has room. Called between two submissions, where an interrupt can end the wait;
+/// a submission that finds the window full waits too, but cannot be taken back half-way.
+pub fn make_room_with(wait: &Wait<'_>) -> Result<()> {
+    if has_room() {
+        return Ok(());
+    }
+    wait_for_room(window::window(), WaitOptions { interrupt: wait.interrupt, loc: wait.loc })
+}
+
+fn wait_for_room(window: &'static Window, options: WaitOptions<'_>) -> Result<()> {
+    let runtime = runtime();
+    runtime.held.window.during(|| runtime.engine.wait(&RoomTarget(window), options)).map(|_| ())
+}
+
 /// The window is full: the submitter helps until there is room.
 #[cold]
 pub(crate) fn make_room(window: &'static Window) {
     let work = || {
         // Nothing interrupts this wait: half a submission cannot be taken back.
-        let _ = runtime().engine.wait(&RoomTarget(window), WaitOptions::default());
+        let _ = wait_for_room(window, WaitOptions::default());
     };
     match AROUND_WAIT.get() {
         Some(around) => around(&work),

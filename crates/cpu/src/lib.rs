@@ -5,6 +5,7 @@ mod copy;
 mod fill;
 mod gather;
 mod loops;
+mod pages;
 mod pairs;
 mod philox;
 mod place;

@@ -2,22 +2,22 @@
 //! 2 MiB boundaries with huge pages asked for, and kept for reuse within a bound.
 //!
 //! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool. What
-//! the pool keeps beyond its bound is unmapped, so that the system sees memory come back.
+//! the pool keeps beyond its bound is unmapped, so that the system sees memory come back; trimming unmaps the rest.
 
+use crate::pages::{HUGE, map, unmap};
 use forerun_base::BytesLedger;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Blocks up to this size come from slabs, by class.
 const SMALL: usize = 32 * 1024;
 /// Four classes a doubling, from 64 bytes to [`SMALL`].
 const CLASSES: usize = 32;
-/// What a slab of small blocks is cut from.
-const SLAB: usize = 2 << 20;
-const HUGE: usize = 2 << 20;
+/// What small blocks are cut from. Slabs stand on multiples of their size, so a block's address tells its slab.
+const SLAB: usize = HUGE;
 /// What the pool may keep besides as many bytes as are live.
 const KEEP: usize = 128 << 20;
 /// What a thread may keep of one class.
@@ -52,6 +52,10 @@ pub struct PoolStats {
     pub live: usize,
     /// Bytes kept for reuse.
     pub cached: usize,
+    /// Bytes of all blocks ever given out.
+    pub taken: u64,
+    /// How many blocks were ever given out.
+    pub blocks: u64,
 }
 
 /// The host allocator.
@@ -60,6 +64,8 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     ledger: Arc<dyn BytesLedger>,
     live_large: AtomicUsize,
+    taken_large: AtomicU64,
+    blocks_large: AtomicU64,
     central: Mutex<Central>,
 }
 
@@ -70,13 +76,42 @@ struct Central {
     /// Free large blocks by capacity.
     large: BTreeMap<usize, Vec<Address>>,
     cached_large: usize,
+    /// How much was cut from each slab, by address.
+    slabs: BTreeMap<usize, usize>,
     /// The slab that small blocks are being cut from.
-    slab: Option<(Address, usize)>,
-    /// Live bytes of small blocks, one counter a thread.
-    live_small: Vec<Arc<AtomicIsize>>,
-    /// What ended threads left in their counters.
-    live_left: isize,
-    slabs: usize,
+    slab: Option<Address>,
+    /// Small blocks, counted by each thread.
+    counts: Vec<Arc<Counts>>,
+    /// What ended threads left in their counters, and blocks that went by no thread's cache.
+    left: Counts,
+}
+
+/// Counts of small blocks. Each thread writes its own, so no read-modify-write is needed.
+#[derive(Default)]
+struct Counts {
+    live: AtomicIsize,
+    taken: AtomicU64,
+    blocks: AtomicU64,
+}
+
+impl Counts {
+    #[inline]
+    fn give_out(&self, bytes: usize) {
+        self.live.store(self.live.load(Relaxed) + bytes as isize, Relaxed);
+        self.taken.store(self.taken.load(Relaxed) + bytes as u64, Relaxed);
+        self.blocks.store(self.blocks.load(Relaxed) + 1, Relaxed);
+    }
+
+    #[inline]
+    fn take_back(&self, bytes: usize) {
+        self.live.store(self.live.load(Relaxed) - bytes as isize, Relaxed);
+    }
+
+    fn add(&self, other: &Counts) {
+        self.live.store(self.live.load(Relaxed) + other.live.load(Relaxed), Relaxed);
+        self.taken.store(self.taken.load(Relaxed) + other.taken.load(Relaxed), Relaxed);
+        self.blocks.store(self.blocks.load(Relaxed) + other.blocks.load(Relaxed), Relaxed);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +133,14 @@ fn class_of(bytes: usize) -> (usize, usize) {
     (shift * 4 + step, ((step + 1) << shift) * 64)
 }
 
+/// The bytes that blocks of a class have.
+fn class_bytes(class: usize) -> usize {
+    match class {
+        0..4 => (class + 1) * 64,
+        _ => ((class % 4 + 5) << (class / 4 - 1)) * 64,
+    }
+}
+
 /// The bytes a large request is rounded to: 1/8 of a power of two, on pages or huge pages.
 fn large_capacity(bytes: usize) -> usize {
     let step = (bytes.next_power_of_two() / 16).max(4096);
@@ -108,15 +151,7 @@ fn large_capacity(bytes: usize) -> usize {
 struct Cache {
     pool: Arc<Shared>,
     free: [Vec<Address>; CLASSES],
-    live: Arc<AtomicIsize>,
-}
-
-impl Cache {
-    #[inline]
-    fn count(&self, bytes: isize) {
-        // Only this thread writes the counter, so no read-modify-write is needed.
-        self.live.store(self.live.load(Relaxed) + bytes, Relaxed);
-    }
+    counts: Arc<Counts>,
 }
 
 impl Drop for Cache {
@@ -125,8 +160,8 @@ impl Drop for Cache {
         for (class, free) in self.free.iter_mut().enumerate() {
             central.small[class].append(free);
         }
-        central.live_left += self.live.load(Relaxed);
-        central.live_small.retain(|c| !Arc::ptr_eq(c, &self.live));
+        central.left.add(&self.counts);
+        central.counts.retain(|c| !Arc::ptr_eq(c, &self.counts));
     }
 }
 
@@ -143,7 +178,13 @@ impl Shared {
 impl Pool {
     /// An empty pool that reports what is live to the ledger.
     pub fn new(ledger: Arc<dyn BytesLedger>) -> Pool {
-        Pool(Arc::new(Shared { ledger, live_large: AtomicUsize::new(0), central: Mutex::new(Central::default()) }))
+        Pool(Arc::new(Shared {
+            ledger,
+            live_large: AtomicUsize::new(0),
+            taken_large: AtomicU64::new(0),
+            blocks_large: AtomicU64::new(0),
+            central: Mutex::new(Central::default()),
+        }))
     }
 
     /// A block of at least `bytes`; `None` if the system has no memory for it.
@@ -161,28 +202,41 @@ impl Pool {
         if block.capacity <= SMALL { self.free_small(block) } else { self.free_large(block) }
     }
 
-    /// Gives everything that is kept and not in use back to the system, but for slabs of small blocks.
+    /// Gives everything that is kept and not in use back to the system; of the small blocks, those slabs of which no
+    /// block is in use or in the cache of another thread.
     pub fn trim(&self) {
-        let kept = {
+        let _ = CACHE.try_with(|cache| {
+            let mut cache = cache.try_borrow_mut().ok()?;
+            let cache = self.own(&mut cache)?;
+            let mut central = self.0.central();
+            for (class, free) in cache.free.iter_mut().enumerate() {
+                central.small[class].append(free);
+            }
+            Some(())
+        });
+        let (large, slabs) = {
             let mut central = self.0.central();
             central.cached_large = 0;
-            std::mem::take(&mut central.large)
+            (std::mem::take(&mut central.large), central.take_free_slabs())
         };
-        for (capacity, blocks) in kept {
-            for block in blocks {
-                unmap(block.0, capacity);
-            }
+        for (capacity, blocks) in large {
+            blocks.into_iter().for_each(|block| unmap(block.0, capacity));
         }
+        slabs.into_iter().for_each(|slab| unmap(slab.0, SLAB));
     }
 
-    /// What is live and what is kept.
+    /// What is live, what is kept, and what was ever given out.
     pub fn stats(&self) -> PoolStats {
         let central = self.0.central();
-        let small = central.live_left + central.live_small.iter().map(|c| c.load(Relaxed)).sum::<isize>();
-        let live_small = small.max(0) as usize;
+        let small = Counts::default();
+        central.counts.iter().for_each(|counts| small.add(counts));
+        small.add(&central.left);
+        let live_small = small.live.load(Relaxed).max(0) as usize;
         PoolStats {
             live: live_small + self.0.live_large.load(Relaxed),
-            cached: central.cached_large + (central.slabs * SLAB).saturating_sub(live_small),
+            cached: central.cached_large + (central.slabs.len() * SLAB).saturating_sub(live_small),
+            taken: small.taken.load(Relaxed) + self.0.taken_large.load(Relaxed),
+            blocks: small.blocks.load(Relaxed) + self.0.blocks_large.load(Relaxed),
         }
     }
 
@@ -194,7 +248,7 @@ impl Pool {
                 let mut cache = cache.try_borrow_mut().ok()?;
                 let cache = self.own(&mut cache)?;
                 if let Some(address) = cache.free[class].pop() {
-                    cache.count(capacity as isize);
+                    cache.counts.give_out(capacity);
                     return Some(address);
                 }
                 self.refill(cache, class, capacity)
@@ -216,7 +270,7 @@ impl Pool {
             .try_with(|cache| {
                 let mut cache = cache.try_borrow_mut().ok()?;
                 let cache = self.own(&mut cache)?;
-                cache.count(-(capacity as isize));
+                cache.counts.take_back(capacity);
                 cache.free[class].push(address);
                 if cache.free[class].len() * capacity > THREAD_KEEP.max(2 * capacity) {
                     self.spill(cache, class);
@@ -228,7 +282,7 @@ impl Pool {
         if kept.is_none() {
             let mut central = self.0.central();
             central.small[class].push(address);
-            central.live_left -= capacity as isize;
+            central.left.take_back(capacity);
         }
     }
 
@@ -236,9 +290,9 @@ impl Pool {
     #[inline]
     fn own<'a>(&self, cache: &'a mut Option<Cache>) -> Option<&'a mut Cache> {
         if cache.is_none() {
-            let live = Arc::new(AtomicIsize::new(0));
-            self.0.central().live_small.push(live.clone());
-            *cache = Some(Cache { pool: self.0.clone(), free: Default::default(), live });
+            let counts = Arc::new(Counts::default());
+            self.0.central().counts.push(counts.clone());
+            *cache = Some(Cache { pool: self.0.clone(), free: Default::default(), counts });
         }
         cache.as_mut().filter(|cache| Arc::ptr_eq(&cache.pool, &self.0))
     }
@@ -255,7 +309,7 @@ impl Pool {
         }
         drop(central);
         let address = cache.free[class].pop()?;
-        cache.count(capacity as isize);
+        cache.counts.give_out(capacity);
         Some(address)
     }
 
@@ -269,7 +323,7 @@ impl Pool {
     fn alloc_shared(&self, class: usize, capacity: usize) -> Option<Address> {
         let mut central = self.0.central();
         let address = central.take_small(class, capacity)?;
-        central.live_left += capacity as isize;
+        central.left.give_out(capacity);
         Some(address)
     }
 
@@ -302,6 +356,8 @@ impl Pool {
             }
         };
         self.0.live_large.fetch_add(capacity, Relaxed);
+        self.0.taken_large.fetch_add(capacity as u64, Relaxed);
+        self.0.blocks_large.fetch_add(1, Relaxed);
         Some(Block { ptr, bytes, capacity })
     }
 
@@ -336,17 +392,36 @@ impl Central {
         if let Some(address) = self.small[class].pop() {
             return Some(address);
         }
-        let (slab, used) = match self.slab {
-            Some((slab, used)) if used + capacity <= SLAB => (slab, used),
-            _ => {
-                let slab = Address(map(SLAB)?);
-                self.slabs += 1;
-                (slab, 0)
-            }
+        let room = self.slab.filter(|slab| self.cut(*slab) + capacity <= SLAB);
+        let slab = match room {
+            Some(slab) => slab,
+            None => Address(map(SLAB)?),
         };
-        self.slab = Some((slab, used + capacity));
-        // SAFETY: `used + capacity` is within the slab.
-        Some(Address(unsafe { slab.0.add(used) }))
+        self.slab = Some(slab);
+        let used = self.slabs.entry(slab.0.as_ptr() as usize).or_default();
+        *used += capacity;
+        // SAFETY: what is cut stays within the slab.
+        Some(Address(unsafe { slab.0.add(*used - capacity) }))
+    }
+
+    fn cut(&self, slab: Address) -> usize {
+        self.slabs.get(&(slab.0.as_ptr() as usize)).copied().unwrap_or(0)
+    }
+
+    /// Takes out the slabs of which every block is free here.
+    fn take_free_slabs(&mut self) -> Vec<Address> {
+        let slab_of = |block: &Address| block.0.as_ptr() as usize / SLAB * SLAB;
+        let mut free: BTreeMap<usize, usize> = BTreeMap::new();
+        for (class, blocks) in self.small.iter().enumerate() {
+            blocks.iter().for_each(|block| *free.entry(slab_of(block)).or_default() += class_bytes(class));
+        }
+        free.retain(|slab, bytes| self.slabs.get(slab) == Some(bytes));
+        for blocks in &mut self.small {
+            blocks.retain(|block| !free.contains_key(&slab_of(block)));
+        }
+        self.slabs.retain(|slab, _| !free.contains_key(slab));
+        self.slab = self.slab.filter(|slab| !free.contains_key(&(slab.0.as_ptr() as usize)));
+        free.into_keys().filter_map(|slab| NonNull::new(slab as *mut u8)).map(Address).collect()
     }
 }
 
@@ -359,49 +434,6 @@ impl Drop for Shared {
             }
         }
     }
-}
-
-/// Fresh zeroed pages; from 2 MiB on aligned to huge pages, which are asked for.
-fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let align = if bytes >= HUGE { HUGE } else { 4096 };
-    let total = bytes.checked_add(align - 4096)?;
-    // SAFETY: a fresh anonymous mapping touches nobody's memory.
-    let base = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            total,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if base == libc::MAP_FAILED {
-        return None;
-    }
-    let base = base.cast::<u8>();
-    let skip = base.align_offset(align);
-    // SAFETY: the parts given back are the beginning and the end of the fresh mapping, which nobody uses; the advice
-    // changes no contents.
-    unsafe {
-        let start = base.add(skip);
-        if skip > 0 {
-            libc::munmap(base.cast(), skip);
-        }
-        if total - skip > bytes {
-            libc::munmap(start.add(bytes).cast(), total - skip - bytes);
-        }
-        #[cfg(target_os = "linux")]
-        if bytes >= HUGE {
-            libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
-        }
-        NonNull::new(start)
-    }
-}
-
-fn unmap(ptr: NonNull<u8>, bytes: usize) {
-    // SAFETY: a mapping of the pool's own that nobody uses any more.
-    unsafe { libc::munmap(ptr.as_ptr().cast(), bytes) };
 }
 
 #[cfg(test)]
@@ -429,6 +461,7 @@ mod tests {
             assert!(capacity <= bytes.max(64) * 5 / 4 + 64);
             assert!(class == last || class == last + 1);
             assert_eq!(class_of(capacity), (class, capacity));
+            assert_eq!(class_bytes(class), capacity);
             last = class;
         }
         assert_eq!(last, CLASSES - 1);
@@ -457,8 +490,30 @@ mod tests {
         }
         assert_eq!((pool.stats().live, ledger.0.load(Relaxed)), (0, 0));
         assert!(pool.stats().cached >= 40 << 20);
+        assert_eq!((pool.stats().taken, pool.stats().blocks), (total as u64, sizes.len() as u64 * 2));
         pool.trim();
-        assert!(pool.stats().cached <= SLAB);
+        assert_eq!(pool.stats().cached, 0);
+    }
+
+    #[test]
+    fn trimming_leaves_what_is_in_use() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        let mut blocks: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
+        let kept = blocks.remove(500);
+        // SAFETY: the block's own bytes.
+        unsafe { std::ptr::write_bytes(kept.ptr.as_ptr(), 7, kept.bytes) };
+        blocks.into_iter().for_each(|b| pool.free(b));
+        let before = pool.stats().cached;
+        assert!(before > 2 * SLAB);
+        pool.trim();
+        assert!(pool.stats().cached < SLAB, "one slab is left, for the block in use");
+        // SAFETY: as above.
+        assert!((0..kept.bytes).all(|j| unsafe { kept.ptr.as_ptr().add(j).read() } == 7));
+        let again: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
+        again.into_iter().for_each(|b| pool.free(b));
+        pool.free(kept);
+        pool.trim();
+        assert_eq!(pool.stats().cached, 0);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Engine {
 pub(crate) struct State {
     pub(crate) mode: Mode,
     pub(crate) intra_op: bool,
+    /// Bytes that sources may allocate ahead of the oldest unfinished task.
+    prefetch: usize,
     pub(crate) float_mode: FloatMode,
     pub(crate) feeder: Arc<dyn Feeder>,
     pub(crate) signals: Arc<Signals>,
@@ -58,6 +60,7 @@ impl Engine {
             ready: Ready::new(&config.mode, config.prefetch),
             mode: config.mode,
             intra_op: config.intra_op,
+            prefetch: config.prefetch,
             float_mode: FloatMode::current(),
             feeder,
             signals,
@@ -124,7 +127,7 @@ impl Engine {
         Arc::clone(&self.state.ledger) as Arc<dyn BytesLedger>
     }
 
-    /// Live bytes, their peak, and the limit.
+    /// Live bytes, their peak, what is wanted beyond, and the limit.
     pub fn budget(&self) -> Budget {
         self.state.ledger.budget()
     }
@@ -133,6 +136,16 @@ impl Engine {
     pub fn set_budget(&self, bytes: usize) {
         self.state.ledger.set_limit(bytes);
         self.share_work();
+    }
+
+    /// Bytes that sources may allocate ahead of the oldest unfinished task.
+    pub fn prefetch(&self) -> usize {
+        self.state.prefetch
+    }
+
+    /// How much of the prefetch allowance is in use.
+    pub fn prefetched(&self) -> usize {
+        self.state.ready.prefetched()
     }
 
     /// Lets the peak start again from what is live now.

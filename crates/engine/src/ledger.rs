@@ -22,6 +22,8 @@ pub struct Budget {
     pub live: usize,
     /// The most bytes that were live at once since the start or the last reset.
     pub peak: usize,
+    /// Bytes that tasks which have not started will want.
+    pub unstarted: usize,
     /// Bytes that may be live; the oldest unfinished task alone may go beyond.
     pub limit: usize,
 }
@@ -60,6 +62,7 @@ impl Ledger {
         Budget {
             live: self.live.load(Ordering::Relaxed),
             peak: self.peak.load(Ordering::Relaxed),
+            unstarted: self.unstarted.load(Ordering::Relaxed),
             limit: self.limit.load(Ordering::Relaxed),
         }
     }
@@ -159,6 +162,7 @@ mod tests {
     fn charges_come_out_of_the_promise() {
         let ledger = Ledger::new(100, Arc::new(Signals::new(false)));
         ledger.expect(60);
+        assert_eq!(ledger.budget().unstarted, 60);
         assert!(ledger.everything_fits());
         ledger.promise(60);
         assert!(!ledger.fits(41) && ledger.fits(40));
@@ -171,6 +175,6 @@ mod tests {
         ledger.charge(10);
         ledger.release(60);
         assert!(ledger.fits(100));
-        assert_eq!(ledger.budget(), Budget { live: 0, peak: 60, limit: 100 });
+        assert_eq!(ledger.budget(), Budget { live: 0, peak: 60, unstarted: 0, limit: 100 });
     }
 }

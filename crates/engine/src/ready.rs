@@ -6,7 +6,9 @@
 //! 2. Any other must leave room for everything before it: with `w` the bytes of all older unstarted tasks,
 //!    `committed + w + b <= limit`.
 //! 3. A source (a task without task inputs) also needs `b` and the bytes of the sources that started early to be
-//!    within the prefetch allowance; a source counts as early while an older task is unfinished.
+//!    within the prefetch allowance; a source counts as early while an older task is unfinished. Of the sources of one
+//!    line, no more than [`TURNS_AHEAD`] are early, unless they are small: the turns of a loop after the next hide
+//!    nothing any more, and cost memory.
 //!
 //! Why peak <= max(limit, peak of the sync run): take the moment when the oldest task starts by rule 1 alone. If a
 //! younger task had started by rule 2 while it was waiting, the last such task had left room for it and for all
@@ -22,6 +24,11 @@ use crate::stats::Counter;
 use crate::sync::{AtomicUsize, Mutex, Ordering, Padded};
 use crate::task::{OldestFirst, Task, TaskRef};
 use std::collections::{BinaryHeap, VecDeque};
+
+/// How many sources of one line may be early, whatever their size.
+const TURNS_AHEAD: usize = 2;
+/// How many bytes of one line may be early, however many sources they are.
+const LITTLE: usize = 4 << 20;
 
 /// What the asker is ready to run.
 #[derive(Clone, Copy)]
@@ -55,8 +62,15 @@ struct Tasks {
     unfinished: VecDeque<TaskRef>,
     queue: Queue,
     prefetch: usize,
-    /// Age and bytes of the sources that started early.
-    early: Vec<(u64, usize)>,
+    /// The sources that started early.
+    early: Vec<Early>,
+}
+
+/// A source that started early.
+struct Early {
+    age: u64,
+    bytes: usize,
+    line: u32,
 }
 
 enum Queue {
@@ -131,6 +145,11 @@ impl Ready {
         !self.is_empty() && self.tasks.lock().has(wish, ledger)
     }
 
+    /// Bytes of the sources that started early and count against the prefetch allowance.
+    pub(crate) fn prefetched(&self) -> usize {
+        self.tasks.lock().early_bytes()
+    }
+
     /// The ages in the order in which tasks started; recorded where the order is drawn or given.
     pub(crate) fn schedule(&self) -> Vec<u64> {
         match &self.tasks.lock().queue {
@@ -185,9 +204,7 @@ impl Tasks {
             return true;
         }
         if task.source {
-            self.early.retain(|&(age, _)| age > oldest);
-            let early: usize = self.early.iter().map(|&(_, bytes)| bytes).sum();
-            if early.saturating_add(task.bytes) > self.prefetch {
+            if self.early_bytes().saturating_add(task.bytes) > self.prefetch || self.is_far_ahead(task) {
                 return false;
             }
         }
@@ -200,9 +217,23 @@ impl Tasks {
         }
     }
 
+    fn early_bytes(&mut self) -> usize {
+        let oldest = self.oldest_unfinished();
+        self.early.retain(|early| early.age > oldest);
+        self.early.iter().map(|early| early.bytes).sum()
+    }
+
+    /// Whether enough turns of the source's loop are early already.
+    fn is_far_ahead(&self, task: &Task) -> bool {
+        let turns = || self.early.iter().filter(|early| early.line == task.line);
+        task.line != 0
+            && turns().count() >= TURNS_AHEAD
+            && turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) > LITTLE
+    }
+
     fn start(&mut self, task: &Task, ledger: &Ledger) {
         if task.source && task.bytes > 0 && task.age() != self.oldest_unfinished() {
-            self.early.push((task.age(), task.bytes));
+            self.early.push(Early { age: task.age(), bytes: task.bytes, line: task.line });
         }
         ledger.promise(task.bytes);
         task.start();

@@ -88,6 +88,23 @@ impl<T: Copy> Ring<T> {
         Ok(())
     }
 
+    /// Whether so many more items fit, without touching the consumers' line while it is known that they do.
+    ///
+    /// # Safety
+    /// Only the producer.
+    #[inline]
+    pub unsafe fn has_room(&self, items: usize) -> bool {
+        let fits =
+            |head: u64| self.producer.tail.load(Ordering::Relaxed) - head + items as u64 <= self.capacity() as u64;
+        if fits(self.producer.seen_head.load(Ordering::Relaxed)) {
+            return true;
+        }
+        // Acquire: as in `push`, which trusts the copy.
+        let head = self.head.load(Ordering::Acquire);
+        self.producer.seen_head.store(head, Ordering::Relaxed);
+        fits(head)
+    }
+
     /// One past the last published item. What was written into the items before is visible.
     #[inline]
     pub fn tail(&self) -> u64 {
@@ -155,12 +172,13 @@ mod tests {
                     ring.push(lap * 4 + i).unwrap();
                 }
                 assert_eq!(ring.push(99), Err(Full));
+                assert!(!ring.has_room(1));
                 assert_eq!((ring.head(), ring.tail()), (lap * 4, lap * 4 + 4));
                 for i in ring.head()..ring.tail() {
                     assert_eq!(ring.get(i), i);
                 }
                 ring.advance(ring.tail());
-                assert!(ring.is_empty());
+                assert!(ring.is_empty() && ring.has_room(4) && !ring.has_room(5));
             }
         }
     }

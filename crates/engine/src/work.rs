@@ -17,6 +17,11 @@ pub trait Work: Send + Sync {
     /// Called instead of `run`, or after a panic in it: publishes its values as failed.
     fn fail(&self, error: Error);
 
+    /// Which line of the program a source stands at, if known (not 0): tasks of one line are turns of one loop.
+    fn line(&self) -> u32 {
+        0
+    }
+
     /// Whether it may run for longer than about 10 ms. A waiter that can be interrupted leaves such tasks to
     /// the workers and only takes pieces of them.
     fn is_heavy(&self) -> bool {

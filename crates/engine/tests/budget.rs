@@ -187,6 +187,72 @@ fn sources_start_early_only_within_the_allowance() {
     assert_eq!(started.lock().len(), 50);
 }
 
+/// A source of some line.
+struct Source<F: Fn() + Send + Sync> {
+    size: usize,
+    line: u32,
+    run: F,
+}
+
+impl<F: Fn() + Send + Sync> Work for Source<F> {
+    fn bytes(&self) -> usize {
+        self.size
+    }
+
+    fn run(&self, _team: &dyn Team) {
+        (self.run)();
+    }
+
+    fn fail(&self, error: Error) {
+        panic!("{error}");
+    }
+
+    fn line(&self) -> u32 {
+        self.line
+    }
+}
+
+/// Sources of lines 1 and 2, spawned in turn: so many of each, and no more, start while an older task is unfinished.
+fn start_ahead(size: usize, expected: [usize; 2]) {
+    let config = Config { workers: 2, prefetch: usize::MAX, budget: Some(1 << 40), ..Config::default() };
+    let engine = engine_with(config);
+    let started = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let go = Arc::new(AtomicUsize::new(0));
+    let wait_for = Arc::clone(&go);
+    engine.spawn(
+        call(move |_| {
+            while wait_for.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+        }),
+        &[],
+    );
+    for index in 0..40 {
+        let started = Arc::clone(&started);
+        let run = move || {
+            started[index % 2].fetch_add(1, Ordering::Release);
+        };
+        let work = Source { size, line: 1 + (index % 2) as u32, run };
+        engine.spawn(TaskSpec { work: Box::new(work), source: true }, &[]);
+    }
+    let counts = || [started[0].load(Ordering::Acquire), started[1].load(Ordering::Acquire)];
+    let start = std::time::Instant::now();
+    while counts() != expected && start.elapsed().as_secs() < 10 {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    assert_eq!(counts(), expected);
+    go.store(1, Ordering::Release);
+    wait_all(&engine);
+    assert_eq!(counts(), [20, 20]);
+}
+
+#[test]
+fn a_loop_draws_two_turns_ahead_unless_they_are_small() {
+    start_ahead(3 << 20, [2, 2]);
+    start_ahead(1000, [20, 20]);
+}
+
 #[test]
 fn raising_the_limit_lets_the_held_back_start() {
     let engine = engine_with(Config { workers: 2, budget: Some(10), ..Config::default() });

@@ -1,6 +1,6 @@
 //! Making arrays, in single precision where nothing says otherwise. Each panics on shapes no array can have.
 
-use forerun_array::{Array, ops};
+use forerun_array::{Array, Wait, make_host_room, ops};
 use forerun_base::{DType, Layout, Loc, Scalar, Shape};
 
 #[track_caller]
@@ -53,7 +53,7 @@ pub fn uniform(shape: &[usize]) -> Array {
     made(ops::uniform(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
 }
 
-/// Numbers of the program, copied before this returns.
+/// Numbers of the program, copied before this returns. A loop that feeds numbers faster than they are used is held here.
 ///
 /// # Panics
 /// If there are not as many numbers as the shape has elements.
@@ -62,6 +62,8 @@ pub fn array(numbers: &[f32], shape: &[usize]) -> Array {
     let loc = Loc::caller();
     let shape = Shape::new(shape).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(numbers.len(), shape.size(), "as many numbers as elements of {shape}");
+    // Nothing interrupts this wait, so it cannot fail.
+    let _ = make_host_room(size_of_val(numbers), &Wait::at(loc));
     // SAFETY: a slice of single-precision numbers, dense, as many as the shape has elements.
     made(unsafe { ops::from_host(numbers.as_ptr() as *const u8, DType::F32, Layout::dense(shape), loc) })
 }

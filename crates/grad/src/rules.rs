@@ -42,9 +42,11 @@ pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<V
             Ok(vec![Some(back), None])
         }
         (Op::ScatterAdd, &Attrs::Rows { axis, beyond }) => {
-            let rows = |_| ops::take(grad, saved(&recorded.inputs[1]), axis as isize, beyond, loc);
-            let base = wanted(0).then(|| grad.clone());
-            Ok(vec![base, None, wanted(2).then_some(()).map(rows).transpose()?])
+            let rows = match wanted(2) {
+                true => Some(ops::take(grad, saved(&recorded.inputs[1]), axis as isize, beyond, loc)?),
+                false => None,
+            };
+            Ok(vec![Some(grad.clone()), None, rows])
         }
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is never on the tape"),
     }

@@ -4,10 +4,11 @@
 mod common;
 
 use common::{array, check, check_first, numbers, tape_gradients, values};
+use forerun_array::ops::{Activation, BatchNorm, Channels};
 use forerun_array::{Arg, Array, Index, ops};
-use forerun_base::{Loc, Result, Scalar};
+use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Op, Point, ReduceKind, STRUCTURED};
+use forerun_ops::{Beyond, COMPOSITE, Op, Point, ReduceKind, STRUCTURED};
 
 fn loc() -> Loc {
     Loc::default()
@@ -281,6 +282,77 @@ fn writing_in_place_while_recording() {
         },
         &x,
     );
+}
+
+fn integers(shape: &[usize], values: &[f64]) -> Array {
+    ops::cast(&array(shape, values), DType::I64, loc()).unwrap()
+}
+
+#[test]
+fn rows_by_indices() {
+    let x = [array(&[3, 2], &numbers(6, 11, 0.5, 1.5)), array(&[4, 2], &numbers(8, 12, 0.5, 1.5))];
+    let indices = integers(&[4], &[2.0, 0.0, 2.0, -1.0]);
+    let square = |a: &Array| point(Point::Square, &[Arg::Array(a)]);
+    check("take", &|x| square(&ops::take(&x[0], &indices, 0, Beyond::Raise, loc()).unwrap()), &x[..1]);
+    let columns = integers(&[2, 1], &[1.0, 1.0]);
+    check("take, axis 1", &|x| square(&ops::take(&x[0], &columns, 1, Beyond::Clip, loc()).unwrap()), &x[..1]);
+    let added =
+        |x: &[Array]| ops::scatter_add(&square(&x[0]), &indices, &square(&x[1]), 0, Beyond::Raise, loc()).unwrap();
+    check("scatter_add", &|x| square(&added(x)), &x);
+    let one_each = integers(&[4], &[1.0, 0.0, 0.0, 1.0]);
+    check("pick", &|x| square(&ops::pick(&x[0], &one_each, 1, false, Beyond::Clip, loc()).unwrap()), &x[1..]);
+}
+
+/// Composites are made of ops that have rules: each differentiates, twice. A new row fails here.
+#[test]
+fn every_composite_is_spoken_for() {
+    for row in COMPOSITE {
+        let x = [array(&[3, 4], &numbers(12, 13, -1.0, 1.0)), array(&[4], &numbers(4, 14, 0.5, 1.5))];
+        let y = [x[0].clone(), x[1].clone(), array(&[4], &numbers(4, 15, 0.5, 1.5))];
+        let of = |inputs: &[Array], f: &dyn Fn(&[Array]) -> Result<Array>| check(row.name, &|x| f(x).unwrap(), inputs);
+        match row.name {
+            "mean" => of(&x[..1], &|x| ops::mean(&x[0], Some(&[1]), false, loc())),
+            "dot" => of(&x, &|x| ops::dot(&x[0], &x[1], loc())),
+            "var" => of(&x[..1], &|x| ops::var(&x[0], Some(&[0]), 1.0, false, loc())),
+            "std" => of(&x[..1], &|x| ops::std(&x[0], Some(&[1]), 0.0, true, loc())),
+            "clip" => {
+                let bounds = [Some(Arg::Scalar(Scalar::Float(-0.4))), Some(Arg::Scalar(Scalar::Float(0.6)))];
+                of(&x[..1], &|x| ops::clip(&x[0], bounds[0], bounds[1], loc()));
+            }
+            "softmax" => of(&x[..1], &|x| ops::softmax(&x[0], 1, loc())),
+            "log_softmax" => of(&x[..1], &|x| ops::log_softmax(&x[0], 0, loc())),
+            "layer_norm" => of(&y, &|x| ops::layer_norm(&x[0], &x[1], &x[2], -1, 1e-3, loc())),
+            "batch_norm" => {
+                let how = BatchNorm { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
+                let running = array(&[4], &[0.5; 4]);
+                of(&y, &|x| {
+                    let channels = Channels { gamma: &x[1], beta: &x[2], mean: &running, variance: &running };
+                    Ok(ops::batch_norm(&x[0], channels, how, loc())?[0].clone())
+                });
+                assert!(running.attachment().is_none(), "statistics stay off the tape");
+            }
+            "activation" => {
+                let kinds = [Activation::Relu, Activation::Sigmoid, Activation::Tanh, Activation::Softrelu];
+                let more = [Activation::Softsign, Activation::Silu, Activation::Gelu, Activation::Selu];
+                let sloped = [Activation::Leaky(0.1), Activation::Elu(0.7)];
+                for kind in kinds.into_iter().chain(more).chain(sloped) {
+                    of(&x[..1], &|x| ops::activation(kind, &x[0], loc()));
+                }
+            }
+            "dropout" => of(&x[..1], &|x| {
+                forerun_array::seed(5);
+                ops::dropout(&x[0], 0.5, &[], true, loc())
+            }),
+            "fully_connected" => {
+                let weight = array(&[2, 4], &numbers(8, 16, -1.0, 1.0));
+                let bias = array(&[2], &[0.1, 0.2]);
+                of(&[x[0].clone(), weight, bias], &|x| ops::fully_connected(&x[0], &x[1], Some(&x[2]), true, loc()));
+            }
+            // Indices have no gradient; rows and picked elements are tested above.
+            "one_hot" | "pick" | "embedding" => {}
+            name => panic!("no test of the gradient of {name}"),
+        }
+    }
 }
 
 #[test]

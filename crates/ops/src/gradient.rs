@@ -197,10 +197,9 @@ pub fn needs(op: Op, i: usize) -> Option<Needs> {
         Op::Reduce(ReduceKind::ArgMax | ReduceKind::ArgMin) => None,
         Op::Matmul => Some(Needs::input(1 - i as u8)),
         Op::View | Op::Concat | Op::Update => Some(Needs::NOTHING),
-        // Nothing flows to indices; whatever flows to the rest goes by them.
-        Op::Take | Op::ScatterAdd if i == 1 => None,
-        Op::ScatterAdd if i == 0 => Some(Needs::NOTHING),
-        Op::Take | Op::ScatterAdd => Some(Needs::input(1)),
+        Op::Take => (i == 0).then_some(Needs::input(1)),
+        Op::ScatterAdd if i == 1 => None,
+        Op::ScatterAdd => Some(if i == 0 { Needs::NOTHING } else { Needs::input(1) }),
         Op::Fill(_) => None,
     }
 }

@@ -64,6 +64,8 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'p
 /// A copy of a NumPy array of a supported dtype.
 #[pyfunction]
 pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    // Held before the elements are looked at: others may change the array while the GIL is let go.
+    crate::wait::make_host_room(py, array.getattr(intern!(py, "nbytes"))?.extract()?)?;
     let capsule = array.getattr(intern!(py, "__array_struct__"))?;
     // SAFETY: the capsule is alive and the GIL is held; a capsule without a name is what the protocol prescribes.
     let interface = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()) }.cast::<ArrayStruct>();

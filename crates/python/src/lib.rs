@@ -13,6 +13,7 @@ mod functions;
 mod index;
 mod layers;
 mod loc;
+mod memory;
 mod module;
 mod operand;
 mod rows;

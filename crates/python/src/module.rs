@@ -35,6 +35,8 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
+    use crate::memory::{empty_cache, memory_stats, reset_peak};
+    #[pymodule_export]
     use crate::switches::{
         note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all,
     };

@@ -13,7 +13,10 @@ use pyo3::prelude::*;
 #[inline]
 pub(crate) fn object(py: Python<'_>, array: Result<Array>) -> PyResult<Py<PyAny>> {
     match array {
-        Ok(array) => Ok(Bound::new(py, PyArray(array))?.into_any().unbind()),
+        Ok(array) => {
+            crate::wait::leave_room(py)?;
+            Ok(Bound::new(py, PyArray(array))?.into_any().unbind())
+        }
         Err(error) => Err(raise(error)),
     }
 }
@@ -61,12 +64,14 @@ pub(crate) fn unary(py: Python<'_>, point: Point, x: &PyArray) -> PyResult<Py<Py
 
 /// `x op= other`.
 pub(crate) fn in_place(py: Python<'_>, point: Point, x: &PyArray, other: &Bound<'_, PyAny>) -> PyResult<()> {
-    with_operand(other, &x.0, point.row().name, |arg| ops::in_place(point, &x.0, arg, here(py)))
+    with_operand(other, &x.0, point.row().name, |arg| ops::in_place(point, &x.0, arg, here(py)))?;
+    crate::wait::leave_room(py)
 }
 
 /// `x[...] = value`.
 pub(crate) fn assign(py: Python<'_>, x: &Array, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    with_operand(value, x, "assign", |arg| ops::assign(x, arg, here(py)))
+    with_operand(value, x, "assign", |arg| ops::assign(x, arg, here(py)))?;
+    crate::wait::leave_room(py)
 }
 
 fn with_operand<T>(

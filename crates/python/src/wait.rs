@@ -37,6 +37,28 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     }
 }
 
+/// After a submission: if the window is nearly full, waits for room here, where a signal can still end the wait. What was
+/// submitted stays submitted, as if the signal had come right after it.
+#[inline]
+pub(crate) fn leave_room(py: Python<'_>) -> PyResult<()> {
+    if forerun::has_room() { Ok(()) } else { hold(py, |wait| forerun::make_room_with(wait)) }
+}
+
+/// Before host data is copied in: waits while too much of it is queued.
+pub(crate) fn make_host_room(py: Python<'_>, bytes: usize) -> PyResult<()> {
+    if forerun::has_host_room(bytes) { Ok(()) } else { hold(py, move |wait| forerun::make_host_room(bytes, wait)) }
+}
+
+#[cold]
+fn hold(py: Python<'_>, wait: impl FnOnce(&Wait<'_>) -> Result<()> + Send) -> PyResult<()> {
+    let loc = here(py);
+    let (result, raised) = py.detach(move || interruptible(loc, wait));
+    match raised {
+        Some(exception) => Err(exception),
+        None => result.map_err(raise),
+    }
+}
+
 /// Runs `wait` with an interrupt that lets Python's signal handlers run; gives what a handler raised beside the result.
 ///
 /// An exception of a handler is raised even when the wait ended well: the handler has run and will not run again.
@@ -57,7 +79,7 @@ fn interruptible<T>(loc: Loc, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<P
     (result, raised.take())
 }
 
-/// A submission that must wait for room does so without the GIL.
+/// A submission that finds no room half-way waits for it without the GIL.
 pub(crate) fn start() {
     forerun::set_around_wait(|work| Python::attach(|py| py.detach(work)));
 }

@@ -2,7 +2,7 @@
 
 use crate::array::{Arg, Array};
 use crate::buffer::Buffer;
-use crate::inline::no_memory;
+use crate::memory::no_memory;
 use crate::node::INLINE;
 use crate::ops::pointwise;
 use crate::recipe::Recipe;
@@ -122,7 +122,8 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
     pointwise(Point::Minimum, &[Arg::Array(&drawn), Arg::Scalar(Scalar::Float(below))], loc)
 }
 
-/// An array of elements in host memory, copied before this returns.
+/// An array of elements in host memory, copied before this returns. It never waits: a loop that feeds data calls
+/// [`make_host_room`](crate::make_host_room) before, so that what it copies in cannot pile up.
 ///
 /// # Safety
 /// `ptr` must be the first of as many readable elements as the layout reaches.
@@ -134,7 +135,7 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
     node.begin(generation);
     let array = Array::own(node);
     let target = if meta.bytes > INLINE {
-        match Buffer::alloc(meta.bytes) {
+        match Buffer::alloc(meta.bytes, "array", loc) {
             Some(buffer) => {
                 node.set_buffer(buffer);
                 node.data()

@@ -118,6 +118,7 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -
         let others: Vec<isize> = (0..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
         let (mean, variance) = moments(t, &x, &others)?;
         for (running, batch) in running.iter().zip([&mean, &variance]) {
+            // Statistics are kept, not learned: they stay off the tape, which else would grow with every batch.
             let step = t.two(Point::Multiply, &batch.detach(), 1.0 - how.momentum)?;
             in_place(Point::Multiply, running, how.momentum.into(), loc)?;
             in_place(Point::Add, running, Arg::Array(&step), loc)?;

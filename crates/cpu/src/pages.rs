@@ -1,0 +1,51 @@
+//! Pages from the system and back. Large mappings stand on the boundaries of huge pages, which are asked for.
+
+use std::ptr::NonNull;
+
+/// The boundaries that large mappings stand on.
+pub(crate) const HUGE: usize = 2 << 20;
+const PAGE: usize = 4096;
+
+/// Fresh zeroed pages; from 2 MiB on aligned to huge pages, which are asked for.
+pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let align = if bytes >= HUGE { HUGE } else { PAGE };
+    let total = bytes.checked_add(align - PAGE)?;
+    // SAFETY: a fresh anonymous mapping touches nobody's memory.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    let base = base.cast::<u8>();
+    let skip = base.align_offset(align);
+    // SAFETY: the parts given back are the beginning and the end of the fresh mapping, which nobody uses; the advice
+    // changes no contents.
+    unsafe {
+        let start = base.add(skip);
+        if skip > 0 {
+            libc::munmap(base.cast(), skip);
+        }
+        if total - skip > bytes {
+            libc::munmap(start.add(bytes).cast(), total - skip - bytes);
+        }
+        #[cfg(target_os = "linux")]
+        if bytes >= HUGE {
+            libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+        }
+        NonNull::new(start)
+    }
+}
+
+/// Gives pages back to the system.
+pub(crate) fn unmap(ptr: NonNull<u8>, bytes: usize) {
+    // SAFETY: a mapping of the pool's own that nobody uses any more.
+    unsafe { libc::munmap(ptr.as_ptr().cast(), bytes) };
+}

@@ -1,0 +1,67 @@
+//! What memory is used for, as plain dicts and lists.
+
+use forerun::{Holder, Holds, MemoryStats};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// What memory is used for, with so many of those who hold the most.
+#[pyfunction]
+pub(crate) fn memory_stats(py: Python<'_>, holders: usize) -> PyResult<Bound<'_, PyDict>> {
+    let stats: MemoryStats = forerun::memory_stats();
+    let dict = PyDict::new(py);
+    dict.set_item("live", stats.live)?;
+    dict.set_item("peak", stats.peak)?;
+    dict.set_item("cached", stats.cached)?;
+    dict.set_item("promised", stats.promised)?;
+    dict.set_item("budget", stats.budget)?;
+    let prefetch = PyDict::new(py);
+    prefetch.set_item("allowance", stats.prefetch)?;
+    prefetch.set_item("used", stats.prefetched)?;
+    dict.set_item("prefetch", prefetch)?;
+    dict.set_item("queued_records", stats.queued_records)?;
+    dict.set_item("queued_host", stats.queued_host)?;
+    let held = PyDict::new(py);
+    held.set_item("window", holds(py, stats.held_by_window)?)?;
+    held.set_item("host", holds(py, stats.held_by_host)?)?;
+    dict.set_item("held", held)?;
+    let allocated = PyDict::new(py);
+    allocated.set_item("bytes", stats.allocated_bytes)?;
+    allocated.set_item("count", stats.allocations)?;
+    dict.set_item("allocated", allocated)?;
+    let lines = PyList::empty(py);
+    for held in stats.holders.iter().take(holders) {
+        lines.append(holder(py, held)?)?;
+    }
+    dict.set_item("holders", lines)?;
+    Ok(dict)
+}
+
+fn holds(py: Python<'_>, holds: Holds) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("times", holds.times)?;
+    dict.set_item("seconds", holds.time.as_secs_f64())?;
+    Ok(dict)
+}
+
+fn holder<'py>(py: Python<'py>, holder: &Holder) -> PyResult<Bound<'py, PyDict>> {
+    let (file, line) = holder.loc.resolve().map_or_else(|| (String::new(), 0), |l| (l.file, l.line));
+    let dict = PyDict::new(py);
+    dict.set_item("file", file)?;
+    dict.set_item("line", line)?;
+    dict.set_item("op", holder.op)?;
+    dict.set_item("bytes", holder.bytes)?;
+    dict.set_item("arrays", holder.arrays)?;
+    Ok(dict)
+}
+
+/// Lets the peak start again from what is live now.
+#[pyfunction]
+pub(crate) fn reset_peak() {
+    forerun::reset_peak();
+}
+
+/// Gives what the pool keeps for reuse back to the system.
+#[pyfunction]
+pub(crate) fn empty_cache(py: Python<'_>) {
+    py.detach(forerun::empty_cache);
+}

@@ -1,0 +1,21 @@
+"""Whether a thread is capturing a block, and what it did meanwhile that cannot be replayed."""
+
+from __future__ import annotations
+
+import threading
+
+
+class _Thread(threading.local):
+    # What is called while this is set belongs to the capture.
+    capturing = False
+    # The first thing that a replay would not repeat.
+    obstacle: str | None = None
+
+
+thread = _Thread()
+
+
+def object_to_replay(why: str) -> None:
+    """Say that what is being captured, if anything, cannot be replayed."""
+    if thread.capturing and thread.obstacle is None:
+        thread.obstacle = why

@@ -1,0 +1,323 @@
+"""Gradients: what is computed inside ``record`` can be differentiated.
+
+Recording and training are settings of the thread. Arrays get a gradient with ``attach_grad``, or by
+:func:`mark_variables`; ``backward`` writes it.
+
+Examples
+--------
+>>> from forerun import autograd, np
+>>> x = np.array([1.0, 2.0])
+>>> x.attach_grad()
+>>> with autograd.record():
+...     y = (x * x).sum()
+>>> y.backward()
+>>> x.grad
+array([2., 4.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from forerun import _forerun
+from forerun._capturing import object_to_replay
+from forerun._forerun import is_recording, is_training, ndarray, set_recording, set_training
+
+__all__ = [
+    "Function",
+    "backward",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+
+class _Scope:
+    """Settings of the thread for the length of a ``with`` block; ``None`` leaves one as it is."""
+
+    __slots__ = ("_old_recording", "_old_training", "_recording", "_training")
+
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self._recording = recording
+        self._training = training
+
+    def __enter__(self) -> None:
+        if self._recording is not None:
+            self._old_recording = set_recording(self._recording)
+            if self._old_recording is not self._recording:
+                object_to_replay("it switches recording on or off")
+        if self._training is not None:
+            self._old_training = set_training(self._training)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._recording is not None:
+            set_recording(self._old_recording)
+        if self._training is not None:
+            set_training(self._old_training)
+
+
+def record(train_mode: bool = True) -> _Scope:
+    """Record what a ``with`` block computes, so that it can be differentiated.
+
+    Parameters
+    ----------
+    train_mode
+        Whether layers such as dropout behave as in training.
+
+    Examples
+    --------
+    >>> from forerun import autograd
+    >>> with autograd.record():
+    ...     autograd.is_recording(), autograd.is_training()
+    (True, True)
+    """
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> _Scope:
+    """Record nothing of what a ``with`` block computes.
+
+    Examples
+    --------
+    >>> from forerun import autograd
+    >>> with autograd.record(), autograd.pause():
+    ...     autograd.is_recording(), autograd.is_training()
+    (False, False)
+    """
+    return _Scope(False, train_mode)
+
+
+def train_mode() -> _Scope:
+    """Let layers behave as in training, recording or not.
+
+    Examples
+    --------
+    >>> from forerun import autograd
+    >>> with autograd.train_mode():
+    ...     autograd.is_training(), autograd.is_recording()
+    (True, False)
+    """
+    return _Scope(None, True)
+
+
+def predict_mode() -> _Scope:
+    """Let layers behave as in prediction, recording or not.
+
+    Examples
+    --------
+    >>> from forerun import autograd
+    >>> with autograd.record(), autograd.predict_mode():
+    ...     autograd.is_training(), autograd.is_recording()
+    (False, True)
+    """
+    return _Scope(None, False)
+
+
+def mark_variables(
+    variables: ndarray | Sequence[ndarray],
+    gradients: ndarray | Sequence[ndarray],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
+    """Give arrays of the caller's as the places of gradients.
+
+    Parameters
+    ----------
+    variables, gradients
+        Arrays, one gradient a variable, of the same shape.
+    grad_reqs
+        What ``backward`` does with a gradient: ``"write"``, ``"add"`` or ``"null"``; one for all, or one a variable.
+
+    Examples
+    --------
+    >>> from forerun import autograd, np
+    >>> x, dx = np.array([3.0]), np.zeros((1,))
+    >>> autograd.mark_variables([x], [dx])
+    >>> with autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> dx
+    array([6.])
+    """
+    if isinstance(variables, ndarray):
+        variables = [variables]
+    if isinstance(gradients, ndarray):
+        gradients = [gradients]
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    _forerun.mark_variables(variables, gradients, grad_reqs)
+
+
+def _pair(
+    op: str, heads: ndarray | Sequence[ndarray], head_grads: ndarray | Sequence[ndarray | None] | None
+) -> tuple[list[ndarray], list[ndarray | None]]:
+    """Give every head its gradient, or none."""
+    heads = [heads] if isinstance(heads, ndarray) else list(heads)
+    if head_grads is None:
+        return heads, [None] * len(heads)
+    head_grads = [head_grads] if isinstance(head_grads, ndarray) else list(head_grads)
+    if len(heads) != len(head_grads):
+        raise ValueError(f"{op}: {len(heads)} heads but {len(head_grads)} head gradients")
+    return heads, head_grads
+
+
+def backward(
+    heads: ndarray | Sequence[ndarray],
+    head_grads: ndarray | Sequence[ndarray | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Compute the gradients of heads with respect to every marked array that led to them.
+
+    Parameters
+    ----------
+    heads
+        What to differentiate.
+    head_grads
+        The gradient of each head; ones without.
+    retain_graph
+        Whether the heads can be differentiated again.
+    train_mode
+        Whether the thread is training while the gradients are computed.
+
+    Examples
+    --------
+    >>> from forerun import autograd, np
+    >>> x = np.array([1.0, 2.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y, z = x * 2, x * 3
+    >>> autograd.backward([y, z], [np.array([1.0, 10.0]), None])
+    >>> x.grad
+    array([ 5., 23.])
+    """
+    heads, head_grads = _pair("backward", heads, head_grads)
+    with _Scope(None, train_mode):
+        _forerun.backward(heads, head_grads, retain_graph)
+
+
+def grad(
+    heads: ndarray | Sequence[ndarray],
+    variables: ndarray | Sequence[ndarray],
+    head_grads: ndarray | Sequence[ndarray | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> list[ndarray]:
+    """Return the gradients of heads with respect to variables, and leave ``x.grad`` alone.
+
+    Parameters
+    ----------
+    heads
+        What to differentiate.
+    variables
+        With respect to what. One array gives a list of one, as MXNet does.
+    head_grads
+        The gradient of each head; ones without.
+    retain_graph
+        Whether the heads can be differentiated again; as ``create_graph`` if not given.
+    create_graph
+        Whether the gradients can themselves be differentiated.
+    train_mode
+        Whether the thread is training while the gradients are computed.
+
+    Examples
+    --------
+    >>> from forerun import autograd, np
+    >>> x = np.array([2.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x * x * x
+    ...     dx = autograd.grad(y, x, create_graph=True)[0]
+    >>> dx.backward()
+    >>> dx, x.grad
+    (array([12.]), array([12.]))
+    """
+    heads, head_grads = _pair("grad", heads, head_grads)
+    variables = [variables] if isinstance(variables, ndarray) else list(variables)
+    if not variables:
+        raise ValueError("grad: no variables")
+    retain = create_graph if retain_graph is None else retain_graph
+    with _Scope(None, train_mode):
+        return _forerun.gradients(heads, variables, head_grads, retain, create_graph)
+
+
+class Function:
+    """A function with a gradient of the user's own.
+
+    Subclasses define ``forward`` and ``backward``. Neither is recorded. An object is for one call: it holds what
+    ``forward`` saved for ``backward``.
+
+    Examples
+    --------
+    >>> from forerun import autograd, np
+    >>> class Clamped(autograd.Function):
+    ...     def forward(self, x):
+    ...         self.save_for_backward(x)
+    ...         return np.maximum(x, 0)
+    ...
+    ...     def backward(self, dy):
+    ...         (x,) = self.saved_tensors
+    ...         return dy * (x > 0)
+    >>> x = np.array([-1.0, 2.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = Clamped()(x)
+    >>> y.backward()
+    >>> x.grad
+    array([0., 1.])
+    """
+
+    def __init__(self) -> None:
+        self._saved: tuple[ndarray, ...] = ()
+
+    def save_for_backward(self, *arrays: ndarray) -> None:
+        """Keep arrays until ``backward``."""
+        self._saved = arrays
+
+    @property
+    def saved_tensors(self) -> tuple[ndarray, ...]:
+        """What ``forward`` kept."""
+        return self._saved
+
+    def __call__(self, *inputs: ndarray) -> Any:
+        """Call ``forward``, and record the call as one op if the thread is recording."""
+        recording = set_recording(False)
+        try:
+            result = self.forward(*inputs)
+        finally:
+            set_recording(recording)
+        if not recording:
+            return result
+        object_to_replay(f"{type(self).__name__} has a gradient of its own")
+        single = isinstance(result, ndarray)
+        outputs = _forerun.record_function(inputs, [result] if single else result, self._gradients(len(inputs)))
+        return outputs[0] if single else type(result)(outputs)
+
+    def _gradients(self, inputs: int) -> Any:
+        """Make what the tape calls with the gradients of the outputs."""
+
+        def callback(out_grads: Sequence[ndarray]) -> Sequence[ndarray | None]:
+            given = self.backward(*out_grads)
+            grads = [given] if given is None or isinstance(given, ndarray) else list(given)
+            if len(grads) != inputs:
+                name = type(self).__name__
+                raise ValueError(f"{name}.backward: {len(grads)} gradients for {inputs} inputs")
+            return grads
+
+        return callback
+
+    def forward(self, *inputs: ndarray) -> Any:
+        """Compute the outputs: an array, or a list or tuple of them. Defined by a subclass."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def backward(self, *out_grads: ndarray) -> Any:
+        """Compute a gradient an input from one an output; ``None`` where there is none. Defined by a subclass."""
+        raise NotImplementedError(f"{type(self).__name__} has no backward")

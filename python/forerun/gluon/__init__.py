@@ -1,0 +1,41 @@
+"""Networks: blocks, parameters, layers, losses, data and the trainer, as in MXNet's Gluon.
+
+Examples
+--------
+>>> from forerun import autograd, gluon, np
+>>> from forerun.gluon import nn
+>>> net = nn.Dense(1)
+>>> net.initialize("zeros")
+>>> loss = gluon.loss.L2Loss()
+>>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+>>> x, y = np.ones((4, 2)), np.ones((4,))
+>>> with autograd.record():
+...     l = loss(net(x), y)
+>>> l.backward()
+>>> trainer.step(4)
+>>> net.weight.data()
+array([[0.5, 0.5]])
+"""
+
+from __future__ import annotations
+
+from forerun.gluon import data, loss, nn, utils
+from forerun.gluon.block import Block
+from forerun.gluon.hybrid import HybridBlock
+from forerun.gluon.parameter import Constant, DeferredInitializationError, Parameter
+from forerun.gluon.parameters import ParameterDict
+from forerun.gluon.trainer import Trainer
+
+__all__ = [
+    "Block",
+    "Constant",
+    "DeferredInitializationError",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "Trainer",
+    "data",
+    "loss",
+    "nn",
+    "utils",
+]

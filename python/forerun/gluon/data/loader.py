@@ -1,0 +1,117 @@
+"""The loader: goes through a set of samples in batches, ahead of the program if asked to."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from forerun.gluon.data.batchify import default_batchify
+from forerun.gluon.data.dataset import Dataset, SimpleDataset
+from forerun.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader"]
+
+
+class DataLoader:
+    """Batches of a set of samples, anew each time it is gone through.
+
+    Parameters
+    ----------
+    dataset
+        The samples: a :class:`Dataset`, or anything with a length and an index.
+    batch_size
+        How many samples a batch.
+    shuffle
+        Whether they come in another order each time.
+    sampler
+        The order, in place of ``shuffle``.
+    last_batch
+        What happens to a smaller rest: ``"keep"`` it, ``"discard"`` it, or ``"rollover"`` it to the next time.
+    batch_sampler
+        Lists of numbers of samples, in place of the four arguments before.
+    batchify_fn
+        How samples become a batch; they are stacked if not given.
+    num_workers
+        How many threads prepare batches ahead; with 0 they are made when they are asked for.
+    pin_memory, pin_device_id, thread_pool, timeout, try_nopython
+        Accepted for programs written for MXNet. Nothing changes.
+    prefetch
+        How many batches are prepared ahead at most; twice the number of threads if not given.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import data
+    >>> loader = data.DataLoader(data.ArrayDataset(np.ones((5, 2)), np.arange(5)), batch_size=2)
+    >>> [(x.shape, y.tolist()) for x, y in loader]
+    [((2, 2), [0, 1]), ((2, 2), [2, 3]), ((1, 2), [4])]
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | Sequence[Any],
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
+        batchify_fn: Callable[[Sequence[Any]], Any] | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = True,
+        timeout: float = 120,
+        try_nopython: bool | None = None,
+    ) -> None:
+        self._dataset = dataset if isinstance(dataset, Dataset) else SimpleDataset(dataset)
+        if batch_sampler is None:
+            if batch_size is None:
+                raise ValueError("DataLoader: give batch_size or batch_sampler")
+            if sampler is None:
+                sampler = (RandomSampler if shuffle else SequentialSampler)(len(self._dataset))
+            elif shuffle:
+                raise ValueError("DataLoader: a sampler says the order itself: shuffle must not be given with it")
+            batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
+        elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+            raise ValueError(
+                "DataLoader: batch_size, shuffle, sampler and last_batch must not be given with batch_sampler"
+            )
+        if num_workers < 0:
+            raise ValueError(f"DataLoader: num_workers must not be negative, got {num_workers}")
+        self._batch_sampler = batch_sampler
+        self._batchify_fn = batchify_fn
+        self._num_workers = num_workers
+        self._prefetch = max(1, 2 * num_workers if prefetch is None else prefetch)
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        return len(self._batch_sampler)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the batches."""
+        if self._num_workers == 0:
+            return map(self._make, self._batch_sampler)
+        return self._ahead()
+
+    def _make(self, indices: Sequence[int]) -> Any:
+        if self._batchify_fn is not None:
+            return self._batchify_fn([self._dataset[index] for index in indices])
+        batch = self._dataset.batch(indices)
+        return default_batchify([self._dataset[index] for index in indices]) if batch is None else batch
+
+    def _ahead(self) -> Iterator[Any]:
+        """Let threads make the next batches while the program uses this one."""
+        pool = ThreadPoolExecutor(self._num_workers, thread_name_prefix="forerun-loader")
+        pending: deque[Future[Any]] = deque()
+        try:
+            for indices in self._batch_sampler:
+                pending.append(pool.submit(self._make, indices))
+                if len(pending) >= self._prefetch:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

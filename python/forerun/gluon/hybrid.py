@@ -1,0 +1,198 @@
+"""Blocks that can be captured: their records are noted at the first call and submitted at once at later ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from forerun import _forerun
+from forerun._capturing import thread
+from forerun._forerun import Captured, ndarray
+from forerun.gluon.block import Block
+from forerun.gluon.functions import F
+from forerun.gluon.parameter import epoch
+
+__all__ = ["HybridBlock"]
+
+
+class _Leaf:
+    """Stands for an array."""
+
+    __slots__ = ()
+
+
+class _Node(NamedTuple):
+    """Stands for a list or tuple."""
+
+    kind: type[Any]
+    items: tuple[Any, ...]
+
+
+class _Fixed(NamedTuple):
+    """Stands for something that is the same at every call; with its type, since 1 and True compare equal."""
+
+    kind: type[Any]
+    value: Any
+
+
+class _Opaque(Exception):
+    """Something may hold arrays that cannot be found."""
+
+
+_LEAF = _Leaf()
+
+
+def _flatten(value: Any, arrays: list[ndarray]) -> Any:
+    """Take the arrays out of nested lists and tuples; return the form that is left, which can be hashed."""
+    kind = type(value)
+    if kind is ndarray:
+        arrays.append(value)
+        return _LEAF
+    if kind is tuple or kind is list:
+        return _Node(kind, tuple([_flatten(item, arrays) for item in value]))
+    if value is None or kind in (bool, int, float, str):
+        return _Fixed(kind, value)
+    raise _Opaque(f"{kind.__name__} goes in or comes out")
+
+
+def _restore(form: Any, arrays: Iterator[ndarray]) -> Any:
+    """Put arrays back into a form."""
+    if form is _LEAF:
+        return next(arrays)
+    if type(form) is _Node:
+        return form.kind([_restore(item, arrays) for item in form.items])
+    return form.value
+
+
+class _Trace(NamedTuple):
+    """A captured computation and the form of what it returns."""
+
+    captured: Captured
+    form: Any
+
+
+class HybridBlock(Block):
+    """A block whose computation can be captured.
+
+    A subclass defines ``forward(self, x)``, or ``hybrid_forward(self, F, x, **parameters)`` as in MXNet 1. After
+    :meth:`hybridize`, the first call with inputs of some shapes and dtypes captures what it submits, and later ones
+    submit all of it in one call. Where that would not give the same results, because a value is read on the way or
+    there are hooks, the calls stay plain ones, and a warning says why.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import HybridBlock
+    >>> class Doubled(HybridBlock):
+    ...     def hybrid_forward(self, F, x):
+    ...         return F.relu(x) * 2
+    >>> net = Doubled()
+    >>> net.hybridize()
+    >>> net(np.array([-1.0, 1.0])), net(np.array([2.0, -2.0]))
+    (array([0., 2.]), array([4., 0.]))
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._traces: dict[Any, _Trace] = {}
+        # The epoch that the traces belong to.
+        self._traced_at = -1
+        # Why the calls stay plain ones, once that is known.
+        self._plain: str | None = None
+
+    def hybridize(self, active: bool = True, **flags: Any) -> None:
+        """Say whether to capture the computation at the first call and replay it after.
+
+        Parameters
+        ----------
+        active
+            Whether to do so.
+        **flags
+            Accepted for programs written for MXNet: ``static_alloc``, ``static_shape`` and others. Nothing changes.
+        """
+        self._active = active
+        self._plain = None
+        self._traced_at = -1
+        super().hybridize(active, **flags)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Replay what was captured, or call ``forward``."""
+        if not self._active or thread.capturing:
+            return super().__call__(*inputs)
+        if self._traced_at != epoch.now and not self._prepare():
+            return super().__call__(*inputs)
+        if self._plain is not None:
+            return super().__call__(*inputs)
+        arrays: list[ndarray] = []
+        try:
+            form = _flatten(inputs, arrays)
+        except _Opaque as opaque:
+            self._stay_plain(str(opaque))
+            return super().__call__(*inputs)
+        shapes = tuple([(array.shape, array.dtype, array.device) for array in arrays])
+        key = (form, shapes, _forerun.is_training(), _forerun.is_recording())
+        trace = self._traces.get(key)
+        if trace is None:
+            return self._capture(key, inputs, form, arrays)
+        return _restore(trace.form, iter(trace.captured.replay(arrays)))
+
+    def _prepare(self) -> bool:
+        """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
+        self._traces.clear()
+        # A call that fills parameters is a plain one: a replay would fill them again.
+        if any(parameter._data is None for parameter in self.collect_params().values()):
+            return False
+        self._traced_at = epoch.now
+        hooked: list[Block] = []
+        self.apply(lambda block: hooked.append(block) if block._forward_hooks or block._forward_pre_hooks else None)
+        if hooked:
+            self._stay_plain(f"{type(hooked[0]).__name__} has hooks, which see every call")
+        else:
+            self._plain = None
+        return True
+
+    def _stay_plain(self, why: str) -> None:
+        if self._plain is None:
+            warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
+        self._plain = why
+
+    def _capture(self, key: Any, inputs: tuple[Any, ...], form: Any, arrays: list[ndarray]) -> Any:
+        """Call ``forward``, and keep what it submitted if that can be submitted again."""
+        result: Any = None
+        result_form: Any = None
+        opaque: str | None = None
+
+        def function(*given: ndarray) -> list[ndarray]:
+            nonlocal result, result_form, opaque
+            outputs: list[ndarray] = []
+            result = Block.__call__(self, *_restore(form, iter(given)))
+            try:
+                result_form = _flatten(result, outputs)
+            except _Opaque as error:
+                opaque = str(error)
+            return outputs
+
+        thread.capturing, thread.obstacle = True, None
+        try:
+            captured, _ = _forerun.capture(function, arrays)
+        finally:
+            thread.capturing = False
+        obstacle = thread.obstacle or opaque
+        if captured is None and obstacle is None:
+            obstacle = "it reads a value on the way, or writes into its inputs"
+        if obstacle is not None:
+            self._stay_plain(obstacle)
+        elif captured is not None and self._traced_at == epoch.now:
+            self._traces[key] = _Trace(captured, result_form)
+        return result
+
+    def forward(self, *inputs: Any) -> Any:
+        """Compute the output: that of ``hybrid_forward``, unless a subclass defines it."""
+        parameters = {name: parameter.data() for name, parameter in self._reg_params.items()}
+        return self.hybrid_forward(F, *inputs, **parameters)
+
+    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: ndarray) -> Any:
+        """Compute the output from a namespace of functions, the inputs and the parameters' arrays, as in MXNet 1."""
+        raise NotImplementedError(f"{type(self).__name__} has neither forward nor hybrid_forward")

@@ -1,0 +1,43 @@
+"""Layers."""
+
+from __future__ import annotations
+
+from forerun.gluon.block import Block
+from forerun.gluon.hybrid import HybridBlock
+from forerun.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, SiLU, Swish
+from forerun.gluon.nn.basic import Dense, Dropout, Embedding, Flatten
+from forerun.gluon.nn.containers import (
+    Concatenate,
+    HybridConcatenate,
+    HybridLambda,
+    HybridSequential,
+    Identity,
+    Lambda,
+    Sequential,
+)
+from forerun.gluon.nn.norms import BatchNorm, LayerNorm
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "SELU",
+    "Activation",
+    "BatchNorm",
+    "Block",
+    "Concatenate",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "HybridBlock",
+    "HybridConcatenate",
+    "HybridLambda",
+    "HybridSequential",
+    "Identity",
+    "Lambda",
+    "LayerNorm",
+    "LeakyReLU",
+    "Sequential",
+    "SiLU",
+    "Swish",
+]

@@ -1,0 +1,178 @@
+"""Layers that normalise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forerun import npx
+from forerun._forerun import ndarray
+from forerun.gluon.hybrid import HybridBlock
+from forerun.gluon.parameter import Parameter
+from forerun.init import Initializer
+
+__all__ = ["BatchNorm", "LayerNorm"]
+
+
+class LayerNorm(HybridBlock):
+    """Normalise along one axis to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+
+    Parameters
+    ----------
+    axis
+        The axis.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether ``beta`` and ``gamma`` are learnt; else they stay as they are.
+    beta_initializer, gamma_initializer
+        Initialisers of the parameters.
+    in_channels
+        The size of the axis; seen at the first call if 0.
+    **arguments
+        Those of :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.LayerNorm()
+    >>> layer.initialize()
+    >>> layer(np.array([[1.0, 1.0, 1.0]]))
+    array([[0., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: str | Initializer = "zeros",
+        gamma_initializer: str | Initializer = "ones",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._axis = axis
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        self.gamma = _one_a_channel("gamma", scale, in_channels, gamma_initializer)
+        self.beta = _one_a_channel("beta", center, in_channels, beta_initializer)
+
+    def infer_shape(self, x: ndarray) -> None:
+        """Take the size of the axis from the data."""
+        self.gamma.shape = self.beta.shape = (x.shape[self._axis],)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Compute the layer."""
+        return npx.layer_norm(x, self.gamma.data(), self.beta.data(), axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        """Write the settings."""
+        return (
+            f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis}, center={self._center},"
+            f" scale={self._scale}, in_channels={(self.gamma.shape or (-1,))[0]})"
+        )
+
+
+class BatchNorm(HybridBlock):
+    """Normalise every channel to mean 0 and variance 1 over the batch, then scale by ``gamma`` and shift by ``beta``.
+
+    When training, with the mean and variance of the batch, which also move the running ones; else with those.
+
+    Parameters
+    ----------
+    axis
+        The axis of the channels.
+    momentum
+        How slowly the running mean and variance change.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether ``beta`` and ``gamma`` are learnt; else they stay as they are.
+    use_global_stats
+        Whether the running mean and variance are used when training, too.
+    beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        Initialisers of the parameters.
+    in_channels
+        How many channels; seen at the first call if 0.
+    **arguments
+        Those of :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import autograd, np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.BatchNorm()
+    >>> layer.initialize()
+    >>> with autograd.train_mode():
+    ...     y = layer(np.array([[1.0], [3.0]]))
+    >>> layer.running_mean.data()
+    array([0.2], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: str | Initializer = "zeros",
+        gamma_initializer: str | Initializer = "ones",
+        running_mean_initializer: str | Initializer = "zeros",
+        running_variance_initializer: str | Initializer = "ones",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._axis = axis
+        self._momentum = momentum
+        self._epsilon = epsilon
+        self._scale = scale
+        self._use_global_stats = use_global_stats
+        self.gamma = _one_a_channel("gamma", scale, in_channels, gamma_initializer)
+        self.beta = _one_a_channel("beta", center, in_channels, beta_initializer)
+        self.running_mean = _one_a_channel("running_mean", False, in_channels, running_mean_initializer)
+        self.running_var = _one_a_channel("running_var", False, in_channels, running_variance_initializer)
+
+    def infer_shape(self, x: ndarray) -> None:
+        """Take the number of channels from the data."""
+        for parameter in (self.gamma, self.beta, self.running_mean, self.running_var):
+            parameter.shape = (x.shape[self._axis],)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Compute the layer."""
+        return npx.batch_norm(
+            x,
+            self.gamma.data(),
+            self.beta.data(),
+            self.running_mean.data(),
+            self.running_var.data(),
+            eps=self._epsilon,
+            momentum=self._momentum,
+            fix_gamma=not self._scale,
+            use_global_stats=self._use_global_stats,
+            axis=self._axis,
+        )
+
+    def __repr__(self) -> str:
+        """Write the settings."""
+        return (
+            f"{type(self).__name__}(axis={self._axis}, eps={self._epsilon}, momentum={self._momentum},"
+            f" fix_gamma={not self._scale}, use_global_stats={self._use_global_stats},"
+            f" in_channels={(self.gamma.shape or (-1,))[0]})"
+        )
+
+
+def _one_a_channel(name: str, learnt: bool, channels: int, init: str | Initializer) -> Parameter:
+    return Parameter(
+        name,
+        grad_req="write" if learnt else "null",
+        shape=(channels,),
+        init=init,
+        allow_deferred_init=True,
+        differentiable=learnt,
+    )

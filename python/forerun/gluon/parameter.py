@@ -1,0 +1,379 @@
+"""Parameters: arrays with a gradient that a block owns and a trainer changes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from forerun import np
+from forerun._forerun import Device, dtype, ndarray
+from forerun._types import ArrayLike, DTypeLike
+from forerun.gluon._device import DeviceLike, one_device
+from forerun.init import Constant as Filled
+from forerun.init import Initializer, Uniform, create
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter", "epoch"]
+
+
+class DeferredInitializationError(RuntimeError):
+    """A parameter is used whose shape is not known yet.
+
+    Examples
+    --------
+    >>> from forerun import gluon
+    >>> from forerun.gluon import nn
+    >>> net = nn.Dense(2)
+    >>> net.initialize()
+    >>> try:
+    ...     net.weight.data()
+    ... except gluon.DeferredInitializationError as error:
+    ...     print(error)
+    parameter weight has the unknown shape (2, -1): call its block on data first, or give the shape
+    """
+
+
+class _Epoch:
+    """Counts changes of what a block is made of, so that what was captured before is not replayed after."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+epoch = _Epoch()
+
+
+class Parameter:
+    """An array with a gradient.
+
+    Parameters
+    ----------
+    name
+        What errors call it.
+    grad_req
+        What ``backward`` does with the gradient: ``"write"``, ``"add"``, or ``"null"`` for none.
+    shape
+        The shape; a dimension of 0 or -1 is not known yet.
+    dtype
+        The dtype.
+    lr_mult, wd_mult
+        Factors of the learning rate and of the weight decay.
+    init
+        The initialiser; that of the block if not given.
+    allow_deferred_init
+        Whether it may be initialised before its shape is known.
+    differentiable
+        Whether it can have a gradient at all.
+
+    Examples
+    --------
+    >>> from forerun import gluon
+    >>> weight = gluon.Parameter("weight", shape=(2, 3), init="ones")
+    >>> weight.initialize()
+    >>> weight.data()
+    array([[1., 1., 1.],
+           [1., 1., 1.]])
+    >>> weight
+    Parameter weight (shape=(2, 3), dtype=float32)
+    """
+
+    def __init__(
+        self,
+        name: str = "weight",
+        grad_req: str = "write",
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = "float32",
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: str | Initializer | None = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+    ) -> None:
+        self.name = name
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        self._path = name
+        self._dtype = _named(dtype)
+        self._shape = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
+        self._allow_deferred_init = allow_deferred_init
+        self._differentiable = differentiable
+        self._data: ndarray | None = None
+        # What to initialise with, and where, once the shape is known.
+        self._waiting: tuple[str | Initializer, Device] | None = None
+        self._grad_req = "null"
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        """Write name, shape and dtype."""
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape; -1 where it is not known, ``None`` where nothing is."""
+        return None if self._shape is None else tuple(-1 if size in (0, -1) else size for size in self._shape)
+
+    @shape.setter
+    def shape(self, shape: Sequence[int]) -> None:
+        known = self.shape
+        if known is not None and (
+            len(known) != len(shape) or any(a not in (-1, b) for a, b in zip(known, shape, strict=True))
+        ):
+            raise ValueError(f"parameter {self._path} has shape {known}, not {tuple(shape)}")
+        self._shape = tuple(shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The dtype; setting it is :meth:`cast`."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: DTypeLike) -> None:
+        self.cast(dtype)
+
+    @property
+    def grad_req(self) -> str:
+        """What ``backward`` does with the gradient."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, grad_req: str) -> None:
+        if grad_req not in ("write", "add", "null"):
+            raise ValueError(f"parameter {self._path}: grad_req is 'write', 'add' or 'null', not {grad_req!r}")
+        if not self._differentiable:
+            grad_req = "null"
+        if grad_req == self._grad_req:
+            return
+        self._grad_req = grad_req
+        if self._data is not None:
+            self._attach(self._data)
+
+    def _known(self) -> bool:
+        shape = self.shape
+        return shape is not None and -1 not in shape
+
+    def _attach(self, data: ndarray) -> None:
+        """Make an array the parameter's own, with a gradient as asked for."""
+        if self._grad_req == "null":
+            data.drop_grad()
+        else:
+            data.attach_grad(self._grad_req)
+        self._data = data
+        epoch.now += 1
+
+    def initialize(
+        self,
+        init: str | Initializer | None = None,
+        ctx: DeviceLike = None,
+        default_init: str | Initializer = Uniform(),  # noqa: B008
+        force_reinit: bool = False,
+        *,
+        device: DeviceLike = None,
+    ) -> None:
+        """Fill the parameter, now or as soon as its shape is known.
+
+        Parameters
+        ----------
+        init
+            The initialiser; the parameter's own if not given.
+        ctx, device
+            Where it lives.
+        default_init
+            The initialiser where neither ``init`` nor the parameter says one.
+        force_reinit
+            Whether to start again if it is initialised already.
+
+        Examples
+        --------
+        >>> from forerun import gluon
+        >>> bias = gluon.Parameter("bias", shape=(2,))
+        >>> bias.initialize("zeros")
+        >>> bias.data()
+        array([0., 0.])
+        """
+        if self._data is not None and not force_reinit:
+            warnings.warn(
+                f"parameter {self._path} is initialised already: ignored; force_reinit=True starts again", stacklevel=2
+            )
+            return
+        if init is None:
+            init = default_init if self.init is None else self.init
+        self._waiting = (init, one_device("initialize", ctx, device))
+        if self._known():
+            self._fill()
+        elif not self._allow_deferred_init:
+            self._waiting = None
+            raise ValueError(f"initialize: parameter {self._path} has the unknown shape {self.shape}")
+        else:
+            self._data = None
+            epoch.now += 1
+
+    @property
+    def _deferred(self) -> bool:
+        return self._waiting is not None
+
+    def _finish_deferred_init(self) -> None:
+        """Fill a parameter that waited for its shape, if it did."""
+        if self._waiting is not None:
+            if not self._known():
+                raise DeferredInitializationError(
+                    f"parameter {self._path} has the unknown shape {self.shape} even after a look at the data"
+                )
+            self._fill()
+
+    def _fill(self) -> None:
+        assert self._waiting is not None
+        init, device = self._waiting
+        # `_init_weight` and not the call: the name says nothing about a parameter that has an initialiser.
+        data = np.zeros(self._shape or (), self._dtype).as_in_ctx(device)
+        create(init)._init_weight(self._path, data)
+        self._waiting = None
+        self._attach(data)
+
+    def data(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> ndarray:
+        """Return the array. It stays the same object when it is set or updated.
+
+        Parameters
+        ----------
+        ctx, device
+            The device it is expected on.
+
+        Examples
+        --------
+        >>> from forerun import gluon
+        >>> weight = gluon.Parameter("weight", shape=(1,), init="ones")
+        >>> weight.initialize()
+        >>> weight.data() is weight.data()
+        True
+        """
+        data = self._data
+        if data is None:
+            raise self._missing()
+        if ctx is not None or device is not None:
+            asked = one_device("data", ctx, device)
+            if asked != data.device:
+                raise RuntimeError(f"parameter {self._path} lives on {data.device}, not on {asked}")
+        return data
+
+    def _missing(self) -> RuntimeError:
+        if self._waiting is not None:
+            return DeferredInitializationError(
+                f"parameter {self._path} has the unknown shape {self.shape}:"
+                " call its block on data first, or give the shape"
+            )
+        return RuntimeError(f"parameter {self._path} is not initialised: call initialize() on its block first")
+
+    def grad(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> ndarray:
+        """Return the gradient.
+
+        Examples
+        --------
+        >>> from forerun import gluon
+        >>> weight = gluon.Parameter("weight", shape=(2,))
+        >>> weight.initialize()
+        >>> weight.grad()
+        array([0., 0.])
+        """
+        grad = self.data(ctx, device=device).grad
+        if grad is None:
+            raise RuntimeError(f"parameter {self._path} has no gradient: its grad_req is 'null'")
+        return grad
+
+    def list_data(self) -> list[ndarray]:
+        """Return the arrays, one a device."""
+        return [self.data()]
+
+    def list_grad(self) -> list[ndarray]:
+        """Return the gradients, one a device."""
+        return [self.grad()]
+
+    def list_ctx(self) -> list[Device]:
+        """Return the devices it lives on, or will live on."""
+        if self._data is None and self._waiting is not None:
+            return [self._waiting[1]]
+        return [self.data().device]
+
+    list_device = list_ctx
+
+    def set_data(self, data: ArrayLike) -> None:
+        """Write other numbers into the array.
+
+        Examples
+        --------
+        >>> from forerun import gluon
+        >>> weight = gluon.Parameter("weight", shape=(2,))
+        >>> weight.initialize()
+        >>> weight.set_data([1.0, 2.0])
+        >>> weight.data()
+        array([1., 2.])
+        """
+        given = np.asarray(data)
+        self.shape = given.shape
+        if self._data is not None:
+            self._data[:] = given
+        elif self._waiting is not None:
+            self._waiting = (Filled(given), self._waiting[1])
+            self._fill()
+        else:
+            raise self._missing()
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zero."""
+        if self._data is not None and self._data.grad is not None:
+            self._data.grad[:] = 0
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the dtype of the array and of its gradient."""
+        self._dtype = _named(dtype)
+        if self._data is not None and self._data.dtype != self._dtype:
+            self._attach(self._data.detach().astype(self._dtype))
+
+    def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
+        """Move to another device."""
+        target = one_device("reset_ctx", ctx, device)
+        if self._data is not None:
+            if self._data.device != target:
+                self._attach(self._data.detach().as_in_ctx(target))
+        elif self._waiting is not None:
+            self._waiting = (self._waiting[0], target)
+        else:
+            raise self._missing()
+
+    reset_device = reset_ctx
+
+
+def _named(kind: Any) -> dtype:
+    return kind if isinstance(kind, dtype) else dtype(kind)
+
+
+class Constant(Parameter):
+    """A parameter that holds given numbers and has no gradient.
+
+    Parameters
+    ----------
+    name, value
+        A name and the numbers, or the numbers alone.
+
+    Examples
+    --------
+    >>> from forerun import gluon
+    >>> half = gluon.Constant([0.5, 0.5])
+    >>> half.initialize()
+    >>> half.data()
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, name: str | ArrayLike, value: ArrayLike | None = None) -> None:
+        if value is None:
+            name, value = "constant", name
+        value = np.array(value)
+        super().__init__(
+            str(name), grad_req="null", shape=value.shape, dtype=value.dtype, init=Filled(value), differentiable=False
+        )
+        self.value = value
+
+    def __repr__(self) -> str:
+        """Write name, shape and dtype."""
+        return f"Constant {self.name} (shape={self.shape}, dtype={self._dtype.name})"

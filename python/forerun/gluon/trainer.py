@@ -1,0 +1,177 @@
+"""The trainer: applies an optimiser to parameters, all of them in one call a step."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from forerun import _safetensors, optimizer
+from forerun._forerun import ndarray
+from forerun.gluon.parameter import Parameter
+
+__all__ = ["Trainer"]
+
+
+class Trainer:
+    """Changes parameters by their gradients.
+
+    Parameters
+    ----------
+    params
+        Parameters, as ``collect_params`` gives them, or a list.
+    optimizer
+        An optimiser or its name: ``"sgd"``, ``"adam"``, ``"adamw"``.
+    optimizer_params
+        Arguments of the optimiser of that name.
+    kvstore, compression_params, update_on_kvstore
+        Accepted for programs written for MXNet: parameters live on one device here.
+
+    Examples
+    --------
+    >>> from forerun import autograd, gluon, np
+    >>> weight = gluon.Parameter("weight", shape=(2,), init="ones")
+    >>> weight.initialize()
+    >>> trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 0.25})
+    >>> with autograd.record():
+    ...     y = weight.data() * 2
+    >>> y.backward()
+    >>> trainer.step(batch_size=1)
+    >>> weight.data()
+    array([0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Parameter] | Iterable[Parameter],
+        optimizer: str | optimizer.Optimizer,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: Any = None,
+        compression_params: Any = None,
+        update_on_kvstore: bool | None = None,
+    ) -> None:
+        if isinstance(params, Mapping):
+            params = params.values()
+        # A shared parameter has several names, and takes one step.
+        self._params = list({id(parameter): parameter for parameter in params}.values())
+        for parameter in self._params:
+            if not isinstance(parameter, Parameter):
+                raise TypeError(f"Trainer: params are parameters, not {type(parameter).__name__}")
+        self._states: dict[int, tuple[ndarray, ...]] = {}
+        self._optimizer = _make(optimizer, optimizer_params or {})
+        self._optimizer.param_dict = dict(enumerate(self._params))
+        self._scale = self._optimizer.rescale_grad
+
+    @property
+    def optimizer(self) -> optimizer.Optimizer:
+        """The optimiser."""
+        return self._optimizer
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of now."""
+        return self._optimizer.learning_rate
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate, unless a scheduler does."""
+        self._optimizer.set_learning_rate(lr)
+
+    def allreduce_grads(self) -> None:
+        """Sum gradients over devices. Parameters live on one, so there is nothing to do."""
+
+    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Change the parameters by their gradients divided by the size of the batch.
+
+        Parameters
+        ----------
+        batch_size
+            What gradients are divided by.
+        ignore_stale_grad
+            Whether parameters that have no data yet are passed over.
+        """
+        self.allreduce_grads()
+        self.update(batch_size, ignore_stale_grad)
+
+    def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Change the parameters, without summing gradients over devices; the arguments are those of :meth:`step`."""
+        self._optimizer.rescale_grad = self._scale / batch_size
+        indices, weights, grads, states = [], [], [], []
+        for index, parameter in enumerate(self._params):
+            if parameter.grad_req == "null" or (ignore_stale_grad and parameter._data is None):
+                continue
+            weight = parameter.data()
+            indices.append(index)
+            weights.append(weight)
+            grads.append(parameter.grad())
+            if index not in self._states:
+                self._states[index] = self._optimizer.create_state(weight)
+            states.append(self._states[index])
+        if indices:
+            self._optimizer.update(indices, weights, grads, states)
+
+    def save_states(self, fname: str | os.PathLike[str]) -> None:
+        """Write what the optimiser remembers to a file, in the safetensors format.
+
+        Parameters
+        ----------
+        fname
+            The file. It is replaced as a whole.
+        """
+        names = self._optimizer.state_names
+        arrays = {
+            f"{index}.{name}": array
+            for index, state in self._states.items()
+            for name, array in zip(names, state, strict=True)
+        }
+        counts = {str(index): count for index, count in self._optimizer.counts.items()}
+        notes = {
+            "optimizer": type(self._optimizer).__name__,
+            "num_update": str(self._optimizer.num_update),
+            "counts": json.dumps(counts),
+        }
+        _safetensors.save(fname, arrays, notes)
+
+    def load_states(self, fname: str | os.PathLike[str]) -> None:
+        """Read what the optimiser remembers from a file.
+
+        Parameters
+        ----------
+        fname
+            The file, written by a trainer of the same parameters and the same kind of optimiser.
+        """
+        where = f"load_states: {os.fspath(fname)}"
+        arrays, notes = _safetensors.load(fname)
+        kind, names = type(self._optimizer).__name__, self._optimizer.state_names
+        if notes.get("optimizer") != kind:
+            raise ValueError(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
+        counts, num_update = _read_counts(notes, len(self._params), where)
+        states: dict[int, tuple[ndarray, ...]] = {}
+        for index, parameter in enumerate(self._params):
+            found = [arrays.pop(f"{index}.{name}", None) for name in names]
+            state = tuple(array for array in found if array is not None)
+            if not state:
+                continue
+            if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
+                raise ValueError(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
+            states[index] = state
+        if arrays:
+            raise ValueError(f"{where}: {min(arrays)!r} belongs to no parameter")
+        self._states = states
+        self._optimizer.counts = counts
+        self._optimizer.num_update = num_update
+
+
+def _make(given: str | optimizer.Optimizer, arguments: Mapping[str, Any]) -> optimizer.Optimizer:
+    return optimizer.create(given, **arguments)
+
+
+def _read_counts(notes: Mapping[str, str], parameters: int, where: str) -> tuple[dict[int, int], int]:
+    try:
+        counts = {int(index): int(count) for index, count in json.loads(notes["counts"]).items()}
+        num_update = int(notes["num_update"])
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{where}: the numbers of updates cannot be read: {error}") from error
+    if any(not 0 <= index < parameters for index in counts):
+        raise ValueError(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
+    return counts, num_update

@@ -1,0 +1,126 @@
+"""Small tools of training loops."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from forerun import np
+from forerun._forerun import Device, ndarray
+from forerun._types import ArrayLike
+
+__all__ = ["clip_global_norm", "split_and_load", "split_data"]
+
+
+def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
+    """Cut an array into slices along the axis of the samples.
+
+    Parameters
+    ----------
+    data
+        The array.
+    num_slice
+        How many slices.
+    batch_axis
+        The axis.
+    even_split
+        Whether slices must be of one size; else the last is the largest.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> [part.shape for part in gluon.utils.split_data(np.ones((5, 2)), 2, even_split=False)]
+    [(2, 2), (3, 2)]
+    """
+    size = data.shape[batch_axis]
+    if num_slice < 1 or size < num_slice:
+        raise ValueError(f"split_data: {size} samples cannot be cut into {num_slice} slices")
+    if even_split and size % num_slice:
+        raise ValueError(
+            f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be cut evenly into"
+            f" {num_slice} slices; even_split=False allows it"
+        )
+    step = size // num_slice
+    ends = [step * (i + 1) for i in range(num_slice - 1)] + [size]
+    before = (slice(None),) * (batch_axis % data.ndim)
+    return [data[(*before, slice(begin, end))] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def split_and_load(
+    data: ArrayLike,
+    ctx_list: Sequence[Device] | Device | None = None,
+    batch_axis: int = 0,
+    even_split: bool = True,
+    *,
+    device_list: Sequence[Device] | Device | None = None,
+) -> list[ndarray]:
+    """Cut an array into one slice a device, each on its own.
+
+    Parameters
+    ----------
+    data
+        The array, or what can become one.
+    ctx_list, device_list
+        The devices.
+    batch_axis, even_split
+        As for :func:`split_data`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np, npx
+    >>> [part.shape for part in gluon.utils.split_and_load(np.ones((4, 2)), [npx.cpu()])]
+    [(4, 2)]
+    """
+    asked = ctx_list if device_list is None else device_list
+    if asked is None or (ctx_list is not None and device_list is not None):
+        raise TypeError("split_and_load: give the devices once, as ctx_list or device_list")
+    devices = [asked] if isinstance(asked, Device) else list(asked)
+    array = np.asarray(data)
+    if len(devices) == 1:
+        return [array.as_in_ctx(devices[0])]
+    slices = split_data(array, len(devices), batch_axis, even_split)
+    return [part.as_in_ctx(device) for part, device in zip(slices, devices, strict=True)]
+
+
+def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> ndarray | float:
+    """Scale arrays in place so that the norm of all of them together is at most ``max_norm``.
+
+    Parameters
+    ----------
+    arrays
+        The arrays, such as gradients.
+    max_norm
+        The bound.
+    check_isfinite
+        Whether to look at the norm, which waits for it, and to warn if it is not finite.
+
+    Returns
+    -------
+    float or ndarray
+        The norm before: a number if it was looked at, else an array.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> x = np.array([3.0, 4.0])
+    >>> gluon.utils.clip_global_norm([x], 1.0)
+    5.0
+    >>> x
+    array([0.6, 0.8], dtype=float32)
+    """
+    if not arrays:
+        raise ValueError("clip_global_norm: no arrays")
+    squares = [np.square(array.detach()).sum() for array in arrays]
+    total = squares[0]
+    for square in squares[1:]:
+        total = total + square
+    norm = np.sqrt(total)
+    scale = np.minimum(max_norm / (norm + 1e-8), 1.0)
+    for array in arrays:
+        array *= scale
+    if not check_isfinite:
+        return norm
+    number: float = norm.item()
+    if not abs(number) < float("inf"):
+        warnings.warn(f"clip_global_norm: the norm is {number}", stacklevel=2)
+    return number

@@ -1,0 +1,370 @@
+"""Optimisers: how parameters change with their gradients.
+
+One update of all parameters is one call into the engine. ``gluon.Trainer`` makes that call; a program rarely does.
+
+Examples
+--------
+>>> from forerun import np, optimizer
+>>> sgd = optimizer.create("sgd", learning_rate=0.5)
+>>> weight, gradient = np.ones((2,)), np.array([1.0, 2.0])
+>>> sgd.update([0], [weight], [gradient], [sgd.create_state(weight)])
+>>> weight
+array([0.5, 0. ])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forerun import _forerun, np
+from forerun._forerun import ndarray
+
+if TYPE_CHECKING:
+    from forerun.gluon.parameter import Parameter
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "create", "register"]
+
+_Class = TypeVar("_Class", bound="type[Optimizer]")
+_BY_NAME: dict[str, type[Optimizer]] = {}
+
+
+def register(cls: _Class) -> _Class:
+    """Make a class known by its name in lower case.
+
+    Examples
+    --------
+    >>> from forerun import optimizer
+    >>> @optimizer.register
+    ... class Lazy(optimizer.Optimizer):
+    ...     def apply(self, weights, grads, states, lrs, wds, counts):
+    ...         pass
+    >>> type(optimizer.create("lazy")).__name__
+    'Lazy'
+    """
+    _BY_NAME[cls.__name__.lower()] = cls
+    return cls
+
+
+def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
+    """Return an optimiser by its name, or the one given.
+
+    Examples
+    --------
+    >>> from forerun import optimizer
+    >>> optimizer.create("adam").learning_rate
+    0.001
+    """
+    if isinstance(name, Optimizer):
+        if arguments:
+            raise ValueError(f"{type(name).__name__} is made already: no arguments can be given")
+        return name
+    cls = _BY_NAME.get(name.lower())
+    if cls is None:
+        raise ValueError(f"no optimiser {name!r}; there are {', '.join(sorted(_BY_NAME))}")
+    return cls(**arguments)
+
+
+class Optimizer:
+    """The base of optimisers: learning rate, weight decay, scale and bound of gradients, number of updates.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate; with a scheduler, its base.
+    wd
+        The weight decay.
+    rescale_grad
+        What gradients are multiplied with.
+    clip_gradient
+        A bound for every element of a rescaled gradient.
+    lr_scheduler
+        A function from the number of updates to the learning rate.
+    begin_num_update
+        The number of updates that were made before.
+    param_dict
+        The parameters by index: their ``lr_mult`` and ``wd_mult`` count.
+    multi_precision
+        Accepted for programs written for MXNet. Parameters are updated in their own dtype.
+
+    Examples
+    --------
+    >>> from forerun import optimizer
+    >>> sgd = optimizer.SGD(learning_rate=0.5)
+    >>> sgd.set_learning_rate(0.25)
+    >>> sgd.learning_rate
+    0.25
+    """
+
+    default_lr = 0.01
+    state_names: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        learning_rate: float | None = None,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float | None = None,
+        lr_scheduler: Callable[[int], float] | None = None,
+        begin_num_update: int = 0,
+        param_dict: Mapping[int, Parameter] | None = None,
+        multi_precision: bool = False,
+    ) -> None:
+        self.lr_scheduler = lr_scheduler
+        if lr_scheduler is None:
+            self.lr = self.default_lr if learning_rate is None else learning_rate
+        elif learning_rate is not None:
+            lr_scheduler.base_lr = learning_rate  # type: ignore[attr-defined]
+        self.wd = wd
+        self.rescale_grad = rescale_grad
+        self.clip_gradient = clip_gradient
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self.param_dict: dict[int, Parameter] = dict(param_dict or {})
+        self.counts: dict[int, int] = {}
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of now."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    @learning_rate.setter
+    def learning_rate(self, lr: float) -> None:
+        self.set_learning_rate(lr)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate, unless a scheduler does."""
+        if self.lr_scheduler is not None:
+            raise UserWarning("the scheduler of the optimiser sets the learning rate")
+        self.lr = lr
+
+    def create_state(self, weight: ndarray) -> tuple[ndarray, ...]:
+        """Make what the optimiser remembers of a parameter: zeros of its shape, one a name of ``state_names``."""
+        return tuple(np.zeros_like(weight) for _ in self.state_names)
+
+    def update(
+        self,
+        indices: Sequence[int],
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+    ) -> None:
+        """Change parameters by their gradients, in place.
+
+        Parameters
+        ----------
+        indices
+            The numbers of the parameters, by which updates are counted.
+        weights, grads, states
+            One of each a parameter.
+        """
+        counts = []
+        for index in indices:
+            count = self.counts.get(index, self.begin_num_update) + 1
+            self.counts[index] = count
+            counts.append(count)
+        self.num_update = max(self.num_update, *counts)
+        lr = self.learning_rate
+        lrs, wds = [], []
+        for index in indices:
+            parameter = self.param_dict.get(index)
+            lrs.append(lr if parameter is None else lr * parameter.lr_mult)
+            wds.append(self.wd if parameter is None else self.wd * parameter.wd_mult)
+        self.apply(weights, grads, states, lrs, wds, counts)
+
+    def apply(
+        self,
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+        lrs: list[float],
+        wds: list[float],
+        counts: list[int],
+    ) -> None:
+        """Do the arithmetic of an update. Defined by a subclass."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule")
+
+
+@register
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if asked for.
+
+    ``m = momentum * m - lr * (g + wd * w)``, then ``w += m``, where ``g`` is the rescaled, bounded gradient.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate; 0.01 if not given. (MXNet's second generation began with 0.1, at which the book's own
+        training loop diverges; this is the first generation's.)
+    momentum
+        How much of the last step is in the next.
+    lazy_update
+        Accepted for programs written for MXNet: gradients are dense here.
+    **arguments
+        Those of :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> from forerun import optimizer
+    >>> optimizer.SGD(momentum=0.9).learning_rate
+    0.01
+    """
+
+    def __init__(
+        self, learning_rate: float | None = None, momentum: float = 0.0, lazy_update: bool = False, **arguments: Any
+    ) -> None:
+        super().__init__(learning_rate, **arguments)
+        self.momentum = momentum
+        self.state_names = ("momentum",) if momentum else ()
+
+    def apply(
+        self,
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+        lrs: list[float],
+        wds: list[float],
+        counts: list[int],
+    ) -> None:
+        """Do the arithmetic of an update."""
+        momenta = [state[0] for state in states] if self.momentum else None
+        _forerun.sgd_update(weights, grads, momenta, lrs, wds, self.momentum, self.rescale_grad, self.clip_gradient)
+
+
+@register
+class Adam(Optimizer):
+    """Adam: steps in the direction of the mean gradient, each element scaled by its recent size.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate; 0.001 if not given.
+    beta1, beta2
+        How slowly the means of the gradient and of its square change.
+    epsilon
+        Added to the divisor.
+    lazy_update
+        Accepted for programs written for MXNet: gradients are dense here.
+    **arguments
+        Those of :class:`Optimizer`. The weight decay is added to the gradient.
+
+    Examples
+    --------
+    >>> from forerun import optimizer
+    >>> optimizer.Adam(beta1=0.8).beta1
+    0.8
+    """
+
+    default_lr = 0.001
+    state_names = ("mean", "variance")
+
+    def __init__(
+        self,
+        learning_rate: float | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = False,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(learning_rate, **arguments)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def apply(
+        self,
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+        lrs: list[float],
+        wds: list[float],
+        counts: list[int],
+    ) -> None:
+        """Do the arithmetic of an update."""
+        self._step(weights, grads, states, self._corrected(lrs, counts), wds)
+
+    def _corrected(self, lrs: list[float], counts: list[int]) -> list[float]:
+        """Correct for the means' start at zero, through the learning rates."""
+        return [
+            lr * math.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
+            for lr, count in zip(lrs, counts, strict=True)
+        ]
+
+    def _step(
+        self,
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+        lrs: list[float],
+        wds: list[float],
+    ) -> None:
+        means = [state[0] for state in states]
+        variances = [state[1] for state in states]
+        _forerun.adam_update(
+            weights,
+            grads,
+            means,
+            variances,
+            lrs,
+            wds,
+            self.beta1,
+            self.beta2,
+            self.epsilon,
+            self.rescale_grad,
+            self.clip_gradient,
+        )
+
+
+@register
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the weights themselves: ``w -= lr * wd * w`` before each step.
+
+    Parameters
+    ----------
+    learning_rate, beta1, beta2, epsilon
+        As for :class:`Adam`.
+    correct_bias
+        Whether the means' start at zero is corrected for.
+    **arguments
+        Those of :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> from forerun import np, optimizer
+    >>> adamw = optimizer.AdamW(learning_rate=0.5, wd=0.5)
+    >>> weight, gradient = np.ones((2,)), np.zeros((2,))
+    >>> adamw.update([0], [weight], [gradient], [adamw.create_state(weight)])
+    >>> weight
+    array([0.75, 0.75])
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        correct_bias: bool = True,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, **arguments)
+        self.correct_bias = correct_bias
+
+    def apply(
+        self,
+        weights: Sequence[ndarray],
+        grads: Sequence[ndarray],
+        states: Sequence[tuple[ndarray, ...]],
+        lrs: list[float],
+        wds: list[float],
+        counts: list[int],
+    ) -> None:
+        """Do the arithmetic of an update."""
+        if any(wds):
+            # A step of plain descent whose gradients count for nothing leaves the decay alone.
+            _forerun.sgd_update(weights, grads, None, lrs, wds, 0.0, 0.0, None)
+        if self.correct_bias:
+            lrs = self._corrected(lrs, counts)
+        self._step(weights, grads, states, lrs, [0.0] * len(wds))

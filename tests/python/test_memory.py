@@ -1,0 +1,218 @@
+"""Memory: who holds it, what keeps host data from piling up, and what the system sees of it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+import forerun
+from forerun import engine, np, npx
+from forerun._types import Holder
+
+MIB = 1 << 20
+
+needs_async = pytest.mark.skipif(
+    os.environ.get("FORERUN_ENGINE") == "sync", reason="there every op runs before the next is submitted"
+)
+
+
+def here() -> int:
+    frame = inspect.currentframe()
+    assert frame is not None and frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def at(line: int) -> list[Holder]:
+    return [holder for holder in forerun.memory_stats(1000)["holders"] if (holder["file"], holder["line"]) == (__file__, line)]
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_one_function_under_two_names() -> None:
+    assert forerun.memory_stats is engine.memory_stats
+    assert forerun.empty_cache is engine.empty_cache
+    assert forerun.reset_peak is engine.reset_peak
+
+
+def test_lines_are_named() -> None:
+    kept = [np.ones((1024, 1024)) for _ in range(3)]; line = here()  # noqa: E702
+    small = np.ones((8,))
+    npx.waitall()
+    assert at(line) == [{"file": __file__, "line": line, "op": "full", "bytes": 12 * MIB, "arrays": 3}]
+    assert len(forerun.memory_stats(holders=1)["holders"]) == 1
+    exported = kept[0].asnumpy()
+    del kept
+    npx.waitall()
+    assert at(line)[0]["bytes"] == 4 * MIB, "NumPy still looks at one of them"
+    del exported
+    assert at(line) == []
+    assert small.tolist() == [1.0] * 8
+
+
+def test_in_place_moves_the_bytes_to_its_line() -> None:
+    x = np.ones((1024, 1024))
+    made = here() - 1
+    x.wait_to_read()
+    assert at(made)[0]["bytes"] == 4 * MIB
+    x += 1
+    taken = here() - 1
+    x.wait_to_read()
+    assert at(made) == []
+    assert [(holder["op"], holder["bytes"]) for holder in at(taken)] == [("add", 4 * MIB)]
+
+
+def test_bytes_a_step_are_a_difference() -> None:
+    w = np.ones((512, 512))
+    w.wait_to_read()
+    before = forerun.memory_stats()["allocated"]
+    for _ in range(5):
+        y = w @ w
+        y.wait_to_read()
+    after = forerun.memory_stats()["allocated"]
+    assert after["count"] - before["count"] == 5
+    # The first result is let go only after the second was made.
+    assert after["bytes"] - before["bytes"] == 5 * 2 * MIB
+
+
+@needs_async
+def test_feeding_without_waiting_stays_bounded() -> None:
+    result = run(
+        """
+        import numpy
+        import forerun
+        from forerun import np, npx
+        w = np.full((700, 700), 1e-3)
+        gate = w
+        for _ in range(40):
+            gate = gate @ w
+        gate = gate.sum() * 0 + 1
+        total = np.zeros((1,))
+        forerun.reset_peak()
+        for step in range(64):
+            x = np.array(numpy.full((512, 1024), step, dtype="float32"))
+            total = total + (x * gate).mean()
+            assert forerun.memory_stats()["queued_host"] <= 8 << 20
+        assert total.item() == sum(range(64))
+        stats = forerun.memory_stats()
+        assert stats["prefetch"]["allowance"] == 8 << 20
+        assert stats["peak"] <= 28 << 20, stats
+        assert stats["held"]["host"]["times"] > 0 and stats["held"]["host"]["seconds"] > 0, stats
+        assert stats["queued_host"] == 0
+        """,
+        FORERUN_PREFETCH=str(8 * MIB),
+        FORERUN_ENGINE="async",
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_data_set_that_is_kept_holds_nobody() -> None:
+    before = forerun.memory_stats()["held"]["host"]["times"]
+    batch = numpy.ones((1024, 1024), dtype="float32")
+    data = [np.array(batch) for _ in range(12)]
+    sums = [x.sum() for x in data]
+    stats = forerun.memory_stats()
+    assert (stats["queued_host"], stats["held"]["host"]["times"]) == (0, before)
+    assert all(total.item() == float(MIB) for total in sums)
+
+
+INTERRUPTED = {
+    # Each loop is held for much longer than the signal takes to come.
+    "host": "np.array(batch) * gate",
+    "window": "y = y + 1",
+    "window, in place": "y += 1",
+}
+
+
+@needs_async
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("what", INTERRUPTED)
+def test_an_interrupt_ends_a_hold(what: str) -> None:
+    result = run(
+        f"""
+        import os, signal, threading, time
+        import numpy
+        import forerun
+        from forerun import engine, np
+        # Whoever started the tests may have told them to ignore the signal.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        engine.set_drop_dead(False)
+        w = np.full((1500, 1500), 1e-3)
+        gate = w
+        for _ in range(400):
+            gate = gate @ w
+        gate = gate.sum()
+        y = np.zeros((128, 128)) + gate
+        batch = numpy.ones((1024, 1024), dtype="float32")
+        def interrupt():
+            while True:
+                time.sleep(0.5)
+                os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            while True:
+                {INTERRUPTED[what]}
+        except KeyboardInterrupt:
+            stats = forerun.memory_stats()
+            settled = engine.stats()["tasks"]
+            held = stats["held"]["{what.split(",")[0]}"]
+            print(held, flush=True)
+            os._exit(0 if held["times"] > 0 else 1)
+        """,
+        FORERUN_ENGINE="async",
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="how large the process is")
+def test_an_empty_cache_is_seen_by_the_system() -> None:
+    result = run(
+        """
+        import os
+        import forerun
+        from forerun import np, npx
+
+        def resident() -> int:
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        large = [np.ones((4 << 20,)) for _ in range(6)]
+        small = [np.ones((4000,)) for _ in range(2000)]
+        npx.waitall()
+        del large, small
+        npx.waitall()
+        full, cached = resident(), forerun.memory_stats()["cached"]
+        assert cached >= 100 << 20, cached
+        forerun.empty_cache()
+        assert forerun.memory_stats()["cached"] <= 16 << 20, forerun.memory_stats()
+        assert full - resident() >= 100 << 20, (full, resident())
+        assert (np.ones((1000, 1000)) + 1).mean().item() == 2.0
+        """
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_memory_error_names_who_holds_the_most() -> None:
+    kept = np.ones((2048, 4096))
+    line = here() - 1
+    kept.wait_to_read()
+    with pytest.raises(MemoryError) as raised:
+        np.zeros((1 << 44,)).wait_to_read()
+    text = str(raised.value)
+    assert text.startswith("full: cannot allocate 70368744177664 bytes; of ")
+    assert f"{32 * MIB} are held by 1 array of full at {__file__}:{line}" in text
+    assert kept.shape == (2048, 4096)
