@@ -13,6 +13,7 @@ type Generated = (&'static [&'static str], &'static str);
 const GENERATED: &[Generated] = &[
     (&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py"),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),
+    (&["run", "--quiet", "--package", "forerun-ops", "--example", "reference"], "docs/reference.md"),
 ];
 
 /// Writes every generated file.
