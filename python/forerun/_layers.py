@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
 from forerun._convert import to_array
@@ -216,6 +216,39 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     return _forerun.layer_norm(data, gamma, beta, axis, eps)
+
+
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: Literal[False] = False,
+    axis: SupportsIndex = 1,
+) -> ndarray: ...
+
+
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    *,
+    output_mean_var: Literal[True],
+    axis: SupportsIndex = 1,
+) -> tuple[ndarray, ndarray, ndarray]: ...
 
 
 def batch_norm(
