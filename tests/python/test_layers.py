@@ -70,6 +70,11 @@ def test_activations_by_name() -> None:
     close(npx.leaky_relu(np.ones((2, 3)) * -1, np.array([1.0, 2.0, 3.0]), act_type="prelu"), [[-1, -2, -3]] * 2)
     close(npx.leaky_relu(np.ones((1, 2, 2)) * -1, np.array([1.0, 2.0]), act_type="prelu"), [[[-1, -1], [-2, -2]]])
     close(npx.activation(np.array([-100.0, 0.0, 100.0]), "softrelu"), [0, numpy.log(2), 100])
+    close(npx.leaky_relu(np.array([-1.0, 1.0]), act_type="gelu"), [-0.15865525, 0.84134475], 1e-7)
+    close(npx.leaky_relu(np.array([-1.0, 1.0]), act_type="gelu_tanh"), [-0.15880801, 0.84119199], 1e-7)
+    # Small results keep their digits.
+    assert npx.activation(np.array([-50.0]), "softrelu").item() == pytest.approx(numpy.exp(-50.0), rel=1e-6)
+    assert npx.activation(np.array([-1e-10]), "selu").item() == pytest.approx(-1.7580993e-10, rel=1e-6)
     with pytest.raises(ValueError, match="activation: no activation is called 'step'"):
         npx.activation(x, "step")
     with pytest.raises(ValueError, match="leaky_relu: no activation is called 'relu'"):

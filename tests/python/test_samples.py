@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -28,9 +29,10 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-3, 88.0, -104.0, 1e30, -1e30, 
 WHOLE_EDGES = [0, 1, -1, 2, -7, 7, 100, -100, 2**31 - 1, -(2**31)]
 
 # Computed in a float, whatever they are given.
-FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "exp", "log", "tanh", "sigmoid", "isnan", "isinf", "isfinite"}
+ROUNDED = {"exp", "expm1", "log", "log1p", "erf", "tanh", "sigmoid"}
+FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "isnan", "isinf", "isfinite", *ROUNDED}
 # Pointwise ops that round: within so many units in the last place.
-LAST_PLACES = {"exp": 2.5, "log": 2.5, "tanh": 2.5, "sigmoid": 2.5, "power": 2.5}
+LAST_PLACES = dict.fromkeys([*ROUNDED, "power"], 2.5)
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "relu", "max", "min", "clip"}
 POINTWISE = {*forerun._pointwise.__all__, "copy", "cast"}
@@ -111,6 +113,7 @@ def batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: 
 CALLS: dict[str, Callable[..., Any]] = {
     "copy": np.copy,
     "cast": lambda x, dtype: x.astype(dtype),
+    "erf": npx.erf,
     "relu": npx.relu,
     "sigmoid": npx.sigmoid,
     "view": lambda x, axes: np.transpose(x, axes),
@@ -204,11 +207,15 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "softrelu": lambda x: numpy.logaddexp(0, x),
     "softsign": lambda x: x / (1 + numpy.abs(x)),
     "silu": lambda x: x / (1 + numpy.exp(-x)),
+    "gelu_erf": lambda x: x / 2 * (1 + numpy.vectorize(math.erf, otypes="d")(x / numpy.sqrt(2))),
     "gelu": lambda x: x / 2 * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3))),
     "leaky": lambda x: numpy.where(x > 0, x, 0.25 * x),
     "elu": lambda x: elu(x, 0.25),
     "selu": lambda x: SELU[1] * elu(x, SELU[0]),
 }
+
+
+erf = numpy.vectorize(math.erf, otypes="d")
 
 
 def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
@@ -218,6 +225,7 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
 REFERENCES: dict[str, Callable[..., Any]] = {
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
+    "erf": erf,
     "cast": lambda x, dtype: x.astype(dtype),
     "view": lambda x, axes: numpy.transpose(x, axes),
     "update": updated,

@@ -139,6 +139,9 @@ impl Args<'_> {
 
 fn activation(kind: &str) -> Activation {
     use Activation::*;
+    if kind == "gelu_erf" {
+        return GeluErf;
+    }
     let all = [Relu, Sigmoid, Tanh, Softrelu, Softsign, Silu, Gelu, Leaky(0.25), Elu(0.25), Selu];
     let name = |a: &Activation| format!("{a:?}").to_lowercase().split('(').next().unwrap().to_owned();
     all.into_iter().find(|a| name(a) == kind).unwrap()

@@ -86,7 +86,7 @@ fn batches_in_both_modes() {
 fn every_activation() {
     use Activation::*;
     let x = [random(&[7], 5), array(&[3], &[-30.0, 30.0, 0.7])];
-    for kind in [Relu, Sigmoid, Tanh, Softrelu, Softsign, Silu, Gelu, Leaky(0.2), Elu(0.7), Selu] {
+    for kind in [Relu, Sigmoid, Tanh, Softrelu, Softsign, Silu, Gelu, GeluErf, Leaky(0.2), Elu(0.7), Selu] {
         for x in &x {
             check(&format!("{kind:?}"), &|x| ops::activation(kind, &x[0], loc()).unwrap(), std::slice::from_ref(x));
         }

@@ -398,7 +398,7 @@ fn composites() -> Vec<Sample> {
 fn layers() -> Vec<Sample> {
     let floats = [F32, F64];
     let mut all = Vec::new();
-    let kinds = ["relu", "sigmoid", "tanh", "softrelu", "softsign", "silu", "gelu", "leaky", "elu", "selu"];
+    let kinds = ["relu", "sigmoid", "tanh", "softrelu", "softsign", "silu", "gelu", "gelu_erf", "leaky", "elu", "selu"];
     for kind in kinds {
         for input in &looks()[1..] {
             all.push(call("activation").on([input.clone()]).with("kind", kind).of([I32, I64, F32, F64]));

@@ -81,7 +81,7 @@ pub static COMPOSITE: &[OpRow] = &[
         "activation",
         "x, kind, slope",
         Some(1),
-        "relu, sigmoid, tanh, softrelu, softsign, silu, gelu, leaky, elu or selu",
+        "relu, sigmoid, tanh, softrelu, softsign, silu, gelu, gelu_erf, leaky, elu or selu",
     ),
     composite("dropout", "x, p, axes, training", Some(1), "elements set to zero at random, the rest scaled up"),
     composite("fully_connected", "x, weight, bias, flatten", Some(3), "product with a transposed weight, plus a bias"),
