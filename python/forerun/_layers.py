@@ -50,7 +50,7 @@ def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
     """Apply an activation to every element.
 
     One of ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``, ``silu``, ``gelu`` (by the hyperbolic
-    tangent) and ``selu``.
+    tangent), ``gelu_erf`` (by the error function) and ``selu``.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def leaky_relu(
 ) -> ndarray:
     """Apply an activation with a slope for negative elements.
 
-    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu`` and
-    ``gelu`` have none.
+    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu``,
+    ``gelu`` (by the error function) and ``gelu_tanh`` (by the hyperbolic tangent) have none.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def leaky_relu(
     array([-0.1,  1. ])
     """
     if act_type != "prelu":
-        if act_type not in ("leaky", "elu", "selu", "gelu"):
+        if act_type not in ("leaky", "elu", "selu", "gelu", "gelu_tanh"):
             raise ValueError(f"leaky_relu: no activation is called '{act_type}'")
-        return _forerun.activation(data, act_type, slope)
+        return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
     x, slopes = to_array(data), to_array(gamma)

@@ -19,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import relu, sigmoid
+from forerun._pointwise import erf, relu, sigmoid
 
 __all__ = [
     "Device",
@@ -30,6 +30,7 @@ __all__ = [
     "current_device",
     "dropout",
     "embedding",
+    "erf",
     "fully_connected",
     "gpu",
     "layer_norm",

@@ -16,9 +16,10 @@ use crate::submit;
 use crate::wait;
 use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
 use pyo3::basic::CompareOp;
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
 #[pyclass(frozen, freelist = 256, name = "ndarray", module = "forerun.np")]
@@ -479,6 +480,44 @@ impl PyArray {
         submit::object(py, ops::squeeze(&self.0, index::axes(axis)?.as_deref()))
     }
 
+    /// A view with one more dimension.
+    fn expand_dims(&self, py: Python<'_>, axis: isize) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::expand_dims(&self.0, axis))
+    }
+
+    /// A view with repeated dimensions.
+    fn broadcast_to(&self, py: Python<'_>, shape: Any) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::broadcast_to(&self.0, &index::shape(shape)?))
+    }
+
+    /// A view with two dimensions exchanged.
+    fn swapaxes<'py>(slf: &Bound<'py, Self>, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "swapaxes", (slf, axis1, axis2))
+    }
+
+    /// Each element several times along an axis; without one, those of the flattened array.
+    #[pyo3(signature = (repeats, axis = None))]
+    fn repeat<'py>(slf: &Bound<'py, Self>, repeats: Any<'_, 'py>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "repeat", (slf, repeats, axis))
+    }
+
+    /// Copies side by side.
+    fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "tile", (slf, reps))
+    }
+
+    /// Whether every element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn all<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "all", (slf, axis), keepdims)
+    }
+
+    /// Whether some element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn any<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "any", (slf, axis), keepdims)
+    }
+
     /// A copy in one dimension.
     fn flatten(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let loc = here(py);
@@ -586,6 +625,22 @@ impl PyArray {
         let axes = axes.as_ref().map(|axes| &axes[..]);
         submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axes, keepdims, here(py)))
     }
+}
+
+/// A function of `forerun.np` that is written in Python.
+fn face<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("forerun.np")?.getattr(name)?.call1(args)
+}
+
+fn face_with<'py>(
+    py: Python<'py>,
+    name: &str,
+    args: impl PyCallArgs<'py>,
+    keepdims: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let named = PyDict::new(py);
+    named.set_item("keepdims", keepdims)?;
+    py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
 }
 
 fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
