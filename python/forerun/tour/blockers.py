@@ -82,4 +82,4 @@ def show(page: Page, quick: bool) -> None:
             ["read once", f"{seldom:.4f}", f"{read_once(a):.1f}"],
         ],
     )
-    page.found("a number fetched at every step, against once", f"{often / seldom:.2f}x")
+    page.found("fetching a number at every step, against once", f"{often / seldom:.2f}x")

@@ -10,7 +10,7 @@ from forerun.tour.increments import short
 from forerun.tour.page import Page, seconds
 from forerun.tour.progress import Progress
 
-SIDES = [64, 128, 256, 512, 1024, 2048]
+SIDES = [64, 128, 256, 512, 1024, 1536]
 QUICK_SIDES = [64, 256, 1024]
 
 

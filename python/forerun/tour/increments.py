@@ -241,7 +241,7 @@ def show_totals(page: Page, sizes: Sequence[Size]) -> None:
         ),
     )
     size, total = timed[0]
-    page.found(f"{COUNT} increments of {size.name}: gain", f"{total.waiting / total.running:.2f}x")
+    page.found(f"{COUNT} increments of {size.name}: gain from running ahead", f"{total.waiting / total.running:.2f}x")
 
 
 def short(value: float) -> str:

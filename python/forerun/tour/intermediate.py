@@ -7,7 +7,7 @@ import time
 
 from forerun import np, npx
 from forerun.tour import plot
-from forerun.tour.page import Page, seconds
+from forerun.tour.page import Page
 from forerun.tour.progress import Progress
 
 CHAIN = 12
@@ -69,5 +69,3 @@ def show(page: Page, quick: bool) -> None:
             y=plot.Axis("seconds"),
         ),
     )
-    _, early, late = timed[0]
-    page.found(f"the first of {CHAIN} products, and all", f"{seconds(early)} and {seconds(late)}")

@@ -75,8 +75,8 @@ def show(page: Page, quick: bool) -> None:
         "Ten draws and ten products. The bar of what was issued is there, and is short.",
         functools.partial(plot.bars, label="seconds until issued and until finished", rows=shown),
     )
-    page.found("ten products issued", seconds(issued))
-    page.found("and finished", seconds(finished))
+    page.found("ten products: issued after", seconds(issued))
+    page.found("ten products: finished after", seconds(finished))
     unkept = clock.best(without_keeping, runs)
     page.say(
         "All ten products were kept above, so all ten were computed. When a program lets a result go before anything "

@@ -103,6 +103,15 @@ def thin(points: Sequence[Point], buckets: int) -> list[Point]:
     return kept
 
 
+def powers(low: float, high: float, about: int) -> list[float]:
+    """Return powers of ten within a range of exponents, or round multiples of them where there are too few."""
+    whole = range(math.ceil(low), math.floor(high) + 1)
+    if len(whole) >= 2:
+        return [10.0**p for p in whole[:: -(-len(whole) // (about + 1))]]
+    steps = (m * 10.0**p for p in range(math.floor(low), math.ceil(high)) for m in (1, 2, 5))
+    return [step for step in steps if low <= math.log10(step) <= high] or [10.0**low]
+
+
 def ticks(low: float, high: float, about: int) -> list[float]:
     """Return round values within a range, about as many as asked for."""
     if high <= low:
@@ -120,12 +129,11 @@ class Scale:
     def __init__(self, axis: Axis, values: Sequence[float], start: float, end: float, about: int) -> None:
         self.log = axis.log
         if axis.log:
-            powers = [math.log10(v) for v in values]
-            low, high = math.floor(min(powers)), math.ceil(max(powers))
-            high = max(high, low + 1)
-            stride = -(-(high - low) // about)
-            self.ticks = [10.0**p for p in range(low, high + 1, stride)]
-            self.low, self.high = float(low), float(high)
+            low, high = math.log10(min(values)), math.log10(max(values))
+            # A little air, so that no point lies on the frame.
+            air = max((high - low) * 0.06, 0.05)
+            self.low, self.high = low - air, high + air
+            self.ticks = powers(self.low, self.high, about)
         else:
             self.low = min(0.0, *values)
             self.high = max(values)
@@ -146,21 +154,23 @@ def curves(width: int, label: str, series: Sequence[Series], x: Axis, y: Axis) -
     drawn = [(s, list(s.points) if s.dots else thin(s.points, width // 4)) for s in series]
     height = 300 if width >= NARROW else 260
     canvas = Canvas(width, height)
-    top = canvas.legend([(s.name, s.colour) for s in series], (0, 0), width) + 24
+    top = canvas.legend([(s.name, s.colour) for s in series], (0, 0), width) + 28
     bottom = height - 40
     all_points = [point for _, points in drawn for point in points]
     up = Scale(y, [p[1] for p in all_points], bottom, top, 5)
     left = max(text_width(y.written(t)) for t in up.ticks) + 10
-    across = Scale(x, [p[0] for p in all_points], left, width - 14, 7 if width >= NARROW else 4)
-    canvas.text((0, top - 10), y.name, "faint")
+    values = [p[0] for p in all_points]
+    right = width - max(14.0, text_width(x.written(max(values))) / 2 + 2)
+    across = Scale(x, values, left, right, 7 if width >= NARROW else 4)
+    canvas.text((0, top - 14), y.name, "faint")
     for tick in up.ticks:
-        canvas.line((left, up(tick)), (width - 14, up(tick)))
+        canvas.line((left, up(tick)), (right, up(tick)))
         canvas.text((left - 6, up(tick) + 4), y.written(tick), "faint", "end")
     for tick in across.ticks:
         canvas.line((across(tick), bottom), (across(tick), bottom + 4), "axis")
         canvas.text((across(tick), bottom + 17), x.written(tick), "faint", "middle")
-    canvas.line((left, bottom), (width - 14, bottom), "axis")
-    canvas.text(((left + width - 14) / 2, height - 6), x.name, "faint", "middle")
+    canvas.line((left, bottom), (right, bottom), "axis")
+    canvas.text(((left + right) / 2, height - 6), x.name, "faint", "middle")
     for curve, points in drawn:
         placed = [(across(px), up(py)) for px, py in points]
         canvas.polyline(placed, curve.colour)

@@ -32,6 +32,7 @@ h2 { font-size: 1.4rem; line-height: 1.25; margin: 64px 0 12px; padding-top: 20p
 p { margin: 12px 0; overflow-wrap: break-word; }
 a { color: var(--s0); text-decoration: none; } a:hover { text-decoration: underline; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: 0.875em; }
+pre code { font-size: inherit; }
 p code { background: var(--panel); border: 1px solid var(--rule); border-radius: 4px; padding: 0 4px; }
 pre { margin: 16px 0; padding: 14px 16px; background: var(--panel); border: 1px solid var(--rule); border-radius: 8px;
   overflow-x: auto; line-height: 1.5; }

@@ -11,7 +11,7 @@ from html import escape
 
 FONT = 12.0
 # What a character of the page's sans-serif takes on average, in units of its size: enough to place labels.
-CHARACTER = 0.56
+CHARACTER = 0.62
 
 Point = tuple[float, float]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import os.path
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -156,7 +157,7 @@ def rows(epochs: list[Epoch]) -> list[list[str]]:
     return [
         line("time for the epoch, s", lambda e: f"{e.finished:.4f}"),
         line("the program was done after, s", lambda e: f"{e.issued:.4f}"),
-        line("that is, of the epoch", lambda e: f"{100 * e.issued / e.finished:.1f} %"),
+        line("that is, of the epoch", lambda e: f"{100 * e.issued / e.finished:.2f} %"),
         line("held while submitting, s", lambda e: f"{e.held:.4f}"),
         line("`get_mem` grew by, MB", lambda e: "no ps" if e.grown_by_ps is None else f"{e.grown_by_ps:.1f}"),
         line("process grew at most by, MiB", growth),
@@ -220,13 +221,19 @@ def show(page: Page, quick: bool) -> None:
     )
     page.say("When the program without a barrier was done, these lines held the most memory:")
     page.table(
-        ["line", "op", "MiB", "arrays"],
+        ["line", "at", "op", "MiB", "arrays"],
         [
-            [f"{os.path.basename(h['file'])}:{h['line']}", h["op"], f"{h['bytes'] / MIB:.1f}", f"{h['arrays']}"]
+            [
+                f"`{linecache.getline(h['file'], h['line']).strip()}`",
+                f"{os.path.basename(h['file'])}:{h['line']}",
+                h["op"],
+                f"{h['bytes'] / MIB:.2f}",
+                f"{h['arrays']}",
+            ]
             for h in free.holders
         ],
     )
-    page.found(f"{count} batches with a barrier", seconds(barrier.finished))
-    page.found("without", seconds(free.finished))
-    page.found("peak of arrays, with and without", f"{barrier.peak:.0f} and {free.peak:.0f} MiB")
-    page.found("program done, without a barrier, after", f"{100 * free.issued / free.finished:.1f} % of the epoch")
+    page.found(f"{count} batches, with a barrier", seconds(barrier.finished))
+    page.found(f"{count} batches, without a barrier", seconds(free.finished))
+    page.found("most bytes of arrays, with and without", f"{barrier.peak:.0f} and {free.peak:.0f} MiB")
+    page.found("without a barrier, the program is done after", f"{100 * free.issued / free.finished:.2f} %")
