@@ -26,7 +26,7 @@ QUICK_BATCHES = 5
 
 SUBMIT, WAIT = "program submits", "program waits"
 FORWARD, REST = "submitted, until the loss is there", "until the update is done"
-COLOURS = [(SUBMIT, "s1"), (WAIT, "faint"), (FORWARD, "s0"), (REST, "s2")]
+COLOURS = [(SUBMIT, "s1"), (WAIT, "dim"), (FORWARD, "s0"), (REST, "s2")]
 MARKS = [(SUBMIT, "+"), (WAIT, "."), (FORWARD, "="), (REST, "#")]
 
 
@@ -37,7 +37,8 @@ def train(model: Model) -> tuple[np.ndarray, np.ndarray]:
         loss = model.loss(model.net(X), y)
     loss.backward()
     model.trainer.step(X.shape[0])
-    update = np.concatenate([p.data().reshape((-1,))[:1] for p in model.net.collect_params().values()])
+    parameters = model.net.collect_params().values()
+    update = np.concatenate([p.data().reshape((-1,))[:1] for p in parameters])
     return loss, update
 
 
@@ -214,10 +215,10 @@ def show(page: Page, quick: bool) -> None:
     head = [
         "before b(t+1) begins",
         "seconds",
-        "b(t) overlaps b(t+1)",
+        "overlaps",
         "at once",
-        "loss before b(t+2)",
-        "all before b(t+2)",
+        "loss in time",
+        "all in time",
     ]
     page.table(
         head,
@@ -234,8 +235,9 @@ def show(page: Page, quick: bool) -> None:
         ],
     )
     page.say(
-        "`At once` is how many batches were begun and not over, at most. In the last two columns, for how many t the "
-        "loss of b(t) was there, and everything of b(t) was done, before the program began with b(t+2). Even the "
+        "The columns say for how many t the batch b(t+1) began before b(t) was over; how many batches were begun and "
+        "not over at once, at most; and for how many t the loss of b(t) was there, and all of b(t) was done, in time: "
+        "before the program began with b(t+2). Even the "
         "barrier of section 6 waits for half a batch: the walk back of b(t) may go on while b(t+1) is submitted."
     )
     for name, notes in list(noted.items())[2:]:

@@ -103,10 +103,22 @@ def thin(points: Sequence[Point], buckets: int) -> list[Point]:
     return kept
 
 
+def highest(points: Sequence[Point], buckets: int) -> list[Point]:
+    """Return the highest point of each of so many equal stretches: the outline of what goes up and down quickly."""
+    if len(points) <= buckets:
+        return list(points)
+    first, last = points[0][0], points[-1][0]
+    tops: dict[int, Point] = {}
+    for point in points:
+        bucket = min(int((point[0] - first) / (last - first) * buckets), buckets - 1)
+        tops[bucket] = max(tops.get(bucket, point), point, key=lambda p: p[1])
+    return list(tops.values())
+
+
 def powers(low: float, high: float, about: int) -> list[float]:
     """Return powers of ten within a range of exponents, or round multiples of them where there are too few."""
     whole = range(math.ceil(low), math.floor(high) + 1)
-    if len(whole) >= 2:
+    if len(whole) >= 3:
         return [10.0**p for p in whole[:: -(-len(whole) // (about + 1))]]
     steps = (m * 10.0**p for p in range(math.floor(low), math.ceil(high)) for m in (1, 2, 5))
     return [step for step in steps if low <= math.log10(step) <= high] or [10.0**low]
@@ -191,7 +203,7 @@ def timeline(width: int, label: str, rows: Sequence[Row], kinds: Sequence[tuple[
     canvas.height = bottom + 40
     last = max(span.end for row in rows for span in row.spans)
     axis = Axis("milliseconds")
-    across = Scale(axis, [0.0, last * 1e3], left, right, 7 if width >= NARROW else 4)
+    across = Scale(axis, [0.0, last * 1e3], left, right, 7 if width >= NARROW else 5)
     for tick in across.ticks:
         canvas.line((across(tick), top), (across(tick), bottom))
         canvas.text((across(tick), bottom + 15), axis.written(tick), "faint", "middle")

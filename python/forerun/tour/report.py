@@ -16,11 +16,12 @@ from forerun.tour.page import Drawing, Figure, Listing, Page, Paragraph, Part, S
 WIDE, NARROW = 760, 344
 
 STYLE = """
-:root { color-scheme: light dark; --back: #f7f6f2; --panel: #ffffff; --ink: #1d2330; --faint: #626b7c; --rule: #dfdcd3;
-  --s0: #2b6cd4; --s1: #d2691e; --s2: #23906a; --s3: #8456c9; --word: #8456c9; --string: #23806a; --note: #7a8292; }
+:root { color-scheme: light dark; --back: #f7f6f2; --panel: #ffffff; --ink: #1d2330; --faint: #626b7c;
+  --dim: #c9c5ba; --rule: #dfdcd3; --s0: #2b6cd4; --s1: #d2691e; --s2: #23906a; --s3: #8456c9; --word: #8456c9;
+  --string: #23806a; --note: #7a8292; }
 @media (prefers-color-scheme: dark) { :root { --back: #12151b; --panel: #1a1e27; --ink: #e6e9f0; --faint: #9ba5b7;
-  --rule: #2e3442; --s0: #6ea6ff; --s1: #ffa45c; --s2: #5bd0a4; --s3: #bd9cf8; --word: #bd9cf8; --string: #7fd6b2;
-  --note: #7f899c; } }
+  --dim: #4b5468; --rule: #2e3442; --s0: #6ea6ff; --s1: #ffa45c; --s2: #5bd0a4; --s3: #bd9cf8; --word: #bd9cf8;
+  --string: #7fd6b2; --note: #7f899c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--ink); font: 16px/1.6 system-ui, -apple-system, "Segoe UI",
   Roboto, "Liberation Sans", sans-serif; }
@@ -49,7 +50,7 @@ dd { margin: 6px 0 0; font-size: 1.3rem; font-weight: 600; line-height: 1.25; fo
   background: var(--panel); }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 7px 14px; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 8.5em; }
 th { color: var(--faint); font-weight: 500; } td { border-top: 1px solid var(--rule); }
 figure { margin: 24px 0; padding: 16px; background: var(--panel); border: 1px solid var(--rule); border-radius: 8px; }
 figcaption { color: var(--faint); font-size: 0.88rem; line-height: 1.45; margin-top: 12px; }
@@ -61,7 +62,7 @@ svg .box.s0, svg .dot.s0 { fill: var(--s0); } svg .curve.s0 { stroke: var(--s0);
 svg .box.s1, svg .dot.s1 { fill: var(--s1); } svg .curve.s1 { stroke: var(--s1); }
 svg .box.s2, svg .dot.s2 { fill: var(--s2); } svg .curve.s2 { stroke: var(--s2); }
 svg .box.s3, svg .dot.s3 { fill: var(--s3); } svg .curve.s3 { stroke: var(--s3); }
-svg .box.faint { fill: var(--rule); }
+svg .box.dim { fill: var(--dim); }
 svg .box.vertex { fill: var(--back); stroke: var(--s0); stroke-width: 1.5; }
 svg .edge { fill: none; stroke: var(--faint); stroke-width: 1.5; } svg .head { fill: var(--faint); }
 .narrow { display: none; }

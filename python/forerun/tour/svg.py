@@ -1,7 +1,7 @@
 """The few shapes that plots are made of, as SVG text.
 
-Colours are classes: ``s0`` to ``s3`` for series, ``ink``, ``faint`` and ``grid`` for the rest. Whoever embeds the
-picture gives them their colours, so that one drawing serves a light and a dark page.
+Colours are classes: ``s0`` to ``s3`` for series, ``ink``, ``faint``, ``dim`` and ``grid`` for the rest. Whoever embeds
+the picture gives them their colours, so that one drawing serves a light and a dark page.
 """
 
 from __future__ import annotations

@@ -18,10 +18,16 @@ from forerun.tour import memory, plot
 from forerun.tour.memory import MIB
 from forerun.tour.page import Page, seconds
 from forerun.tour.progress import Progress
+from forerun.tour.svg import Point
 
 BATCHES = 150
-QUICK_BATCHES = 12
+QUICK_BATCHES = 8
 SEED = 7
+# Batches that run before anything is measured, so that what is taken once counts for neither loop.
+FIRST = 3
+# How finely curves of memory are drawn: so many stretches for an epoch, and so many batches from near.
+STRETCHES = 80
+NEAR = 4
 
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]
 
@@ -93,8 +99,8 @@ class Epoch:
     finished: float
     loss: float
     grown_by_ps: float | None
-    grown: list[tuple[float, float]]
-    live: list[tuple[float, float]]
+    grown: list[Point]
+    live: list[Point]
     peak: float
     held: float
     counters: dict[str, int]
@@ -168,31 +174,30 @@ def rows(epochs: list[Epoch]) -> list[list[str]]:
     ]
 
 
-def memory_figures(page: Page, barrier: Epoch, free: Epoch) -> None:
-    """Show memory over time, and when each batch was issued."""
-    plots = [
-        ("live", "Bytes of arrays during the epoch, as the engine counts them.", "MiB of arrays"),
-        ("grown", "What the process grew by during the epoch, as the system counts it.", "MiB above the start"),
-    ]
-    for attribute, caption, axis in plots:
+def figure(page: Page, caption: str, x: str, y: str, barrier: list[Point], free: list[Point]) -> None:
+    """Show two curves over each other, unless the system did not tell."""
+    if barrier and free:
         series = [
-            plot.Series("with a barrier", getattr(barrier, attribute), "s0", dots=False),
-            plot.Series("without", getattr(free, attribute), "s1", dots=False),
+            plot.Series("with a barrier", barrier, "s0", dots=False),
+            plot.Series("without", free, "s1", dots=False),
         ]
-        if all(s.points for s in series):
-            page.figure(
-                caption,
-                functools.partial(plot.curves, label=caption, series=series, x=plot.Axis("seconds"), y=plot.Axis(axis)),
-            )
+        draw = functools.partial(plot.curves, label=caption, series=series, x=plot.Axis(x), y=plot.Axis(y))
+        page.figure(caption, draw)
+
+
+def figures(page: Page, barrier: Epoch, free: Epoch) -> None:
+    """Show memory over time, and when each batch was issued."""
+    caption = "The most bytes of arrays in each stretch of the epoch, as the engine counts them."
+    tops = [plot.highest(epoch.live, STRETCHES) for epoch in (barrier, free)]
+    figure(page, caption, "seconds", "MiB of arrays", *tops)
+    caption = f"The same from near, over the time of {NEAR} batches: every one takes memory and gives it back."
+    near = [[p for p in e.live if p[0] <= e.finished * NEAR / e.batches] for e in (barrier, free)]
+    figure(page, caption, "seconds", "MiB of arrays", *near)
+    caption = "What the process grew by during the epoch, as the system counts it."
+    figure(page, caption, "seconds", "MiB above the start", barrier.grown, free.grown)
     caption = "When the program was done with each batch. A flat line is a program far ahead of its engine."
-    issued = [
-        plot.Series(name, list(enumerate(epoch.issue_times, 1)), colour, dots=False)
-        for name, epoch, colour in (("with a barrier", barrier, "s0"), ("without", free, "s1"))
-    ]
-    page.figure(
-        caption,
-        functools.partial(plot.curves, label=caption, series=issued, x=plot.Axis("batch"), y=plot.Axis("seconds")),
-    )
+    issued: list[list[Point]] = [list(enumerate(epoch.issue_times, 1)) for epoch in (barrier, free)]
+    figure(page, caption, "batch", "seconds", *issued)
 
 
 def show(page: Page, quick: bool) -> None:
@@ -208,10 +213,17 @@ def show(page: Page, quick: bool) -> None:
     page.listing(memory.get_mem)
     page.say("First with a barrier after every batch, then the same lines without it:")
     page.listing(with_barrier, without_barrier)
+    for loop in (with_barrier, without_barrier):
+        loop(warmed_up(), draw_batches(FIRST, lambda: None))
     barrier = measure("with a barrier", with_barrier, count)
     free = measure("without a barrier", without_barrier, count)
     page.table([f"{count} batches", "with a barrier", "without"], rows([barrier, free]))
-    memory_figures(page, barrier, free)
+    figures(page, barrier, free)
+    if free.held > 0:
+        page.say(
+            f"Without the barrier the program was held for {seconds(free.held)}: a window has room for so many records "
+            "and no more, and a program that is a whole window ahead waits for room."
+        )
     same = "the same" if barrier.loss == free.loss else "not the same"
     page.say(
         "An engine that started whatever it is given would hold the data and the intermediate results of every batch "
@@ -236,4 +248,6 @@ def show(page: Page, quick: bool) -> None:
     page.found(f"{count} batches, with a barrier", seconds(barrier.finished))
     page.found(f"{count} batches, without a barrier", seconds(free.finished))
     page.found("most bytes of arrays, with and without", f"{barrier.peak:.0f} and {free.peak:.0f} MiB")
-    page.found("without a barrier, the program is done after", f"{100 * free.issued / free.finished:.2f} %")
+    page.found(
+        "without a barrier, share of the epoch until the program is done", f"{100 * free.issued / free.finished:.2f} %"
+    )
