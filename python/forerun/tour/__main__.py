@@ -1,27 +1,69 @@
-"""Walk through the sections of the tour, in the chapter's order."""
+"""Walk through the sections of the tour, in the chapter's order, and write the report."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import platform
+from pathlib import Path
+
+import numpy
 
 import forerun
 from forerun import npx
-from forerun.tour import barriers, blockers, graph, increments, issue, page
+from forerun.tour import (
+    barriers,
+    blockers,
+    devices,
+    graph,
+    increments,
+    intermediate,
+    issue,
+    overlap,
+    report,
+    training,
+)
+from forerun.tour.page import Page
+
+SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, intermediate, devices)
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m forerun.tour",
+        description="The book's chapter on asynchronous computation, live, with this machine's own figures.",
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer batches, sizes and repetitions")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--report", metavar="PATH", type=Path, default=Path("forerun-tour.html"), help="%(default)s")
+    where.add_argument("--no-report", dest="report", action="store_const", const=None, help="only print")
+    return parser.parse_args()
 
 
 def main() -> None:
     """Show every section."""
-    page.title(f"Forerun {forerun.__version__}: a tour")
+    chosen = arguments()
+    page = Page(f"Forerun {forerun.__version__}: a tour")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     mode = os.environ.get("FORERUN_ENGINE", "async")
-    page.say(f"Engine mode: {mode}. Cores this process may use: {cores}. GPUs: {npx.num_gpus()}.")
-    for section in (issue, graph, barriers, blockers, increments):
-        section.show()
-    page.title("The end")
+    page.say(
+        f"Engine mode: {mode}. Cores this process may use: {cores}. GPUs: {npx.num_gpus()}. "
+        f"{platform.system()} on {platform.machine()}, Python {platform.python_version()}, NumPy {numpy.__version__}."
+    )
+    if chosen.quick:
+        page.say("The quick tour: every figure is a single run on little work, and moves from run to run.")
+    for section in SECTIONS:
+        section.show(page, chosen.quick)
+    page.title("In short")
+    page.table(["what", "here"], page.findings)
     page.say(
         "Read on in README.md for the settings, and in ARCHITECTURE.md for how a line of a program travels through "
         "the engine."
     )
+    if chosen.report is not None:
+        chosen.report.write_text(report.html(page), encoding="utf-8")
+        print(f"\nThe same with plots: {chosen.report}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+
 from forerun import engine, np
-from forerun.tour import page
+from forerun.tour import plot
+from forerun.tour.page import Page
 
 KNOWN = """
     ones (1, 2)     ones (1, 2)
@@ -38,7 +42,20 @@ def drawing(seen: engine.Graph) -> str:
     return "\n".join(lines)
 
 
-def show() -> None:
+def vertices(seen: engine.Graph) -> list[plot.Vertex]:
+    """Return a box for each op: the op, its shape, the statement it stands in, and the boxes it needs."""
+    lines, first = inspect.getsourcelines(program)
+    places: dict[int, int] = {}
+    boxes = []
+    for entry in seen:
+        shape = " x ".join(str(d) for d in entry.shape)
+        statement = lines[entry.line - first].strip()
+        boxes.append(plot.Vertex([f"{entry.op}  [{shape}]", statement], [places[i] for i in entry.inputs]))
+        places[entry.value] = len(places)
+    return boxes
+
+
+def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("2. What waits for what")
     page.listing(program)
@@ -51,6 +68,10 @@ def show() -> None:
         z = program()
     page.drawing(drawing(seen))
     page.say("The same as a picture:")
-    page.drawing(KNOWN)
-    page.say("Only looking at z has to wait, and only for what z needs. print(z) says:")
+    page.figure(
+        "Each op, with the statement that submitted it. Arrows lead from what is needed to what needs it.",
+        functools.partial(plot.graph, label="the dependency graph of z", vertices=vertices(seen)),
+        KNOWN,
+    )
+    page.say("Only looking at z has to wait, and only for what z needs. `print(z)` says:")
     page.drawing(str(z))

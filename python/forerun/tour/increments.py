@@ -1,25 +1,33 @@
 """What running ahead is worth: many increments, waiting after each or only after the last.
 
 The measurements run in a process of their own, in which nothing is left out and nothing is fused, so that n increments
-are n executions: ``python -m forerun.tour.increments`` prints their table.
+are n executions: ``python -m forerun.tour.increments`` prints a line of JSON for every size.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from forerun import np, npx
-from forerun.tour import clock, page
+from forerun.tour import clock, plot
+from forerun.tour.page import Page, seconds
+from forerun.tour.progress import Progress
 
 SHAPES = [(1, 2), (10, 10), (32, 32), (100, 100), (200, 200), (500, 500), (1000, 1000)]
-COUNTS = [1000, 10_000]
-# Sweeping every count over every size would take minutes; longer cases are left out.
+QUICK_SHAPES = [(1, 2), (100, 100), (500, 500)]
+COUNT = 1000
+# The chapter's other editions count to this.
+MORE = 10_000
+# Sweeping the largest sizes would take minutes; what would be longer is left out.
 LONGEST = 1.5
 PROBES = 100
 # Waking up after the gate takes a good part of what is shorter.
@@ -47,6 +55,10 @@ class Parts(NamedTuple):
     execute: float
     give_back: float
 
+    def hidden(self, count: int) -> float:
+        """Return what so many increments would take if submitting were always hidden behind executing."""
+        return self.submit + count * self.execute + self.give_back
+
     def predicted(self, count: int) -> float:
         """Return what so many increments should take when only the last is waited for."""
         slower = max(self.submit, self.execute)
@@ -55,6 +67,33 @@ class Parts(NamedTuple):
     def backend_bound(self, count: int) -> bool:
         """Return whether the engine, and not the program, sets the pace."""
         return count * self.execute > (count - 1) * self.submit
+
+
+class Total(NamedTuple):
+    """The seconds that so many increments took, waiting after each and after the last."""
+
+    increments: int
+    waiting: float
+    running: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """What was measured for arrays of one size; totals that would have taken too long are left out."""
+
+    shape: tuple[int, int]
+    parts: Parts
+    totals: list[Total]
+
+    @property
+    def elements(self) -> int:
+        """How many numbers an array has."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def name(self) -> str:
+        """The shape as it is written."""
+        return f"{self.shape[0]} x {self.shape[1]}"
 
 
 def submit_time(x: np.ndarray) -> float:
@@ -98,68 +137,167 @@ def parts(x: np.ndarray, gate: np.ndarray) -> Parts:
     return Parts(submit, execute, rest - execute)
 
 
-def sweep() -> None:
-    """Measure every size and count, and print the tables."""
-    gate = np.random.normal(size=(1000, 1000)) * 0.03
-    stations, totals, bound = [], [], []
-    for shape in SHAPES:
-        x = np.ones(shape)
-        asynchronous(x, PROBES)
-        part = parts(x, gate)
-        size = shape[0] * shape[1]
-        name = f"{shape[0]} x {shape[1]}"
-        holds = part.backend_bound(1000)
-        stations.append([name, *(page.seconds(t) if t else "within t2" for t in part), "yes" if holds else "no"])
-        bound.append((size, holds))
-        for count in COUNTS:
-            if count * sum(part) > LONGEST:
-                continue
-            waiting = clock.best(functools.partial(synchronous, x, count))
-            running = clock.best(functools.partial(asynchronous, x, count))
-            figures = [f"{waiting:.4f}", f"{running:.4f}", f"{waiting / running:.2f}x", f"{part.predicted(count):.4f}"]
-            totals.append([name, f"{count}", *figures])
-    page.table(["array", "t1 submit", "t2 execute", "t3 give back", "1000 t2 > 999 t1"], stations)
-    page.table(["array", "increments", "synchronous", "asynchronous", "gain", "predicted"], totals)
-    # From the largest size downwards: one odd measurement among the small ones decides nothing.
+def measure(shape: tuple[int, int], gate: np.ndarray, quick: bool) -> Size:
+    """Measure one size."""
+    x = np.ones(shape)
+    asynchronous(x, PROBES)
+    part = parts(x, gate)
+    runs = 1 if quick else 3
+    totals = []
+    for count in (COUNT,) if quick else (COUNT, MORE):
+        if count * sum(part) <= LONGEST:
+            waiting = clock.best(functools.partial(synchronous, x, count), runs)
+            totals.append(Total(count, waiting, clock.best(functools.partial(asynchronous, x, count), runs)))
+    return Size(shape, part, totals)
+
+
+def sweep(quick: bool) -> Iterator[Size]:
+    """Measure every size in another process, in which the two switches are off from the start."""
+    command = [sys.executable, "-m", "forerun.tour.increments", *(["--quick"] if quick else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            read = json.loads(line)
+            yield Size(tuple(read["shape"]), Parts(*read["parts"]), [Total(*total) for total in read["totals"]])
+    if process.returncode:
+        raise RuntimeError(f"the measurement of increments ended with status {process.returncode}")
+
+
+def crossing(sizes: Sequence[Size]) -> int | None:
+    """Return from how many elements on the engine sets the pace.
+
+    Looked for from the largest size downwards: one odd measurement among the small ones decides nothing.
+    """
     first = None
-    for size, holds in reversed(bound):
-        if not holds:
+    for size in reversed(sizes):
+        if not size.parts.backend_bound(COUNT):
             break
-        first = size
-    if first is None:
-        page.say("On this machine submitting was the slower side at every size: the program set the pace throughout.")
-    else:
-        page.say(
-            f"Here 1000 t2 > 999 t1 begins to hold at about {first} elements. From there on the engine sets the pace "
-            "and submitting is hidden behind it; below, the program does, and the engine waits for work."
-        )
+        first = size.elements
+    return first
 
 
-def show() -> None:
+def show_stations(page: Page, sizes: Sequence[Size]) -> None:
+    """Show what each station takes."""
+    page.table(
+        ["array", "t1 submit", "t2 execute", "t3 give back", f"{COUNT} t2 > {COUNT - 1} t1"],
+        [
+            [
+                size.name,
+                *(seconds(t) if t else "within t2" for t in size.parts),
+                "yes" if size.parts.backend_bound(COUNT) else "no",
+            ]
+            for size in sizes
+        ],
+    )
+    stations = [("t1, submit", "s1", 0), ("t2, execute", "s0", 1)]
+    series = [
+        plot.Series(name, [(size.elements, max(size.parts[i], 1e-9)) for size in sizes], colour)
+        for name, colour, i in stations
+    ]
+    page.figure(
+        "What one increment takes on each side. Where the line of t2 lies above that of t1, the engine sets the pace.",
+        functools.partial(
+            plot.curves,
+            label="t1 and t2 against the size of the array",
+            series=series,
+            x=plot.Axis("elements", "{:,.0f}".format, log=True),
+            y=plot.Axis("time an increment", short, log=True),
+        ),
+    )
+
+
+def show_totals(page: Page, sizes: Sequence[Size]) -> None:
+    """Show what the loops take, and what the formula says with and without its condition."""
+    page.table(
+        ["array", "increments", "synchronous", "asynchronous", "gain", "slower side", "t1 + n t2 + t3"],
+        [
+            [
+                size.name,
+                f"{count}",
+                seconds(waiting),
+                seconds(running),
+                f"{waiting / running:.2f}x",
+                seconds(size.parts.predicted(count)),
+                seconds(size.parts.hidden(count)),
+            ]
+            for size in sizes
+            for count, waiting, running in size.totals
+        ],
+    )
+    timed = [(size, total) for size in sizes for total in size.totals if total.increments == COUNT]
+    series = [
+        plot.Series("waiting after each", [(size.elements, total.waiting) for size, total in timed], "s1"),
+        plot.Series("waiting after the last", [(size.elements, total.running) for size, total in timed], "s0"),
+        plot.Series("the slower side alone", [(s.elements, s.parts.predicted(COUNT)) for s, _ in timed], "s2"),
+    ]
+    page.figure(
+        f"{COUNT} increments, by the size of the array.",
+        functools.partial(
+            plot.curves,
+            label="seconds for a thousand increments against the size of the array",
+            series=series,
+            x=plot.Axis("elements", "{:,.0f}".format, log=True),
+            y=plot.Axis(f"time for {COUNT} increments", short, log=True),
+        ),
+    )
+    size, total = timed[0]
+    page.found(f"{COUNT} increments of {size.name}: gain from running ahead", f"{total.waiting / total.running:.2f}x")
+
+
+def short(value: float) -> str:
+    """Write a duration without decimals, for axes."""
+    return seconds(value).replace(".00", "")
+
+
+def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("5. What running ahead is worth")
     page.say("Add one to an array many times over, waiting after each addition, and then only after the last:")
-    page.listing(synchronous)
-    page.listing(asynchronous)
+    page.listing(synchronous, asynchronous)
     page.say(
         "Call t1 what it takes to submit one addition, t2 to execute it, t3 to give its result back. Waiting each "
         "time, n additions take n (t1 + t2 + t3). Running ahead, submitting overlaps with executing and giving back "
-        "happens once, so they take about t1 + n t2 + t3, provided that the engine is the slower side: if it were the "
-        "faster, it would run dry between two submissions, and the loop would take about n t1 instead. For n = 1000 "
-        "that condition reads 1000 t2 > 999 t1. Measured with every addition executed on its own "
-        "(FORERUN_DROP_DEAD=0, FORERUN_FUSE=0), times in seconds where no unit is given:"
+        "happens once, so they take about t1 + n t2 + t3. Measured with every addition executed on its own "
+        "(`FORERUN_DROP_DEAD=0`, `FORERUN_FUSE=0`):"
     )
-    sys.stdout.flush()
-    subprocess.run([sys.executable, "-m", "forerun.tour.increments"], check=True)
-    x = np.ones((1, 2))
-    count = COUNTS[-1]
+    sizes = []
+    with Progress("increments of every size", len(QUICK_SHAPES if quick else SHAPES)) as progress:
+        for size in sweep(quick):
+            sizes.append(size)
+            progress.step()
+    show_stations(page, sizes)
     page.say(
-        f"With both switches back on, nobody looks at any but the last of {count} additions, and the loop takes "
-        f"{page.seconds(clock.best(lambda: asynchronous(x, count)))}."
+        f"Exercise: why does that sum need {COUNT} t2 > {COUNT - 1} t1? Because it charges nothing for submitting but "
+        "the first time. That is right only while the engine is the slower side and always finds the next addition "
+        "waiting. If the engine is the faster side it runs dry between two submissions, and what counts is how "
+        "fast the program asks: the loop takes about n t1. Below, the loops, what the slower side alone "
+        "would take, and the sum as it stands; where the condition fails, the sum promises too much:"
     )
+    show_totals(page, sizes)
+    first = crossing(sizes)
+    if first is None:
+        page.say("On this machine submitting was the slower side up to the largest size: the program set the pace.")
+    else:
+        page.say(
+            f"Here {COUNT} t2 > {COUNT - 1} t1 holds from {first} elements on, of the sizes tried. There the engine "
+            "sets the pace and submitting is hidden behind it; below, the program does, and the engine waits for work."
+        )
+    x = np.ones((1, 2))
+    page.say(
+        f"With both switches back on, nobody looks at any but the last of {MORE} additions, and the loop takes "
+        f"{seconds(clock.best(lambda: asynchronous(x, MORE)))}."
+    )
+
+
+def main() -> None:
+    """Measure every size, and print each as it is done."""
+    quick = "--quick" in sys.argv
+    gate = np.random.normal(size=(1000, 1000)) * 0.03
+    for shape in QUICK_SHAPES if quick else SHAPES:
+        print(json.dumps(asdict(measure(shape, gate, quick))), flush=True)
 
 
 if __name__ == "__main__":
     # Read when the engine starts, which is at the first array.
     os.environ.update(FORERUN_DROP_DEAD="0", FORERUN_FUSE="0")
-    sweep()
+    main()

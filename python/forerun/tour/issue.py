@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import functools
 
 import numpy
 
 from forerun import np, npx
-from forerun.tour import clock, page
+from forerun.tour import clock, plot
+from forerun.tour.page import Page, seconds
 
 SIZE = (1000, 1000)
 
@@ -44,19 +45,7 @@ def without_keeping() -> None:
     npx.waitall()
 
 
-def measure() -> tuple[float, float]:
-    """Return the seconds until everything is issued and until everything is finished."""
-    npx.waitall()
-    start = time.perf_counter()
-    kept = with_forerun()
-    issued = time.perf_counter() - start
-    npx.waitall()
-    finished = time.perf_counter() - start
-    del kept
-    return issued, finished
-
-
-def show() -> None:
+def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("1. Issued is not finished")
     page.say("Ten times, draw a matrix of a thousand by a thousand and multiply it by itself:")
@@ -67,21 +56,30 @@ def show() -> None:
         "is over, so is its work. A stopwatch around a loop without a barrier therefore says how fast a program asks, "
         "not how fast it is answered."
     )
-    measure()
-    issued, finished = min((measure() for _ in range(3)), key=lambda pair: pair[1])
-    plain, single = clock.best(with_numpy), clock.best(with_numpy_float32)
+    runs = 1 if quick else 3
+    with_forerun()
+    issued, finished = clock.issued_and_finished(with_forerun, runs)
+    plain, single = clock.best(with_numpy, runs), clock.best(with_numpy_float32, runs)
+    timed = [
+        ("NumPy, float64", plain, "s0"),
+        ("NumPy, float32", single, "s0"),
+        ("Forerun, issued", issued, "s1"),
+        ("Forerun, finished", finished, "s2"),
+    ]
     page.table(
         ["", "seconds", "against NumPy"],
-        [
-            ["NumPy, float64", f"{plain:.4f}", ""],
-            ["NumPy, float32", f"{single:.4f}", f"{plain / single:.1f}x"],
-            ["Forerun, issued", f"{issued:.4f}", f"{plain / issued:.1f}x"],
-            ["Forerun, finished", f"{finished:.4f}", f"{plain / finished:.1f}x"],
-        ],
+        [[name, f"{took:.4f}", f"{plain / took:.1f}x" if took != plain else ""] for name, took, _ in timed],
     )
-    unkept = clock.best(without_keeping)
+    shown = [plot.Bar(name, took, f"{took:.4f} s", colour) for name, took, colour in timed]
+    page.figure(
+        "Ten draws and ten products. The bar of what was issued is there, and is short.",
+        functools.partial(plot.bars, label="seconds until issued and until finished", rows=shown),
+    )
+    page.found("ten products: issued after", seconds(issued))
+    page.found("ten products: finished after", seconds(finished))
+    unkept = clock.best(without_keeping, runs)
     page.say(
         "All ten products were kept above, so all ten were computed. When a program lets a result go before anything "
-        f"has looked at it, the engine may leave it out: the same loop without the list took {page.seconds(unkept)}. "
-        "FORERUN_DROP_DEAD=0 turns that off."
+        f"has looked at it, the engine may leave it out: the same loop without the list took {seconds(unkept)}. "
+        "`FORERUN_DROP_DEAD=0` turns that off."
     )

@@ -1,51 +1,140 @@
-"""How the tour looks in a terminal, a pipe or a file: titles, paragraphs, listings, tables. Text only."""
+"""The page that a tour writes: printed as it is written, and kept for the report.
+
+What is printed is text only, so that a terminal, a pipe and a file show the same. The page knows what was said, not
+how a report shows it.
+"""
 
 from __future__ import annotations
 
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 WIDTH = 88
 
 
-def title(text: str) -> None:
-    """Print a heading."""
-    print(f"\n{text}\n{'=' * len(text)}", flush=True)
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph; `backquotes` mark code."""
+
+    text: str
 
 
-def say(text: str) -> None:
-    """Print a paragraph."""
-    print(f"\n{textwrap.fill(text, WIDTH)}", flush=True)
+@dataclass(frozen=True)
+class Listing:
+    """Python that the tour ran."""
+
+    code: str
 
 
-def drawing(text: str) -> None:
-    """Print lines as they are, indented."""
-    print(f"\n{textwrap.indent(textwrap.dedent(text).strip(chr(10)), '    ')}", flush=True)
+@dataclass(frozen=True)
+class Drawing:
+    """Lines that are shown as they are."""
+
+    text: str
 
 
-def listing(*functions: Callable[..., object]) -> None:
-    """Print the bodies of functions: what the tour shows is what it runs."""
-    for function in functions:
-        lines, _ = inspect.getsourcelines(function)
-        signature_end = next(i for i, line in enumerate(lines) if line.rstrip().endswith(":"))
-        body = textwrap.dedent("".join(lines[signature_end + 1 :]))
-        if body.startswith('"""'):
-            body = body.split('"""', 2)[2].lstrip("\n")
-        drawing(body)
+@dataclass(frozen=True)
+class Table:
+    """A table: the first column to the left, the others to the right."""
+
+    head: list[str]
+    rows: list[list[str]]
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: the first column to the left, the others to the right."""
-    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
-    print()
-    for line in (head, ["-" * width for width in widths], *rows):
+@dataclass(frozen=True)
+class Figure:
+    """A plot, drawn for whatever width the report asks for."""
+
+    caption: str
+    draw: Callable[[int], str]
+
+
+Part = Paragraph | Listing | Drawing | Table | Figure
+
+
+@dataclass
+class Section:
+    """What stands under one heading."""
+
+    title: str
+    parts: list[Part] = field(default_factory=list)
+
+
+class Page:
+    """Titles, paragraphs, listings, tables and figures, in order."""
+
+    def __init__(self, title: str) -> None:
+        self.opening = Section(title)
+        self.sections = [self.opening]
+        self.findings: list[tuple[str, str]] = []
+        _heading(title)
+
+    def title(self, text: str) -> None:
+        """Begin a section."""
+        self.sections.append(Section(text))
+        _heading(text)
+
+    def say(self, text: str) -> None:
+        """Write a paragraph."""
+        self._keep(Paragraph(text))
+        print(f"\n{textwrap.fill(text, WIDTH)}", flush=True)
+
+    def drawing(self, text: str) -> None:
+        """Write lines as they are."""
+        text = textwrap.dedent(text).strip("\n")
+        self._keep(Drawing(text))
+        _print_indented(text)
+
+    def listing(self, *functions: Callable[..., object]) -> None:
+        """Write the bodies of functions: what the tour shows is what it runs."""
+        for function in functions:
+            code = body(function)
+            self._keep(Listing(code))
+            _print_indented(code)
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table."""
+        table = Table(list(head), [list(row) for row in rows])
+        self._keep(table)
+        print(f"\n{laid_out(table)}", flush=True)
+
+    def figure(self, caption: str, draw: Callable[[int], str], text: str = "") -> None:
+        """Keep a plot for the report; print what stands for it where there is only text."""
+        self._keep(Figure(caption, draw))
+        if text:
+            _print_indented(textwrap.dedent(text).strip("\n"))
+
+    def found(self, what: str, figure: str) -> None:
+        """Note a result for the summary."""
+        self.findings.append((what, figure))
+
+    def _keep(self, part: Part) -> None:
+        self.sections[-1].parts.append(part)
+
+
+def body(function: Callable[..., object]) -> str:
+    """Return the body of a function, without its docstring."""
+    lines, _ = inspect.getsourcelines(function)
+    signature_end = next(i for i, line in enumerate(lines) if line.rstrip().endswith(":"))
+    code = textwrap.dedent("".join(lines[signature_end + 1 :]))
+    if code.startswith('"""'):
+        code = code.split('"""', 2)[2]
+    return code.strip("\n")
+
+
+def laid_out(table: Table) -> str:
+    """Return a table as text."""
+    widths = [max(len(line[column]) for line in (table.head, *table.rows)) for column in range(len(table.head))]
+    lines = []
+    for line in (table.head, ["-" * width for width in widths], *table.rows):
         first, *rest = (
             cell.rjust(width) if column else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
-        print("    " + "   ".join([first, *rest]).rstrip())
-    print(end="", flush=True)
+        lines.append("    " + "   ".join([first, *rest]).rstrip())
+    return "\n".join(lines)
 
 
 def seconds(value: float) -> str:
@@ -54,3 +143,11 @@ def seconds(value: float) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.2f} {unit}"
     return f"{value * 1e9:.0f} ns"
+
+
+def _heading(text: str) -> None:
+    print(f"\n{text}\n{'=' * len(text)}", flush=True)
+
+
+def _print_indented(text: str) -> None:
+    print(f"\n{textwrap.indent(text, '    ')}", flush=True)
