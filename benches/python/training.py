@@ -23,8 +23,6 @@ from _harness import Bench, Run, environment, main, measure, show
 now = time.perf_counter
 BATCHES, EPOCH = 15, 150
 BATCH, WIDTHS, RATE = 1024, (512, 2048, 512, 1), 0.01
-#: Rows, columns and summed extent of the products of one batch that matter: two forward, three backward.
-PRODUCTS = [(1024, 2048, 512), (1024, 512, 2048), (512, 2048, 1024), (1024, 2048, 512), (2048, 512, 1024)]
 
 
 def weights() -> list[tuple[Any, Any]]:
@@ -171,12 +169,14 @@ def epoch_jax() -> Run:
 
 # ---- the products alone --------------------------------------------------------------------------------------------
 def products(normal: Callable[[tuple[int, int]], Any], dot: Callable[[Any, Any], Any], done: Callable[[Any], None]) -> Run:
-    pairs = [(normal((m, k)), normal((k, n))) for m, n, k in PRODUCTS]
+    """Time the five products of a batch that matter, transposed as the loop has them: two forward, three backward."""
+    x, h1, g1, g2 = (normal((BATCH, width)) for width in (512, 2048, 2048, 512))
+    w1, w2 = normal((2048, 512)), normal((512, 2048))
 
     def run() -> float:
         start = now()
         for _ in range(BATCHES):
-            for a, b in pairs:
+            for a, b in ((x, w1.T), (h1, w2.T), (g2.T, h1), (g2, w2), (g1.T, x)):
                 done(dot(a, b))
         return (now() - start) * EPOCH / BATCHES
 
@@ -202,12 +202,6 @@ def products_numpy() -> Run:
     return products(lambda s: rng.standard_normal(s, dtype="float32"), numpy.dot, lambda c: None)
 
 
-def products_tf() -> Run:
-    import tensorflow as tf
-
-    return products(tf.random.normal, tf.matmul, lambda c: c[0, 0].numpy())
-
-
 BENCH: Bench = {
     "epoch": {
         "forerun": epoch_forerun,
@@ -220,7 +214,6 @@ BENCH: Bench = {
         "forerun": products_forerun,
         "torch": products_torch,
         "numpy": products_numpy,
-        "tensorflow": products_tf,
     },
 }
 
