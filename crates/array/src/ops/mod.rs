@@ -21,6 +21,6 @@ pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul};
 pub use reduce::{mean, reduce, std, var};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
-pub use take::{pick, scatter_add, take};
+pub use take::{embedding, pick, scatter_add, take};
 pub(crate) use write::repoint;
 pub use write::{adopt, assign, in_place};
