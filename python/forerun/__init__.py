@@ -15,23 +15,56 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import os.path as _path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from forerun import _forerun
 
 # Locs name the user's lines: those of the files in these folders are passed over.
 _HERE = _path.dirname(_path.abspath(__file__))
-_FOLDERS = ["", "np", "gluon", _path.join("gluon", "nn"), _path.join("gluon", "data")]
-_forerun.pass_over([_path.join(_HERE, folder) if folder else _HERE for folder in _FOLDERS])
+_FOLDERS = [
+    "np",
+    "_dialect",
+    "d2l",
+    "gluon",
+    "gluon/data",
+    "gluon/nn",
+    "mxnet",
+    "mxnet/numpy",
+    "paddle",
+    "paddle/device",
+    "paddle/nn",
+    "torch",
+    "torch/nn",
+    "torch/utils",
+]
+_forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
 from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
+if _TYPE_CHECKING:
+    from forerun import autograd, gluon, init, lr_scheduler, optimizer
+
 # Imported when they are asked for: a program of arrays alone does not pay for networks.
 _LATER = ("autograd", "gluon", "init", "lr_scheduler", "optimizer")
 
-__all__ = ["__version__", "empty_cache", "engine", "memory_stats", "np", "npx", "reset_peak", "stats", *_LATER]
+__all__ = [
+    "__version__",
+    "autograd",
+    "empty_cache",
+    "engine",
+    "gluon",
+    "init",
+    "lr_scheduler",
+    "memory_stats",
+    "np",
+    "npx",
+    "optimizer",
+    "reset_peak",
+    "stats",
+]
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
 from forerun._convert import to_array
@@ -50,7 +50,7 @@ def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
     """Apply an activation to every element.
 
     One of ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``, ``silu``, ``gelu`` (by the hyperbolic
-    tangent) and ``selu``.
+    tangent), ``gelu_erf`` (by the error function) and ``selu``.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def leaky_relu(
 ) -> ndarray:
     """Apply an activation with a slope for negative elements.
 
-    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu`` and
-    ``gelu`` have none.
+    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu``,
+    ``gelu`` (by the error function) and ``gelu_tanh`` (by the hyperbolic tangent) have none.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def leaky_relu(
     array([-0.1,  1. ])
     """
     if act_type != "prelu":
-        if act_type not in ("leaky", "elu", "selu", "gelu"):
+        if act_type not in ("leaky", "elu", "selu", "gelu", "gelu_tanh"):
             raise ValueError(f"leaky_relu: no activation is called '{act_type}'")
-        return _forerun.activation(data, act_type, slope)
+        return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
     x, slopes = to_array(data), to_array(gamma)
@@ -103,11 +103,7 @@ def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Seque
     """
     if mode not in ("training", "always"):
         raise ValueError(f"dropout: mode must be 'training' or 'always', not '{mode}'")
-    return _forerun.dropout(data, p, axes, mode == "always" or _is_training())
-
-
-def _is_training() -> bool:
-    return False
+    return _forerun.dropout(data, p, axes, mode == "always" or _forerun.is_training())
 
 
 def fully_connected(
@@ -222,6 +218,39 @@ def layer_norm(
     return _forerun.layer_norm(data, gamma, beta, axis, eps)
 
 
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: Literal[False] = False,
+    axis: SupportsIndex = 1,
+) -> ndarray: ...
+
+
+@overload
+def batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    *,
+    output_mean_var: Literal[True],
+    axis: SupportsIndex = 1,
+) -> tuple[ndarray, ndarray, ndarray]: ...
+
+
 def batch_norm(
     x: ArrayLike,
     gamma: ArrayLike,
@@ -248,6 +277,6 @@ def batch_norm(
     array([[-1.],
            [ 1.]])
     """
-    training = _is_training() and not use_global_stats
+    training = _forerun.is_training() and not use_global_stats
     made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, axis, eps, momentum, fix_gamma, training)
     return made if output_mean_var else made[0]

@@ -14,7 +14,9 @@ __all__ = [
     "ceil",
     "divide",
     "equal",
+    "erf",
     "exp",
+    "expm1",
     "floor",
     "floor_divide",
     "greater",
@@ -26,6 +28,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -65,6 +68,9 @@ _SQRT = point("sqrt")
 _RECIPROCAL = point("reciprocal")
 _EXP = point("exp")
 _LOG = point("log")
+_EXPM1 = point("expm1")
+_LOG1P = point("log1p")
+_ERF = point("erf")
 _TANH = point("tanh")
 _SIGMOID = point("sigmoid")
 _RELU = point("relu")
@@ -272,6 +278,42 @@ def log(x: ArrayLike, /) -> ndarray:
     array([0.])
     """
     return pointwise(_LOG, x)
+
+
+def expm1(x: ArrayLike, /) -> ndarray:
+    """Compute ``expm1`` element by element: e to its power, less one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.expm1(np.array([0.0]))
+    array([0.])
+    """
+    return pointwise(_EXPM1, x)
+
+
+def log1p(x: ArrayLike, /) -> ndarray:
+    """Compute ``log1p`` element by element: natural logarithm of one more.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.log1p(np.array([0.0]))
+    array([0.])
+    """
+    return pointwise(_LOG1P, x)
+
+
+def erf(x: ArrayLike, /) -> ndarray:
+    """Compute ``erf`` element by element: error function.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.erf(np.array([0.0, np.inf]))
+    array([0., 1.])
+    """
+    return pointwise(_ERF, x)
 
 
 def tanh(x: ArrayLike, /) -> ndarray:

@@ -161,4 +161,5 @@ def _read_array(file: BinaryIO, start: int, name: str, entry: _Entry, path: str)
     if entry.dtype == "bool" and raw.size and raw.max() > 1:
         raise ValueError(f"load: {path}: tensor {name!r}: a bool is neither 0 nor 1")
     kind = numpy.dtype(entry.dtype).newbyteorder("<")
-    return raw.view(kind).astype(kind.newbyteorder("="), copy=False).reshape(entry.shape)
+    value: numpy.ndarray = raw.view(kind).astype(kind.newbyteorder("="), copy=False).reshape(entry.shape)
+    return value

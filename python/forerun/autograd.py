@@ -22,7 +22,7 @@ from typing import Any
 
 from forerun import _forerun
 from forerun._capturing import object_to_replay
-from forerun._forerun import is_recording, is_training, ndarray, set_recording, set_training
+from forerun._forerun import is_recording, is_training, ndarray, set_training
 
 __all__ = [
     "Function",
@@ -40,6 +40,21 @@ __all__ = [
 ]
 
 
+def set_recording(is_record: bool) -> bool:
+    """Turn recording on or off for this thread, and return the former setting.
+
+    Examples
+    --------
+    >>> from forerun import autograd
+    >>> autograd.set_recording(True), autograd.set_recording(False)
+    (False, True)
+    """
+    former = _forerun.set_recording(is_record)
+    if former is not is_record:
+        object_to_replay("it switches recording on or off")
+    return former
+
+
 class _Scope:
     """Settings of the thread for the length of a ``with`` block; ``None`` leaves one as it is."""
 
@@ -52,14 +67,12 @@ class _Scope:
     def __enter__(self) -> None:
         if self._recording is not None:
             self._old_recording = set_recording(self._recording)
-            if self._old_recording is not self._recording:
-                object_to_replay("it switches recording on or off")
         if self._training is not None:
             self._old_training = set_training(self._training)
 
     def __exit__(self, *exception: object) -> None:
         if self._recording is not None:
-            set_recording(self._old_recording)
+            _forerun.set_recording(self._old_recording)
         if self._training is not None:
             set_training(self._old_training)
 
@@ -289,11 +302,11 @@ class Function:
 
     def __call__(self, *inputs: ndarray) -> Any:
         """Call ``forward``, and record the call as one op if the thread is recording."""
-        recording = set_recording(False)
+        recording = _forerun.set_recording(False)
         try:
             result = self.forward(*inputs)
         finally:
-            set_recording(recording)
+            _forerun.set_recording(recording)
         if not recording:
             return result
         object_to_replay(f"{type(self).__name__} has a gradient of its own")

@@ -22,6 +22,7 @@ __all__ = [
     "set_drop_dead",
     "set_fuse",
     "set_tiny_limit",
+    "set_writable_asnumpy",
     "stats",
 ]
 
@@ -89,6 +90,24 @@ def set_tiny_limit(elements: int) -> Restore[int]:
     array([2., 2.])
     """
     return Restore(_forerun.set_tiny_limit, _forerun.set_tiny_limit(elements))
+
+
+def set_writable_asnumpy(on: bool) -> Restore[bool]:
+    """Say whether ``asnumpy()`` and ``numpy.asarray`` give a copy that may be written, for the whole process.
+
+    Without it they give a read-only view of the value's bytes, which costs nothing.
+
+    Examples
+    --------
+    >>> from forerun import engine, np
+    >>> x = np.zeros((2,))
+    >>> with engine.set_writable_asnumpy(True):
+    ...     x.asnumpy().flags.writeable
+    True
+    >>> x.asnumpy().flags.writeable
+    False
+    """
+    return Restore(_forerun.set_writable_asnumpy, _forerun.set_writable_asnumpy(on))
 
 
 def stats() -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun
+from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
     activation,
@@ -18,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import relu, sigmoid
+from forerun._pointwise import erf, relu, sigmoid
 
 __all__ = [
     "Device",
@@ -29,16 +30,19 @@ __all__ = [
     "current_device",
     "dropout",
     "embedding",
+    "erf",
     "fully_connected",
     "gpu",
     "layer_norm",
     "leaky_relu",
+    "load",
     "log_softmax",
     "num_gpus",
     "one_hot",
     "pick",
     "relu",
     "reset_np",
+    "save",
     "seed",
     "set_np",
     "sigmoid",

@@ -1,4 +1,4 @@
-"""The runnable cells of the section "Asynchronous Computation" of *Dive into Deep Learning*, the MXNet tab
+"""The code of the section "Asynchronous Computation" of *Dive into Deep Learning*, the MXNet tab
 of the French edition.
 
 By Aston Zhang, Zachary C. Lipton, Mu Li, Alexander J. Smola and contributors (https://d2l.ai). The book's text is
@@ -8,7 +8,8 @@ licensed under CC BY-SA 4.0, its code under MIT-0. Only the imports are changed.
 # %% 1
 from forerun.d2l import mxnet as d2l
 import numpy, os, subprocess
-from forerun import np, npx
+from forerun import autograd, gluon, np, npx
+from forerun.gluon import nn
 npx.set_np()
 
 # %% 2

@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterator
 
 import hypothesis
+import numpy
 import pytest
 
 from forerun import npx
@@ -30,3 +31,43 @@ def finish() -> Iterator[None]:
     """Finish what a test left in the window, so that its errors are its own."""
     yield
     npx.waitall()
+
+
+class Reference:
+    """A network of one hidden layer in NumPy, in double precision: what a dialect's first steps are compared with.
+
+    Weights are of shape (inputs, outputs).
+    """
+
+    def __init__(self, weights: list[numpy.ndarray]) -> None:
+        self.weights = [weight.astype("float64") for weight in weights]
+
+    def squares(self, x: numpy.ndarray, y: numpy.ndarray) -> tuple[float, list[numpy.ndarray]]:
+        """Give the mean square and its gradients."""
+        apart = self._out(x) - y
+        return float((apart**2).mean()), self._back(x, 2 * apart / apart.size)
+
+    def entropy(self, x: numpy.ndarray, classes: numpy.ndarray) -> tuple[float, list[numpy.ndarray]]:
+        """Give the mean cross-entropy and its gradients."""
+        scores = self._out(x)
+        chances = numpy.exp(scores - scores.max(1, keepdims=True))
+        chances /= chances.sum(1, keepdims=True)
+        rows = numpy.arange(len(x))
+        loss = -numpy.log(chances[rows, classes]).mean()
+        chances[rows, classes] -= 1
+        return float(loss), self._back(x, chances / len(x))
+
+    def _out(self, x: numpy.ndarray) -> numpy.ndarray:
+        first, first_bias, second, second_bias = self.weights
+        self._hidden = numpy.maximum(x @ first + first_bias, 0)
+        return self._hidden @ second + second_bias
+
+    def _back(self, x: numpy.ndarray, out: numpy.ndarray) -> list[numpy.ndarray]:
+        hidden = (out @ self.weights[2].T) * (self._hidden > 0)
+        return [x.T @ hidden, hidden.sum(0), self._hidden.T @ out, out.sum(0)]
+
+
+@pytest.fixture
+def reference() -> type[Reference]:
+    """Give the network in NumPy."""
+    return Reference

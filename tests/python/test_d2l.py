@@ -8,13 +8,21 @@ import re
 import pytest
 
 from forerun import d2l, npx
-from forerun.d2l import mxnet
+from forerun.d2l import mxnet, paddle, torch
 
 
 def test_the_face_of_a_framework_has_the_same_names() -> None:
     for name in ("Benchmark", "Timer", "benchmark", "try_gpu"):
         assert getattr(mxnet, name) is getattr(d2l, name)
     assert importlib.import_module("forerun.d2l.mxnet") is mxnet
+
+
+def test_every_framework_has_the_helpers() -> None:
+    for face in (mxnet, paddle, torch):
+        for name in ("Benchmark", "Timer", "benchmark"):
+            assert getattr(face, name) is getattr(d2l, name)
+    assert str(torch.try_gpu(1000)) == "cpu"
+    assert str(paddle.try_gpu(1000)) == "Place(cpu)"
 
 
 def test_a_timer_adds_up() -> None:

@@ -29,7 +29,11 @@ def here() -> int:
 
 
 def at(line: int) -> list[Holder]:
-    return [holder for holder in forerun.memory_stats(1000)["holders"] if (holder["file"], holder["line"]) == (__file__, line)]
+    return [
+        holder
+        for holder in forerun.memory_stats(1000)["holders"]
+        if (holder["file"], holder["line"]) == (__file__, line)
+    ]
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -50,7 +54,8 @@ def test_one_function_under_two_names() -> None:
 
 
 def test_lines_are_named() -> None:
-    kept = [np.ones((1024, 1024)) for _ in range(3)]; line = here()  # noqa: E702
+    kept = [np.ones((1024, 1024)) for _ in range(3)]
+    line = here() - 1
     small = np.ones((8,))
     npx.waitall()
     assert at(line) == [{"file": __file__, "line": line, "op": "full", "bytes": 12 * MIB, "arrays": 3}]
@@ -85,7 +90,6 @@ def test_bytes_a_step_are_a_difference() -> None:
         y.wait_to_read()
     after = forerun.memory_stats()["allocated"]
     assert after["count"] - before["count"] == 5
-    # The first result is let go only after the second was made.
     assert after["bytes"] - before["bytes"] == 5 * 2 * MIB
 
 
@@ -130,11 +134,11 @@ def test_a_data_set_that_is_kept_holds_nobody() -> None:
     assert all(total.item() == float(MIB) for total in sums)
 
 
+# What is held, and from when on.
 INTERRUPTED = {
-    # Each loop is held for much longer than the signal takes to come.
-    "host": "np.array(batch) * gate",
-    "window": "y = y + 1",
-    "window, in place": "y += 1",
+    "host": ("np.array(batch) * gate", 'stats["queued_host"] > 26 << 20'),
+    "window": ("y = y + 1", 'stats["queued_records"] > 7000'),
+    "window, in place": ("y += 1", 'stats["queued_records"] > 7000'),
 }
 
 
@@ -142,6 +146,7 @@ INTERRUPTED = {
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("what", INTERRUPTED)
 def test_an_interrupt_ends_a_hold(what: str) -> None:
+    step, is_held = INTERRUPTED[what]
     result = run(
         f"""
         import os, signal, threading, time
@@ -158,22 +163,26 @@ def test_an_interrupt_ends_a_hold(what: str) -> None:
         gate = gate.sum()
         y = np.zeros((128, 128)) + gate
         batch = numpy.ones((1024, 1024), dtype="float32")
+        def held():
+            stats = forerun.memory_stats()
+            return {is_held}
         def interrupt():
-            while True:
-                time.sleep(0.5)
-                os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=interrupt, daemon=True).start()
+            while not held():
+                time.sleep(0.01)
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
         try:
             while True:
-                {INTERRUPTED[what]}
+                {step}
         except KeyboardInterrupt:
-            stats = forerun.memory_stats()
-            settled = engine.stats()["tasks"]
-            held = stats["held"]["{what.split(",")[0]}"]
-            print(held, flush=True)
-            os._exit(0 if held["times"] > 0 else 1)
+            # Had the hold ended by itself, much less would be queued.
+            times = forerun.memory_stats()["held"]["{what.split(",")[0]}"]["times"]
+            print(held(), times, flush=True)
+            os._exit(0 if held() and times == 1 else 1)
         """,
         FORERUN_ENGINE="async",
+        FORERUN_PREFETCH=str(32 * MIB),
     )
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import warnings
 from collections.abc import Callable
@@ -24,18 +25,20 @@ FLOATS += [numpy.inf, -numpy.inf, numpy.nan]
 INTEGERS = [0, 1, -1, 2, -7, 7, 100, -100]
 
 # What an op does to dtypes: in which it computes, for the dtype its operands promote to.
-FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "exp", "log", "tanh", "sigmoid", "isnan", "isinf", "isfinite"}
+FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "exp", "expm1", "log", "log1p", "erf", "tanh", "sigmoid"}
+FLOAT_ONLY |= {"isnan", "isinf", "isfinite"}
 NOT_BOOL = {"subtract", "floor_divide", "remainder", "power", "negative", "sign", "square", "relu"}
 NOT_BOOL |= {"floor", "ceil", "trunc", "rint"}
 NOT_FLOAT = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
 BEYOND_NUMPY: dict[str, Callable[..., Any]] = {
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
+    "erf": numpy.vectorize(math.erf, otypes="d"),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
 }
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "relu"}
 # Results within so many units in the last place of the true value; every other op is exact.
-LAST_PLACES = {"exp": 2, "log": 2, "tanh": 2, "sigmoid": 2, "power": 2}
+LAST_PLACES = {"exp": 2, "expm1": 2, "log": 2, "log1p": 2, "erf": 2, "tanh": 2, "sigmoid": 2, "power": 2}
 
 ALL = [name for name in forerun._pointwise.__all__ if name != "where"]
 UNARY = [name for name in ALL if getattr(forerun._pointwise, name).__code__.co_argcount == 1]

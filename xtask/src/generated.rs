@@ -10,8 +10,11 @@ use std::path::Path;
 type Generated = (&'static [&'static str], &'static str);
 
 /// Every generated file of the project.
-const GENERATED: &[Generated] =
-    &[(&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py")];
+const GENERATED: &[Generated] = &[
+    (&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py"),
+    (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),
+    (&["run", "--quiet", "--package", "forerun-ops", "--example", "reference"], "docs/reference.md"),
+];
 
 /// Writes every generated file.
 pub(crate) fn write(root: &Path) -> Result<(), String> {

@@ -4,10 +4,10 @@
 //! result of an earlier step. It replays what was submitted, not what decided about it: a function that read a value while
 //! it was captured, or wrote into its inputs, gives no program.
 
-use crate::array::Array;
+use crate::array::{Arg, Array};
 use crate::attach;
 use crate::observe::{Note, Observer, add_observer, remove_observer};
-use crate::ops::{copy, redraw, repoint};
+use crate::ops::{assign, copy, redraw, repoint};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_write};
 use forerun_base::{Error, ErrorKind, Loc, Result};
@@ -62,6 +62,8 @@ struct Draft {
     steps: Vec<Step>,
     results: usize,
     unfit: bool,
+    /// The inputs that were written into, by number.
+    written: Vec<usize>,
 }
 
 impl Draft {
@@ -89,7 +91,11 @@ impl Observer for Capture {
         let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
         let writes = note.in_place.then(|| draft.place(&note.target.base()));
         match writes {
-            Some(place) => draft.unfit |= matches!(place.slot, Slot::Input(_)),
+            Some(Place { slot: Slot::Input(i), .. }) => {
+                draft.unfit = true;
+                draft.written.push(i);
+            }
+            Some(_) => {}
             None => {
                 let slot = Slot::Result(draft.results);
                 draft.slots.insert(note.target.cell_id(), slot);
@@ -111,6 +117,14 @@ pub fn whole_inputs(inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
     inputs.iter().map(|x| if x.is_view() { copy(x, loc) } else { Ok((*x).clone()) }).collect()
 }
 
+/// Brings writes into the copies that [`whole_inputs`] made of views back to the views.
+pub fn write_back(given: &[&Array], whole: &[Array], written: &[usize], loc: Loc) -> Result<()> {
+    for &i in written.iter().filter(|&&i| given[i].is_view()) {
+        assign(given[i], Arg::Array(&whole[i]), loc)?;
+    }
+    Ok(())
+}
+
 impl Capture {
     /// Notes what the calling thread submits from now on. `inputs` are what [`whole_inputs`] gave.
     pub fn begin(inputs: &[Array]) -> Rc<Capture> {
@@ -123,6 +137,11 @@ impl Capture {
         let capture = Rc::new(Capture { draft: RefCell::new(draft), inputs: metas });
         add_observer(capture.clone());
         capture
+    }
+
+    /// The inputs that were written into so far, by number. See [`write_back`].
+    pub fn written(&self) -> Vec<usize> {
+        self.draft.borrow().written.clone()
     }
 
     /// Ends the capture without a program.

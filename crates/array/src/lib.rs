@@ -43,7 +43,7 @@ mod window;
 
 pub use array::{Arg, Array};
 pub use attach::{Attachment, Verdict};
-pub use capture::{Capture, Program, whole_inputs};
+pub use capture::{Capture, Program, whole_inputs, write_back};
 pub use forerun_engine::Mode;
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use future::Ready;

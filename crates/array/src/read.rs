@@ -64,6 +64,17 @@ impl Snapshot {
         Scalar::from_bits(u64::from_le_bytes(bits), self.dtype)
     }
 
+    /// The elements in row-major order, as their bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let size = self.dtype.size();
+        if self.layout.is_dense() && self.layout.shape.size() > 0 {
+            // SAFETY: dense elements, inside the bytes the snapshot keeps; bytes need no alignment.
+            return unsafe { std::slice::from_raw_parts(self.ptr(), self.layout.shape.size() * size) }.to_vec();
+        }
+        let bits = self.elements().map(|element| element.to_bits(self.dtype).to_le_bytes());
+        bits.flat_map(|bits| bits.into_iter().take(size)).collect()
+    }
+
     /// The elements in row-major order, as doubles.
     pub fn to_f64(&self) -> Vec<f64> {
         self.elements().map(Scalar::as_f64).collect()

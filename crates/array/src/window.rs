@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 /// Records a window holds; with more, the submitter helps.
-const CAPACITY: usize = 8192;
+const CAPACITY: usize = 16384;
 /// Nodes made at a time.
 const SLAB: usize = 256;
 /// Slots taken back at a time.

@@ -203,10 +203,8 @@ impl Tasks {
         if task.age() == oldest {
             return true;
         }
-        if task.source {
-            if self.early_bytes().saturating_add(task.bytes) > self.prefetch || self.is_far_ahead(task) {
-                return false;
-            }
+        if task.source && !self.allows_early(task) {
+            return false;
         }
         let older = self.unfinished.iter().take_while(|older| older.age() < task.age());
         let wanted = older.filter(|older| !older.is_started()).fold(task.bytes, |sum, o| sum.saturating_add(o.bytes));
@@ -223,12 +221,15 @@ impl Tasks {
         self.early.iter().map(|early| early.bytes).sum()
     }
 
-    /// Whether enough turns of the source's loop are early already.
-    fn is_far_ahead(&self, task: &Task) -> bool {
+    /// Rule 3: whether a source may start before older tasks are finished.
+    fn allows_early(&mut self, task: &Task) -> bool {
+        if self.early_bytes().saturating_add(task.bytes) > self.prefetch {
+            return false;
+        }
         let turns = || self.early.iter().filter(|early| early.line == task.line);
-        task.line != 0
-            && turns().count() >= TURNS_AHEAD
-            && turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) > LITTLE
+        task.line == 0
+            || turns().count() < TURNS_AHEAD
+            || turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= LITTLE
     }
 
     fn start(&mut self, task: &Task, ledger: &Ledger) {

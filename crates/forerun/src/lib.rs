@@ -17,12 +17,33 @@ pub use forerun_array::{
     Arg, Array, Capture, Holder, Holds, Index, MemoryStats, Mode, Program, Ready, Snapshot, Stats, Submission, Wait,
     empty_cache, engine, has_host_room, has_room, make_host_room, make_room_with, memory_stats, note_submissions, ops,
     reset_peak, seed, set_around_wait, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all, wait_all_with,
-    whole_inputs,
+    whole_inputs, write_back,
 };
 pub use forerun_base::{
     DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;
+/// Layers, losses, optimisers, batches and checkpoints.
+///
+/// ```
+/// use forerun::grad::{Differentiable, record};
+/// use forerun::nn::{Activation, Dense, Layer, Sequential, Sgd, l2_loss};
+/// # fn main() -> forerun::Result<()> {
+/// let net = Sequential::new().then(Dense::new(8).activation(Activation::Relu)).then(Dense::new(1));
+/// let (x, y) = (forerun::normal(&[32, 4]), forerun::ones(&[32, 1]));
+/// let mut sgd = Sgd::new(net.parameters(), 0.1);
+/// for _ in 0..3 {
+///     let loss = record(|| l2_loss(&net.forward(&x)?, &y))?;
+///     loss.backward()?;
+///     sgd.step(32)?;
+/// }
+/// assert_eq!(net.parameters()[0].name(), "0.weight");
+/// # Ok(())
+/// # }
+/// ```
+pub use forerun_nn as nn;
+/// Calls of every op, for tests to walk.
+pub use forerun_ops::samples;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

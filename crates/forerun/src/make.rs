@@ -1,7 +1,7 @@
 //! Making arrays, in single precision where nothing says otherwise. Each panics on shapes no array can have.
 
-use forerun_array::{Array, Wait, make_host_room, ops};
-use forerun_base::{DType, Layout, Loc, Scalar, Shape};
+use forerun_array::{Array, ops};
+use forerun_base::{DType, Loc, Scalar};
 
 #[track_caller]
 fn made(result: forerun_base::Result<Array>) -> Array {
@@ -59,11 +59,5 @@ pub fn uniform(shape: &[usize]) -> Array {
 /// If there are not as many numbers as the shape has elements.
 #[track_caller]
 pub fn array(numbers: &[f32], shape: &[usize]) -> Array {
-    let loc = Loc::caller();
-    let shape = Shape::new(shape).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(numbers.len(), shape.size(), "as many numbers as elements of {shape}");
-    // Nothing interrupts this wait, so it cannot fail.
-    let _ = make_host_room(size_of_val(numbers), &Wait::at(loc));
-    // SAFETY: a slice of single-precision numbers, dense, as many as the shape has elements.
-    made(unsafe { ops::from_host(numbers.as_ptr() as *const u8, DType::F32, Layout::dense(shape), loc) })
+    made(ops::from_slice(numbers, shape, Loc::caller()))
 }

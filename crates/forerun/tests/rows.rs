@@ -67,6 +67,9 @@ fn what_is_added_to_is_whole_or_untouched() {
         assert!(error.to_string().starts_with("scatter_add: index"), "{error}");
         // The base was not given away: it is still held, and still as it was.
         assert!(values(&base).iter().all(|v| *v == 1.0));
+        // One that was given away is gone, and nothing else is.
+        let failed = add(&(&base + 1.0), &bad, &updates);
+        assert!(failed.wait_to_read().is_err() && (&failed + 1.0).wait_to_read().is_err());
         let good = array(&vec![1.0; n], &[n]).cast(DType::I32);
         let sum = add(&base, &good, &updates);
         assert_eq!(values(&sum)[..3], [1.0, 1.0 + 2.0 * n as f64, 1.0]);

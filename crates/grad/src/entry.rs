@@ -40,6 +40,8 @@ pub(crate) enum Body {
 pub(crate) struct Leaf {
     pub(crate) grad: Array,
     pub(crate) req: GradReq,
+    /// Whether backward wrote it and nobody said that it was used since.
+    pub(crate) fresh: bool,
 }
 
 /// What an op left on the tape.

@@ -191,14 +191,21 @@ fn matmul(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Arra
         let summed = sum_to(&x, &matrix, loc)?;
         ops::reshape(&summed, &[shape[0] as isize], loc)
     };
-    let mut back = vec![None, None];
-    if recorded.edges[0].is_some() {
-        let b = column(saved(&recorded.inputs[1]))?;
-        back[0] = Some(as_operand(product_like(&la, &grad, &swap_last(&b)?, loc)?, &la.shape)?);
-    }
-    if recorded.edges[1].is_some() {
+    let back_to = |k: usize| -> Result<Array> {
+        if k == 0 {
+            let b = column(saved(&recorded.inputs[1]))?;
+            return as_operand(product_like(&la, &grad, &swap_last(&b)?, loc)?, &la.shape);
+        }
         let a = row(saved(&recorded.inputs[0]))?;
-        back[1] = Some(as_operand(product_like(&lb, &swap_last(&a)?, &grad, loc)?, &lb.shape)?);
+        as_operand(product_like(&lb, &swap_last(&a)?, &grad, loc)?, &lb.shape)
+    };
+    // The product that the walk goes on with comes last, so that what follows can follow it into one kernel.
+    let order = |k: usize| recorded.edges[k].as_ref().map_or(0, |e| e.entry.order);
+    let mut back = vec![None, None];
+    for k in if order(0) > order(1) { [1, 0] } else { [0, 1] } {
+        if recorded.edges[k].is_some() {
+            back[k] = Some(back_to(k)?);
+        }
     }
     Ok(back)
 }

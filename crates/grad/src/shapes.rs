@@ -17,8 +17,13 @@ pub(crate) fn sum_to(x: &Array, shape: &Shape, loc: Loc) -> Result<Array> {
     let lead = from.rank() - shape.rank();
     let axes: Vec<isize> =
         (0..from.rank()).filter(|&i| i < lead || (shape[i - lead] == 1 && from[i] != 1)).map(|i| i as isize).collect();
-    let summed = if axes.is_empty() { x.clone() } else { ops::reduce(ReduceKind::Sum, x, Some(&axes), true, loc)? };
-    ops::reshape(&summed, &dims(shape), loc)
+    if axes.is_empty() {
+        return ops::reshape(x, &dims(shape), loc);
+    }
+    // Leading dimensions alone need no view afterwards.
+    let keep = axes.len() != lead;
+    let summed = ops::reduce(ReduceKind::Sum, x, Some(&axes), keep, loc)?;
+    if keep { ops::reshape(&summed, &dims(shape), loc) } else { Ok(summed) }
 }
 
 /// Spread over the axes that a reduction removed: a view.

@@ -80,7 +80,7 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq) -> Result<()> {
         drop_grad(x);
         return Ok(());
     }
-    let leaf = Leaf { grad: grad.clone(), req };
+    let leaf = Leaf { grad: grad.clone(), req, fresh: false };
     let entry = Entry::new(Body::Leaf(Mutex::new(leaf)), 1, Loc::default());
     x.attach(Some(Variable::new(entry, 0)));
     Ok(())
@@ -101,5 +101,20 @@ pub fn gradient_of(x: &Array) -> Option<(Array, GradReq)> {
             Some((leaf.grad.clone(), leaf.req))
         }
         Body::Op(_) | Body::Custom(_) => None,
+    }
+}
+
+/// Whether backward wrote the variable's gradient since [`use_gradient`].
+pub fn is_fresh(x: &Array) -> bool {
+    match Variable::of(x).as_ref().map(|v| &v.entry.body) {
+        Some(Body::Leaf(leaf)) => leaf.lock().fresh,
+        _ => false,
+    }
+}
+
+/// Says that the variable's gradient was used, so that a stale one can be told from a new one.
+pub fn use_gradient(x: &Array) {
+    if let Some(Body::Leaf(leaf)) = Variable::of(x).as_ref().map(|v| &v.entry.body) {
+        leaf.lock().fresh = false;
     }
 }

@@ -46,7 +46,8 @@ pub fn backward(heads: &[&Array], grads: &[Option<&Array>], retain: bool, loc: L
         walk.run(|walk, entry, sums| match &entry.body {
             Body::Leaf(leaf) => {
                 let (grad, req) = {
-                    let leaf = leaf.lock();
+                    let mut leaf = leaf.lock();
+                    leaf.fresh = true;
                     (leaf.grad.clone(), leaf.req)
                 };
                 walk.keep(&grad, req, sums)

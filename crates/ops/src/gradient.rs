@@ -156,6 +156,12 @@ fn flows(point: Point) -> Vec<Flow> {
         Point::Reciprocal => terms(vec![-(g * (y.clone() * y))]),
         Point::Exp => terms(vec![g * y]),
         Point::Log => terms(vec![g / a]),
+        Point::Expm1 => terms(vec![g * (y + 1.0)]),
+        Point::Log1p => terms(vec![g / (a + 1.0)]),
+        Point::Erf => {
+            let bell = unary(Point::Exp, -(a.clone() * a));
+            terms(vec![g * (bell * std::f64::consts::FRAC_2_SQRT_PI)])
+        }
         Point::Tanh => terms(vec![g * (Term::Number(1.0) - y.clone() * y)]),
         Point::Sigmoid => terms(vec![g * (y.clone() * (Term::Number(1.0) - y))]),
         Point::Relu => terms(vec![select(compare(Point::Greater, y, 0.0), g, 0.0)]),

@@ -6,6 +6,7 @@ pub mod math;
 mod num;
 mod op;
 mod pointwise;
+pub mod samples;
 mod scalar;
 mod structured;
 

@@ -26,6 +26,29 @@ pub fn exp<T: NumFloat>(x: T) -> T {
     y.scale(n)
 }
 
+/// `e^x - 1`, without the cancellation near 0.
+#[inline(always)]
+pub fn expm1<T: NumFloat>(x: T) -> T {
+    let one = T::constant(1.0);
+    let near =
+        T::constant(<T::Format as Format>::EXP_LOW).greater(T::constant(<T::Format as Format>::EXP_HIGH).lesser(x));
+    let n = near.mul(T::constant(std::f64::consts::LOG2_E)).rint();
+    let high = n.mul_add(T::constant(-<T::Format as Format>::LN2_HIGH), near);
+    let low = n.mul(T::constant(<T::Format as Format>::LN2_LOW));
+    let r = high.sub(low);
+    // What rounding took from the remainder.
+    let lost = high.sub(r).sub(low);
+    let p = polynomial(r, <T::Format as Format>::EXP);
+    let rest = p.mul_add(r.mul(r), lost);
+    // 2^n (e^r - 1) + (2^n - 1), the small parts first. Far from 0 the one does not count, and 2^n may overflow.
+    let far = T::constant(60.0).lt(n);
+    let power = one.scale(T::select(far, T::constant(0.0), n));
+    let sum = r.mul_add(power, power.sub(one));
+    let left = r.mul_add(power, power.sub(one).sub(sum));
+    let y = rest.mul_add(power, left).add(sum);
+    T::select(far, exp(x), y).copysign(x)
+}
+
 /// The natural logarithm.
 #[inline(always)]
 pub fn log<T: NumFloat>(x: T) -> T {
@@ -43,6 +66,19 @@ pub fn log<T: NumFloat>(x: T) -> T {
     let edge = T::select(x.eq(zero), T::constant(f64::NEG_INFINITY), T::constant(f64::NAN));
     let edge = T::select(x.eq(infinity), x, edge);
     T::select(zero.lt(x).and(x.lt(infinity)), y, edge)
+}
+
+/// The logarithm of `1 + x`, without the rounding of the sum.
+#[inline(always)]
+pub fn log1p<T: NumFloat>(x: T) -> T {
+    let (zero, one) = (T::constant(0.0), T::constant(1.0));
+    let sum = x.add(one);
+    let back = sum.sub(one);
+    // What rounding took from the sum, times the slope there.
+    let lost = x.sub(back).add(one.sub(sum.sub(back)));
+    let y = log(sum);
+    let inside = zero.lt(sum).and(sum.lt(T::constant(f64::INFINITY)));
+    T::select(inside, y.add(lost.div(sum)), y).copysign(x)
 }
 
 /// The hyperbolic tangent.
@@ -70,6 +106,18 @@ pub fn sigmoid<T: NumFloat>(x: T) -> T {
     let lost = e.sub(below.sub(one));
     let inverse = T::select(negative, one.sub(quotient), quotient);
     lost.mul(inverse).neg().mul_add(quotient, quotient)
+}
+
+/// The error function: `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0.
+#[inline(always)]
+pub fn erf<T: NumFloat>(x: T) -> T {
+    let (one, two) = (T::constant(1.0), T::constant(2.0));
+    let magnitude = T::constant(<T::Format as Format>::ERF_HIGH).lesser(x.abs());
+    let square = magnitude.mul(magnitude);
+    let near = polynomial(square, <T::Format as Format>::ERF).mul_add(magnitude, magnitude);
+    let t = magnitude.sub(two).div(magnitude.add(two));
+    let far = one.sub(exp(square.neg()).mul(polynomial(t, <T::Format as Format>::ERFC)));
+    T::select(magnitude.lt(T::constant(0.75)), near, far).copysign(x)
 }
 
 /// Sine and cosine of a full turn times `x`, for `x` in [0, 1].

@@ -114,6 +114,8 @@ pub enum Tier {
 pub struct OpRow {
     /// The name users and messages know.
     pub name: &'static str,
+    /// Its arguments, arrays first.
+    pub arguments: &'static str,
     /// How it is declared.
     pub tier: Tier,
     /// Number of array inputs; `None` for any number.

@@ -18,7 +18,31 @@ fn ulps(got: f32, want: f64) -> f64 {
 
 type Function = (&'static str, fn(f32) -> f32, fn(f64) -> f64);
 
-const FUNCTIONS: [Function; 4] = [
+/// The error function: a series near 0, a continued fraction far away; both to double precision.
+fn erf(x: f64) -> f64 {
+    let a = x.abs();
+    if a > 6.0 {
+        return x.signum();
+    }
+    if a < 2.5 {
+        // Terms of one sign: e^(-x^2) times the sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)).
+        let (mut term, mut sum, mut k) = (x, x, 3.0);
+        while term.abs() > sum.abs() * 1e-17 {
+            term *= 2.0 * x * x / k;
+            sum += term;
+            k += 2.0;
+        }
+        return std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum;
+    }
+    let fraction = (1..60).rev().fold(a, |f, k| a + k as f64 / 2.0 / f);
+    let rest = (-a * a).exp() / fraction * std::f64::consts::FRAC_2_SQRT_PI / 2.0;
+    if x.is_nan() { x } else { (1.0 - rest).copysign(x) }
+}
+
+const FUNCTIONS: [Function; 7] = [
+    ("expm1", math::expm1::<f32>, f64::exp_m1),
+    ("log1p", math::log1p::<f32>, f64::ln_1p),
+    ("erf", math::erf::<f32>, erf),
     ("exp", math::exp::<f32>, f64::exp),
     ("log", math::log::<f32>, f64::ln),
     ("tanh", math::tanh::<f32>, f64::tanh),
@@ -84,6 +108,17 @@ fn edges_of_single_precision() {
     assert_eq!(math::sigmoid(inf), 1.0);
     assert_eq!(math::sigmoid(-inf), 0.0);
     assert_eq!(math::sigmoid(0.0f32), 0.5);
+    for ours in [math::expm1::<f32>, math::log1p::<f32>, math::erf::<f32>] {
+        for x in [0.0f32, -0.0, f32::from_bits(1), -f32::from_bits(1), -f32::MIN_POSITIVE] {
+            assert_eq!(ours(x).signum(), x.signum());
+            assert!((ours(x) - x).abs() <= 0.2 * x.abs());
+        }
+        assert!(ours(f32::NAN).is_nan());
+    }
+    assert_eq!((math::expm1(inf), math::expm1(-inf), math::expm1(-200.0f32)), (inf, -1.0, -1.0));
+    assert_eq!((math::log1p(inf), math::log1p(-1.0f32)), (inf, -inf));
+    assert!(math::log1p(-1.5f32).is_nan() && math::log1p(-inf).is_nan());
+    assert_eq!((math::erf(inf), math::erf(-inf), math::erf(9.0f32)), (1.0, -1.0, 1.0));
     for (_, ours, theirs) in FUNCTIONS {
         for x in [f32::MIN_POSITIVE, f32::from_bits(1), f32::MAX, 88.72283, 88.72284, -103.97, 0.75, 1.0, 2.0 / 3.0] {
             for x in [x, -x, x.next_up(), x.next_down()] {
@@ -92,6 +127,30 @@ fn edges_of_single_precision() {
         }
     }
 }
+
+const ERF: [(f64, f64); 21] = [
+    (1e-300, 1.1283791670955126e-300),
+    (1e-08, 1.1283791670955126e-08),
+    (0.1, 0.1124629160182849),
+    (0.3, 0.3286267594591274),
+    (0.5, 0.5204998778130465),
+    (0.7, 0.6778011938374184),
+    (0.7499, 0.7110913357245858),
+    (0.75, 0.7111556336535151),
+    (0.8, 0.7421009647076605),
+    (1.0, 0.8427007929497149),
+    (1.3, 0.9340079449406524),
+    (1.7, 0.9837904585907745),
+    (2.0, 0.9953222650189527),
+    (2.5, 0.999593047982555),
+    (3.0, 0.9999779095030014),
+    (3.9, 0.9999999652077514),
+    (4.5, 0.9999999998033839),
+    (5.5, 0.9999999999999927),
+    (5.9, 0.9999999999999999),
+    (6.5, 1.0),
+    (30.0, 1.0),
+];
 
 #[test]
 fn double_precision_is_close() {
@@ -112,6 +171,11 @@ fn double_precision_is_close() {
         check("log", y, math::log(y), y.ln());
         let near = 1.0 + (random() - 0.5) * 0.6;
         check("log", near, math::log(near), near.ln());
+        check("expm1", x, math::expm1(x), x.exp_m1());
+        let small = (random() - 0.5) * 2f64.powi((random() * -60.0) as i32 + 3);
+        check("expm1", small, math::expm1(small), small.exp_m1());
+        check("log1p", small.max(-0.999), math::log1p(small.max(-0.999)), small.max(-0.999).ln_1p());
+        check("log1p", y, math::log1p(y), y.ln_1p());
         let t = (random() - 0.5) * 8.0;
         check("tanh", t, math::tanh(t), t.tanh());
         let s = (random() - 0.5) * 80.0;
@@ -121,6 +185,11 @@ fn double_precision_is_close() {
     assert_eq!(math::exp(f64::NEG_INFINITY), 0.0);
     assert_eq!(math::exp(f64::INFINITY), f64::INFINITY);
     assert!(math::log(f64::NAN).is_nan());
+    // From a table of fifty digits.
+    for (x, want) in ERF {
+        check("erf", x, math::erf(x), want);
+        check("erf", -x, math::erf(-x), -want);
+    }
     assert_eq!(math::tanh(-0.0f64).to_bits(), (-0.0f64).to_bits());
 }
 

@@ -70,10 +70,12 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     let live = live_records(records, options);
     let scalars: Vec<bool> =
         (0..records.len()).map(|i| options.fuse && live[i] && is_scalar(records, &live, i)).collect();
+    let escorts: Vec<bool> =
+        (0..records.len()).map(|i| options.fuse && live[i] && !scalars[i] && is_escort(records, &live, i)).collect();
     let mut groups: Vec<OpenGroup> = Vec::new();
     let mut group_of = vec![NOWHERE; records.len()];
     for (i, record) in records.iter().enumerate() {
-        if !live[i] || scalars[i] {
+        if !live[i] || scalars[i] || escorts[i] {
             continue;
         }
         let place = match record.signature.op {
@@ -83,6 +85,15 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
                     groups.push(new_group(Body::Pointwise, record.signature.out.shape()));
                     groups.len() - 1
                 });
+                for operand in &record.inputs {
+                    if let Source::Record(j) = operand.source
+                        && escorts[j as usize]
+                    {
+                        add_pointwise(&mut groups[g], records, &scalars, j as usize);
+                        groups[g].records.push(j);
+                        group_of[j as usize] = g;
+                    }
+                }
                 add_pointwise(&mut groups[g], records, &scalars, i);
                 // A record that is only a scalar is done with the first who reads it.
                 for operand in &record.inputs {
@@ -131,6 +142,23 @@ fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     let readers = || records.iter().enumerate().filter(|(j, _)| live[*j]).map(|(_, r)| r);
     let mut reads = readers().flat_map(|r| r.inputs.iter().filter(|o| o.source == me).map(move |o| (r, o))).peekable();
     reads.peek().is_some() && reads.all(|(r, o)| o.view.is_none() && r.signature.op.is_pointwise())
+}
+
+/// Unseen, made of values from before the segment, and read once, by a pointwise record over the same shape: it goes where
+/// that one goes, be it the tail of a product. (The mask of a rectifier's gradient is such a record.)
+fn is_escort(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
+    let record = &records[i];
+    let outside = !record.inputs.is_empty() && record.inputs.iter().all(|o| matches!(o.source, Source::External(_)));
+    if !outside || record.fate == Fate::Seen || !record.signature.op.is_pointwise() {
+        return false;
+    }
+    let me = Source::Record(i as u16);
+    let readers = records.iter().enumerate().filter(|(j, _)| live[*j]).map(|(_, r)| r);
+    let mut reads = readers.flat_map(|r| r.inputs.iter().filter(|o| o.source == me).map(move |o| (r, o)));
+    let (Some((reader, operand)), None) = (reads.next(), reads.next()) else { return false };
+    operand.view.is_none()
+        && reader.signature.op.is_pointwise()
+        && reader.signature.out.shape() == record.signature.out.shape()
 }
 
 fn new_group(body: Body, shape: Shape) -> OpenGroup {

@@ -138,6 +138,19 @@ fn a_product_has_a_tail() {
     assert_eq!(plan(&records, FUSE).groups[0].outputs, [0, 2]);
 }
 
+/// The mask of a rectifier's gradient reads nothing of the segment, and still follows the product with what it masks.
+#[test]
+fn what_only_accompanies_goes_along() {
+    let shape = [8, 6];
+    let mask = |fate| point(Point::Greater, &shape, &[external(2)], 0b10, fate);
+    let masked = point(Point::Multiply, &shape, &[result(1), result(0)], 0, Fate::Seen);
+    let made = plan(&[matmul(8, 4, 6, Fate::Internal), mask(Fate::Internal), masked.clone()], FUSE);
+    assert_eq!(kernels(&made), ["product"]);
+    assert_eq!((made.groups[0].records.as_slice(), made.groups[0].outputs.as_slice()), (&[0, 1, 2][..], &[2][..]));
+    let seen = plan(&[matmul(8, 4, 6, Fate::Internal), mask(Fate::Seen), masked], FUSE);
+    assert_eq!(kernels(&seen), ["product", "pointwise"]);
+}
+
 #[test]
 fn dead_records_are_dropped_unless_dropping_is_off() {
     let mut records = chain(&[64, 64]);

@@ -21,6 +21,9 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("reciprocal", "np.array([2.0, 4.0])", "array([0.5 , 0.25])"),
     ("exp", "np.array([0.0])", "array([1.])"),
     ("log", "np.array([1.0])", "array([0.])"),
+    ("expm1", "np.array([0.0])", "array([0.])"),
+    ("log1p", "np.array([0.0])", "array([0.])"),
+    ("erf", "np.array([0.0, np.inf])", "array([0., 1.])"),
     ("tanh", "np.array([0.0])", "array([0.])"),
     ("sigmoid", "np.array([0.0])", "array([0.5])"),
     ("relu", "np.array([-1.0, 2.0])", "array([0., 2.])"),
@@ -51,7 +54,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
 ];
 
 /// Ops that go beyond NumPy.
-const BEYOND_NUMPY: &[&str] = &["relu", "sigmoid"];
+const BEYOND_NUMPY: &[&str] = &["erf", "relu", "sigmoid"];
 
 #[allow(dead_code, reason = "the test that includes this file only wants the text")]
 fn main() {

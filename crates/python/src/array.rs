@@ -6,7 +6,7 @@ use crate::autograd;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
-use crate::exchange::to_numpy;
+use crate::exchange::{to_numpy, writable};
 use crate::index;
 use crate::layers;
 use crate::loc::here;
@@ -16,9 +16,10 @@ use crate::submit;
 use crate::wait;
 use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
 use pyo3::basic::CompareOp;
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
 #[pyclass(frozen, freelist = 256, name = "ndarray", module = "forerun.np")]
@@ -310,6 +311,7 @@ impl PyArray {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0)?;
+        let copy = copy.or(writable().then_some(true));
         py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
     }
 
@@ -378,8 +380,10 @@ impl PyArray {
     }
 
     /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
+    /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, &self.0)
+        let array = to_numpy(py, &self.0)?;
+        if writable() { array.call_method0("copy") } else { Ok(array) }
     }
 
     /// The only element, or the one at an index, as a Python number.
@@ -474,6 +478,44 @@ impl PyArray {
     #[pyo3(signature = (axis = None))]
     fn squeeze(&self, py: Python<'_>, axis: Option<Any>) -> PyResult<Py<PyAny>> {
         submit::object(py, ops::squeeze(&self.0, index::axes(axis)?.as_deref()))
+    }
+
+    /// A view with one more dimension.
+    fn expand_dims(&self, py: Python<'_>, axis: isize) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::expand_dims(&self.0, axis))
+    }
+
+    /// A view with repeated dimensions.
+    fn broadcast_to(&self, py: Python<'_>, shape: Any) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::broadcast_to(&self.0, &index::shape(shape)?))
+    }
+
+    /// A view with two dimensions exchanged.
+    fn swapaxes<'py>(slf: &Bound<'py, Self>, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "swapaxes", (slf, axis1, axis2))
+    }
+
+    /// Each element several times along an axis; without one, those of the flattened array.
+    #[pyo3(signature = (repeats, axis = None))]
+    fn repeat<'py>(slf: &Bound<'py, Self>, repeats: Any<'_, 'py>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "repeat", (slf, repeats, axis))
+    }
+
+    /// Copies side by side.
+    fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "tile", (slf, reps))
+    }
+
+    /// Whether every element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn all<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "all", (slf, axis), keepdims)
+    }
+
+    /// Whether some element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn any<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "any", (slf, axis), keepdims)
     }
 
     /// A copy in one dimension.
@@ -583,6 +625,22 @@ impl PyArray {
         let axes = axes.as_ref().map(|axes| &axes[..]);
         submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axes, keepdims, here(py)))
     }
+}
+
+/// A function of `forerun.np` that is written in Python.
+fn face<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("forerun.np")?.getattr(name)?.call1(args)
+}
+
+fn face_with<'py>(
+    py: Python<'py>,
+    name: &str,
+    args: impl PyCallArgs<'py>,
+    keepdims: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let named = PyDict::new(py);
+    named.set_item("keepdims", keepdims)?;
+    py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
 }
 
 fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {

@@ -146,6 +146,20 @@ pub(crate) fn gradient(py: Python<'_>, x: &Array) -> PyResult<Py<PyAny>> {
     }
 }
 
+/// Of each variable, whether backward wrote its gradient since it was last used.
+#[pyfunction]
+pub(crate) fn fresh_gradients(variables: Arrays<'_>) -> Vec<bool> {
+    variables.iter().map(|x| grad::is_fresh(&x.get().0)).collect()
+}
+
+/// Says that the gradients of variables were used.
+#[pyfunction]
+pub(crate) fn use_gradients(variables: Arrays<'_>) {
+    for x in &variables {
+        grad::use_gradient(&x.get().0);
+    }
+}
+
 fn preparation(rescale: f64, clip: Option<f64>) -> ops::Preparation {
     ops::Preparation { rescale, clip }
 }

@@ -3,7 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use forerun::{Array, Capture, Program, whole_inputs};
+use forerun::{Array, Capture, Program, whole_inputs, write_back};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -43,7 +43,10 @@ pub(crate) fn capture<'py>(
     match called {
         Ok(outputs) => {
             let shown: Vec<&Array> = outputs.iter().map(|y| &y.get().0).collect();
-            Ok((capture.finish(&shown).map(PyCaptured), outputs))
+            let written = capture.written();
+            let program = capture.finish(&shown);
+            write_back(&given, &whole, &written, here(py)).map_err(raise)?;
+            Ok((program.map(PyCaptured), outputs))
         }
         Err(exception) => {
             capture.abandon();

@@ -1,6 +1,7 @@
 //! Exchange with NumPy through its array interface: out without a copy, in with one.
 //!
-//! Invariant: what goes out is read-only and never changes; what comes in is copied before the call returns.
+//! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
+//! returns.
 
 use crate::error::raise;
 use crate::loc::here;
@@ -11,6 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps the bytes alive that a NumPy array looks at.
 #[pyclass(frozen, name = "snapshot", module = "forerun.np")]
@@ -59,6 +61,20 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'p
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let snapshot = crate::wait::read(py, array, |array, wait| array.snapshot_with(wait))?;
     AS_ARRAY.import(py, "numpy", "asarray")?.call1((PySnapshot(snapshot),))
+}
+
+/// Whether programs get a copy they may write in the place of the read-only array.
+static WRITABLE: AtomicBool = AtomicBool::new(false);
+
+/// Whether conversion to NumPy gives a writable copy. Returns the old setting.
+#[pyfunction]
+pub(crate) fn set_writable_asnumpy(on: bool) -> bool {
+    WRITABLE.swap(on, Ordering::Relaxed)
+}
+
+/// Whether a conversion that does not say so itself copies.
+pub(crate) fn writable() -> bool {
+    WRITABLE.load(Ordering::Relaxed)
 }
 
 /// A copy of a NumPy array of a supported dtype.

@@ -13,8 +13,8 @@ mod _forerun {
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        adam_update, backward, gradients, is_recording, is_training, mark_variables, record_function, set_recording,
-        set_training, sgd_update,
+        adam_update, backward, fresh_gradients, gradients, is_recording, is_training, mark_variables, record_function,
+        set_recording, set_training, sgd_update, use_gradients,
     };
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
@@ -23,7 +23,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]
-    use crate::exchange::from_numpy;
+    use crate::exchange::{from_numpy, set_writable_asnumpy};
     #[pymodule_export]
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,

@@ -41,7 +41,7 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
 /// submitted stays submitted, as if the signal had come right after it.
 #[inline]
 pub(crate) fn leave_room(py: Python<'_>) -> PyResult<()> {
-    if forerun::has_room() { Ok(()) } else { hold(py, |wait| forerun::make_room_with(wait)) }
+    if forerun::has_room() { Ok(()) } else { hold(py, forerun::make_room_with) }
 }
 
 /// Before host data is copied in: waits while too much of it is queued.

@@ -88,17 +88,30 @@ class Block:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a block becomes a child, a parameter one of this block's."""
+        former = self.__dict__.get(name)
+        # What is replaced by its like keeps its place in the order.
+        if isinstance(former, (Block, Parameter)) and not isinstance(value, (Block, Parameter)):
+            self._unregister(name)
         if isinstance(value, (Block, Parameter)):
             if "_reg_params" not in self.__dict__:
                 raise RuntimeError(f"{type(self).__name__}: call super().__init__() before setting attributes")
-            former, kind = self.__dict__.get(name), Block if isinstance(value, Block) else Parameter
-            if isinstance(former, (Block, Parameter)) and not isinstance(former, kind):
-                raise TypeError(f"{type(self).__name__}.{name} is a {type(former).__name__}: it cannot become {value}")
             if isinstance(value, Block):
+                self._reg_params.pop(name, None)
                 self.register_child(value, name)
             else:
+                self._children.pop(name, None)
                 value = self._register_parameter(name, value)
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete an attribute; a block is no child any more, a parameter none of this block's."""
+        self._unregister(name)
+        super().__delattr__(name)
+
+    def _unregister(self, name: str) -> None:
+        self._children.pop(name, None)
+        self._reg_params.pop(name, None)
+        epoch.now += 1
 
     def _register_parameter(self, name: str, parameter: Parameter) -> Parameter:
         if self._given is not None:
@@ -401,11 +414,13 @@ class Block:
         """Call the hooks and ``forward``."""
         if not self._settled:
             self._settle(inputs)
-        for hook in list(self._forward_pre_hooks.values()):
-            hook(self, inputs)
+        if self._forward_pre_hooks:
+            for hook in list(self._forward_pre_hooks.values()):
+                hook(self, inputs)
         output = self.forward(*inputs)
-        for hook in list(self._forward_hooks.values()):
-            hook(self, inputs, output)
+        if self._forward_hooks:
+            for hook in list(self._forward_hooks.values()):
+                hook(self, inputs, output)
         return output
 
     def forward(self, *inputs: Any) -> Any:

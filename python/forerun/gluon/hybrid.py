@@ -102,6 +102,10 @@ class HybridBlock(Block):
         # Why the calls stay plain ones, once that is known.
         self._plain: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was captured: a copy has arrays of its own."""
+        return {**self.__dict__, "_traces": {}, "_traced_at": -1}
+
     def hybridize(self, active: bool = True, **flags: Any) -> None:
         """Say whether to capture the computation at the first call and replay it after.
 

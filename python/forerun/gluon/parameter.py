@@ -110,6 +110,15 @@ class Parameter:
         """Write name, shape and dtype."""
         return f"Parameter {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """Make a parameter of the same numbers, with an array of its own."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if self._data is not None:
+            twin._attach(self._data.detach().copy())
+        memo[id(self)] = twin
+        return twin
+
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The shape; -1 where it is not known, ``None`` where nothing is."""

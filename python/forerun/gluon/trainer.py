@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forerun import _safetensors, optimizer
+from forerun import _forerun, _safetensors, optimizer
 from forerun._forerun import ndarray
 from forerun.gluon.parameter import Parameter
 
@@ -88,7 +88,7 @@ class Trainer:
         batch_size
             What gradients are divided by.
         ignore_stale_grad
-            Whether parameters that have no data yet are passed over.
+            Whether parameters that got no gradient since the last step are passed over; else they are an error.
         """
         self.allreduce_grads()
         self.update(batch_size, ignore_stale_grad)
@@ -96,19 +96,31 @@ class Trainer:
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Change the parameters, without summing gradients over devices; the arguments are those of :meth:`step`."""
         self._optimizer.rescale_grad = self._scale / batch_size
-        indices, weights, grads, states = [], [], [], []
-        for index, parameter in enumerate(self._params):
-            if parameter.grad_req == "null" or (ignore_stale_grad and parameter._data is None):
-                continue
-            weight = parameter.data()
-            indices.append(index)
-            weights.append(weight)
-            grads.append(parameter.grad())
+        chosen = self._with_gradients(ignore_stale_grad)
+        if not chosen:
+            return
+        weights = [parameter.data() for _, parameter in chosen]
+        grads = [parameter.grad() for _, parameter in chosen]
+        for (index, _), weight in zip(chosen, weights, strict=True):
             if index not in self._states:
                 self._states[index] = self._optimizer.create_state(weight)
-            states.append(self._states[index])
-        if indices:
-            self._optimizer.update(indices, weights, grads, states)
+        indices = [index for index, _ in chosen]
+        self._optimizer.update(indices, weights, grads, [self._states[index] for index in indices])
+        _forerun.use_gradients(weights)
+
+    def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
+        """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
+        learnt = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
+        if ignore_stale_grad:
+            learnt = [(i, p) for i, p in learnt if p._data is not None]
+        fresh = _forerun.fresh_gradients([parameter.data() for _, parameter in learnt])
+        if not ignore_stale_grad and not all(fresh):
+            stale = next(parameter for (_, parameter), new in zip(learnt, fresh, strict=True) if not new)
+            raise UserWarning(
+                f"step: parameter {stale._path} got no gradient from backward since the last step: was it used at all?"
+                " ignore_stale_grad=True passes over it"
+            )
+        return [entry for entry, new in zip(learnt, fresh, strict=True) if new]
 
     def save_states(self, fname: str | os.PathLike[str]) -> None:
         """Write what the optimiser remembers to a file, in the safetensors format.

@@ -43,7 +43,8 @@ def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: b
     step = size // num_slice
     ends = [step * (i + 1) for i in range(num_slice - 1)] + [size]
     before = (slice(None),) * (batch_axis % data.ndim)
-    return [data[(*before, slice(begin, end))] for begin, end in zip([0, *ends], ends, strict=False)]
+    places = [(*before, slice(begin, end)) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [data[place] for place in places]
 
 
 def split_and_load(
@@ -106,7 +107,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     >>> gluon.utils.clip_global_norm([x], 1.0)
     5.0
     >>> x
-    array([0.6, 0.8], dtype=float32)
+    array([0.6, 0.8])
     """
     if not arrays:
         raise ValueError("clip_global_norm: no arrays")

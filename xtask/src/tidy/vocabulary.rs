@@ -21,12 +21,14 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("work_item", "task", "the engine's unit"),
 ];
 
-/// Every identifier that has a synonym among its parts.
+/// Every identifier that has a synonym among its parts. What another project calls its own may stand where it is imported,
+/// to be renamed there.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     for source in house.rust().filter(|source| source.path.starts_with("crates/")) {
         let code = rust_text::code(&source.text);
-        for (line, word, _) in rust_text::words(&code) {
+        let imports: Vec<bool> = code.lines().map(imports_foreign).collect();
+        for (line, word, _) in rust_text::words(&code).filter(|(line, ..)| !imports[line - 1]) {
             let parts = format!("_{}_", parts_of(word));
             let synonym = SYNONYMS.iter().find(|(synonym, ..)| {
                 parts.contains(&format!("_{synonym}_")) || parts.contains(&format!("_{synonym}s_"))
@@ -37,6 +39,12 @@ pub(super) fn check(house: &House) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether a line is an import from outside the house.
+fn imports_foreign(line: &str) -> bool {
+    let root = line.trim_start().strip_prefix("use ").map(|path| path.split("::").next().unwrap_or_default());
+    root.is_some_and(|root| !matches!(root, "crate" | "self" | "super") && !root.starts_with("forerun"))
 }
 
 /// `QueueDepth` and `QUEUE_DEPTH` as `queue_depth`.
@@ -67,7 +75,14 @@ mod tests {
     }
 
     #[test]
+    fn our_own_imports_are_looked_at() {
+        assert_eq!(check(&planted(&[("crates/nn/src/a.rs", "use crate::tensor::Kind;")], &[])).len(), 1);
+    }
+
+    #[test]
     fn other_words_strings_and_comments_pass() {
+        let imported = "use safetensors::tensor::TensorInfo as Info;";
+        assert_eq!(check(&planted(&[("crates/nn/src/a.rs", imported)], &[])), [""; 0]);
         let text = "// tensor\nlet extensor = \"tensor\"; let depth = queue.len(); fn dagger() {}";
         assert_eq!(check(&planted(&[("crates/array/src/a.rs", text)], &[])), [""; 0]);
     }

@@ -23,6 +23,8 @@ pub enum Activation {
     Silu,
     /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
     Gelu,
+    /// `x / 2 (1 + erf(x / sqrt(2)))`.
+    GeluErf,
     /// `x`, or for negative ones this slope times it.
     Leaky(f64),
     /// `x`, or for negative ones this slope times `e^x - 1`.
@@ -52,6 +54,10 @@ pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
             let share = t.two(Point::Add, &t.one(Point::Tanh, &inner)?, 1)?;
             t.two(Point::Multiply, &t.two(Point::Multiply, x, 0.5)?, &share)
         }
+        Activation::GeluErf => {
+            let share = t.one(Point::Erf, &t.two(Point::Multiply, x, std::f64::consts::FRAC_1_SQRT_2)?)?;
+            t.two(Point::Multiply, &t.two(Point::Multiply, x, 0.5)?, &t.two(Point::Add, &share, 1)?)
+        }
         Activation::Leaky(slope) => {
             let positive = t.two(Point::Greater, x, 0)?;
             t.choose(&positive, x, &t.two(Point::Multiply, x, slope)?)
@@ -66,7 +72,7 @@ fn softrelu(t: Terms, x: &Array) -> Result<Array> {
     let x = t.float(x)?;
     let magnitude = t.one(Point::Abs, &x)?;
     let e = t.one(Point::Exp, &t.one(Point::Negative, &magnitude)?)?;
-    let rest = t.one(Point::Log, &t.two(Point::Add, &e, 1)?)?;
+    let rest = t.one(Point::Log1p, &e)?;
     let larger = t.two(Point::Add, &t.two(Point::Multiply, &*x, 0.5)?, &t.two(Point::Multiply, &magnitude, 0.5)?)?;
     t.two(Point::Add, &larger, &rest)
 }
@@ -74,7 +80,7 @@ fn softrelu(t: Terms, x: &Array) -> Result<Array> {
 fn elu(t: Terms, x: &Array, slope: f64) -> Result<Array> {
     // Of positive ones the exponential might overflow, and an infinity that is not chosen still spoils gradients.
     let negative = t.two(Point::Minimum, x, 0)?;
-    let e = t.two(Point::Subtract, &t.one(Point::Exp, &negative)?, 1)?;
+    let e = t.one(Point::Expm1, &negative)?;
     let positive = t.two(Point::Greater, x, 0)?;
     t.choose(&positive, x, &t.two(Point::Multiply, &e, slope)?)
 }

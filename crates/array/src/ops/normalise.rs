@@ -31,9 +31,10 @@ pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     t.two(Point::Subtract, &s, &t.one(Point::Log, &sum)?)
 }
 
-/// Less the largest along the axis: no exponential overflows, and one of them is 1.
+/// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with
+/// what is taken off, so no gradient goes through it.
 fn shifted(t: Terms, x: &Array, axis: usize) -> Result<Array> {
-    t.two(Point::Subtract, x, &t.along(ReduceKind::Max, x, axis)?)
+    t.two(Point::Subtract, x, &t.along(ReduceKind::Max, &x.detach(), axis)?)
 }
 
 /// Mean 0 and variance 1 along an axis, then scaled by `gamma` and shifted by `beta`, vectors along that axis.

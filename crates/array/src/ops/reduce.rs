@@ -42,7 +42,11 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
 
 /// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
 pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
-    let t = Terms { op: "var", loc };
+    variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)
+}
+
+fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool) -> Result<Array> {
+    let loc = t.loc;
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(t.op))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
@@ -54,5 +58,6 @@ pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Lo
 
 /// The square root of [`var`].
 pub fn std(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
-    pointwise(Point::Sqrt, &[Arg::Array(&var(x, axes, ddof, keepdims, loc)?)], loc)
+    let t = Terms { op: "std", loc };
+    t.one(Point::Sqrt, &variance(t, x, axes, ddof, keepdims)?)
 }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
-from typing import Protocol
+from collections.abc import Iterator
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler"]
 
@@ -80,10 +79,6 @@ class RandomSampler(Sampler):
         return self._length
 
 
-class _Order(Protocol, Iterable[int], Sized):  # type: ignore[misc]
-    pass
-
-
 class BatchSampler(Sampler):
     """Lists of ``batch_size`` numbers of another sampler.
 
@@ -104,7 +99,7 @@ class BatchSampler(Sampler):
     ([[0, 1]], [[2, 0], [1, 2]])
     """
 
-    def __init__(self, sampler: _Order, batch_size: int, last_batch: str = "keep") -> None:
+    def __init__(self, sampler: Sampler, batch_size: int, last_batch: str = "keep") -> None:
         if batch_size < 1:
             raise ValueError(f"BatchSampler: batch_size must be at least 1, got {batch_size}")
         if last_batch not in ("keep", "discard", "rollover"):

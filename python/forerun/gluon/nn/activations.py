@@ -89,7 +89,7 @@ class SELU(HybridBlock):
     >>> from forerun import np
     >>> from forerun.gluon import nn
     >>> nn.SELU()(np.array([1.0]))
-    array([1.050701], dtype=float32)
+    array([1.050701])
     """
 
     def forward(self, x: ndarray) -> ndarray:
@@ -100,6 +100,13 @@ class SELU(HybridBlock):
 class GELU(HybridBlock):
     """The Gaussian error unit, in its tanh form.
 
+    Parameters
+    ----------
+    approximation
+        ``"tanh"``, the only form there is.
+    **arguments
+        Those of :class:`Block`.
+
     Examples
     --------
     >>> from forerun import np
@@ -107,6 +114,11 @@ class GELU(HybridBlock):
     >>> nn.GELU()(np.array([0.0]))
     array([0.])
     """
+
+    def __init__(self, approximation: str = "tanh", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        if approximation != "tanh":
+            raise ValueError(f"GELU: approximation is 'tanh', not {approximation!r}")
 
     def forward(self, x: ndarray) -> ndarray:
         """Apply the function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from forerun import npx
@@ -101,6 +102,15 @@ class Dense(HybridBlock):
 class Dropout(HybridBlock):
     """Set each element to zero with probability ``rate`` when training, and scale the others up.
 
+    Parameters
+    ----------
+    rate
+        The probability.
+    axes
+        Axes along which elements share their fate.
+    **arguments
+        Those of :class:`Block`.
+
     Examples
     --------
     >>> from forerun import autograd, np
@@ -114,19 +124,20 @@ class Dropout(HybridBlock):
     True
     """
 
-    def __init__(self, rate: float, **arguments: Any) -> None:
+    def __init__(self, rate: float, axes: Sequence[int] = (), **arguments: Any) -> None:
         super().__init__(**arguments)
         if not 0 <= rate < 1:
             raise ValueError(f"Dropout: rate must be at least 0 and below 1, got {rate}")
         self._rate = rate
+        self._axes = tuple(axes)
 
     def forward(self, x: ndarray) -> ndarray:
         """Compute the layer."""
-        return npx.dropout(x, p=self._rate) if self._rate > 0 else x
+        return npx.dropout(x, p=self._rate, axes=self._axes) if self._rate > 0 else x
 
     def __repr__(self) -> str:
         """Write the rate."""
-        return f"{type(self).__name__}(p = {self._rate}, axes=())"
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
 class Embedding(HybridBlock):

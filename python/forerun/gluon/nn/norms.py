@@ -109,7 +109,7 @@ class BatchNorm(HybridBlock):
     >>> with autograd.train_mode():
     ...     y = layer(np.array([[1.0], [3.0]]))
     >>> layer.running_mean.data()
-    array([0.2], dtype=float32)
+    array([0.2])
     """
 
     def __init__(

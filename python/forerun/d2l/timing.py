@@ -1,22 +1,12 @@
-"""The timing helpers of the book *Dive into Deep Learning*, so that its programs run with their imports changed.
-
-The book's own package has one module a framework; here they are attributes: ``from forerun.d2l import mxnet as d2l``
-gives the same names as ``from forerun import d2l``.
-"""
+"""Timers and benchmarks that print how long a block took."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
-import types
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from forerun.npx import Device
-
-__all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_gpu"]
+__all__ = ["Benchmark", "Timer", "benchmark"]
 
 
 class Timer:
@@ -161,35 +151,3 @@ def benchmark(fmt: str = "Done in %.4f sec") -> Iterator[Timer]:
         yield timer
     finally:
         print(fmt % timer.stop())
-
-
-def try_gpu(i: int = 0) -> Device:
-    """Return the GPU of that number if there is one, and the CPU otherwise.
-
-    Parameters
-    ----------
-    i : int
-        The number of the GPU.
-
-    Examples
-    --------
-    >>> from forerun import d2l, npx
-    >>> d2l.try_gpu(1000) == npx.cpu()
-    True
-    """
-    from forerun import npx
-
-    return npx.gpu(i) if npx.num_gpus() >= i + 1 else npx.cpu()
-
-
-def _face(name: str) -> types.ModuleType:
-    """Make a module of this one's names, importable under its own."""
-    face = types.ModuleType(f"{__name__}.{name}", __doc__)
-    for public in __all__:
-        if public in globals():
-            setattr(face, public, globals()[public])
-    sys.modules[face.__name__] = face
-    return face
-
-
-mxnet = _face("mxnet")

@@ -1,0 +1,57 @@
+//! Arrays of numbers that the program holds in its own memory, checked and copied. A loop that feeds numbers faster than they
+//! are used is held here.
+
+use crate::array::Array;
+use crate::host::make_host_room;
+use crate::ops::from_host;
+use crate::wait::Wait;
+use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
+
+/// A type of the language that is also a dtype.
+pub trait Element: sealed::Plain {
+    /// The dtype with the same bytes.
+    const DTYPE: DType;
+}
+
+mod sealed {
+    /// Elements as kernels read them: implemented here and nowhere else.
+    pub trait Plain: Copy + Send + Sync + 'static {}
+}
+
+macro_rules! elements {
+    ($($type:ty => $dtype:ident)*) => {$(
+        impl sealed::Plain for $type {}
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+        }
+    )*};
+}
+
+elements! { bool => Bool i32 => I32 i64 => I64 f32 => F32 f64 => F64 }
+
+/// Numbers in row-major order, copied before this returns.
+pub fn from_slice<T: Element>(numbers: &[T], shape: &[usize], loc: Loc) -> Result<Array> {
+    let shape = Shape::new(shape).map_err(|e| e.in_op("array"))?;
+    if numbers.len() != shape.size() {
+        let text = format!("{} numbers do not fill an array of shape {shape}", numbers.len());
+        return Err(Error::new(ErrorKind::Value, text).in_op("array"));
+    }
+    make_host_room(size_of_val(numbers), &Wait::at(loc))?;
+    // SAFETY: dense elements of this dtype, as many as the shape has.
+    unsafe { from_host(numbers.as_ptr() as *const u8, T::DTYPE, Layout::dense(shape), loc) }
+}
+
+/// The bytes of elements in row-major order, copied before this returns.
+pub fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize], loc: Loc) -> Result<Array> {
+    let fail = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("array"));
+    let shape = Shape::new(shape).map_err(|e| e.in_op("array"))?;
+    if Some(bytes.len()) != shape.size().checked_mul(dtype.size()) {
+        return fail(format!("{} bytes do not fill an array of shape {shape} and dtype {dtype}", bytes.len()));
+    }
+    if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
+        return fail("a truth value is 0 or 1".to_owned());
+    }
+    make_host_room(bytes.len(), &Wait::at(loc))?;
+    // SAFETY: as many bytes as the dense elements take; they are copied without regard to their alignment.
+    unsafe { from_host(bytes.as_ptr(), dtype, Layout::dense(shape), loc) }
+}

@@ -1,0 +1,260 @@
+//! Every sample of the catalogue from Rust: it gives the same bits however it is planned, and fails with its text.
+
+use forerun::ops::{Activation, BatchNorm, Channels};
+use forerun::samples::{Look, Sample, Value, Values, samples};
+use forerun::{Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, STRUCTURED, Scalar, array, ops, seed};
+use forerun::{set_fuse, set_tiny_limit};
+
+const AT: Loc = Loc::UNKNOWN;
+
+const EDGES: [f64; 10] = [0.0, -0.0, 1.0, -1.0, 0.5, 88.0, 1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+
+/// The n-th element of an input.
+fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
+    let spread = ((n * 7 + place * 3) % 13) as f64 / 2.0 - 3.0;
+    let cycle = |all: &[i64]| all[n % all.len()] as f64;
+    match values {
+        Values::Ordinary if whole => spread.floor(),
+        Values::Ordinary => spread,
+        Values::Positive if whole => 1.0 + (n % 3) as f64,
+        Values::Positive => 4.0 + spread,
+        Values::Special if whole => cycle(&[0, 1, -1, 2, -7, 100, -100]),
+        Values::Special => EDGES[(n * (2 * place + 1) + n / EDGES.len()) % EDGES.len()],
+        Values::Index(e) => cycle(&[0, e as i64 - 1, -1, e as i64 / 2, -(e as i64)]),
+        Values::Beyond(e) => cycle(&[0, e as i64, -(e as i64) - 1, 2 * e as i64 + 1]),
+    }
+}
+
+/// The inputs of a sample, lying as they should.
+fn inputs(sample: &Sample, dtype: DType) -> Vec<Operand> {
+    let mut all: Vec<Operand> = Vec::new();
+    for (place, input) in sample.inputs.iter().enumerate() {
+        let dtype = input.dtype.unwrap_or(dtype);
+        let make = |shape: &[usize]| {
+            let whole = dtype.kind() != Kind::Float;
+            let numbers: Vec<f32> =
+                (0..shape.iter().product()).map(|n| element(input.values, whole, n, place) as f32).collect();
+            array(&numbers, shape).cast(dtype)
+        };
+        let mut shape = input.shape.clone();
+        all.push(Operand::Array(match input.look {
+            Look::Dense => make(&shape),
+            Look::Transposed => {
+                shape.reverse();
+                make(&shape).t()
+            }
+            Look::Backwards => {
+                *shape.last_mut().unwrap() *= 2;
+                make(&shape).at(&[Index::Ellipsis, Index::Slice { start: None, stop: None, step: -2 }])
+            }
+            Look::Repeated => {
+                shape[0] = 1;
+                ops::broadcast_to(&make(&shape), &input.shape).unwrap()
+            }
+            Look::Tied => all[0].array().clone(),
+            Look::Number => {
+                all.push(Operand::Number(match dtype.kind() {
+                    Kind::Bool => Scalar::Bool(true),
+                    Kind::Int => Scalar::Int(2),
+                    Kind::Float => Scalar::Float(1.5),
+                }));
+                continue;
+            }
+        }));
+    }
+    all
+}
+
+enum Operand {
+    Array(Array),
+    Number(Scalar),
+}
+
+impl Operand {
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Operand::Array(array) => Arg::Array(array),
+            Operand::Number(number) => Arg::Scalar(*number),
+        }
+    }
+
+    fn array(&self) -> &Array {
+        match self {
+            Operand::Array(array) => array,
+            Operand::Number(_) => panic!("a number where an array should be"),
+        }
+    }
+}
+
+/// The arguments of a sample, by name.
+struct Args<'a>(&'a Sample);
+
+impl Args<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.args.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    fn int(&self, name: &str) -> isize {
+        match self.get(name) {
+            Some(Value::Int(value)) => *value as isize,
+            other => panic!("{}: {name} is {other:?}", self.0.op),
+        }
+    }
+
+    fn ints(&self, name: &str) -> Option<Vec<isize>> {
+        match self.get(name)? {
+            Value::Int(value) => Some(vec![*value as isize]),
+            Value::Ints(values) => Some(values.iter().map(|v| *v as isize).collect()),
+            other => panic!("{}: {name} is {other:?}", self.0.op),
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<Scalar> {
+        match self.get(name)? {
+            Value::Int(value) => Some(Scalar::Int(*value)),
+            Value::Float(value) => Some(Scalar::Float(*value)),
+            other => panic!("{}: {name} is {other:?}", self.0.op),
+        }
+    }
+
+    fn float(&self, name: &str) -> f64 {
+        self.number(name).map_or(0.0, Scalar::as_f64)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.get(name) == Some(&Value::Bool(true))
+    }
+
+    fn text(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Some(Value::Text(value)) => value,
+            _ => "raise",
+        }
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        self.ints("shape").unwrap_or_default().iter().map(|d| *d as usize).collect()
+    }
+}
+
+fn activation(kind: &str) -> Activation {
+    use Activation::*;
+    if kind == "gelu_erf" {
+        return GeluErf;
+    }
+    let all = [Relu, Sigmoid, Tanh, Softrelu, Softsign, Silu, Gelu, Leaky(0.25), Elu(0.25), Selu];
+    let name = |a: &Activation| format!("{a:?}").to_lowercase().split('(').next().unwrap().to_owned();
+    all.into_iter().find(|a| name(a) == kind).unwrap()
+}
+
+fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
+    let operands = inputs(sample, dtype);
+    let args = Args(sample);
+    let x = |k: usize| operands[k].array();
+    let axes = args.ints("axis");
+    let (axes, keepdims) = (axes.as_deref(), args.flag("keepdims"));
+    let beyond = Beyond::from_name(args.text("mode")).unwrap();
+    if let Some(point) = Point::from_name(sample.op) {
+        if point == Point::Cast {
+            return Ok(vec![ops::cast(x(0), DType::from_name(args.text("dtype")).unwrap(), AT)?]);
+        }
+        let all: Vec<Arg<'_>> = operands.iter().map(Operand::arg).collect();
+        return Ok(vec![ops::pointwise(point, &all, AT)?]);
+    }
+    let structured = STRUCTURED.iter().find(|(_, row)| row.name == sample.op).map(|(op, _)| *op);
+    if let Some(Op::Reduce(kind)) = structured {
+        return Ok(vec![ops::reduce(kind, x(0), axes, keepdims, AT)?]);
+    }
+    Ok(vec![match sample.op {
+        "view" => ops::transpose(x(0), args.ints("axes").as_deref())?,
+        "matmul" => ops::matmul(x(0), x(1), AT)?,
+        "dot" => ops::dot(x(0), x(1), AT)?,
+        "concatenate" => {
+            let all: Vec<&Array> = operands.iter().map(Operand::array).collect();
+            ops::concatenate(&all, args.int("axis"), AT)?
+        }
+        "update" => {
+            let base = ops::copy(x(0), AT)?;
+            let rest = ops::index(&base, &[Index::Slice { start: Some(1), stop: None, step: 1 }])?;
+            ops::assign(&rest, operands[1].arg(), AT)?;
+            base
+        }
+        "take" => ops::take(x(0), x(1), args.int("axis"), beyond, AT)?,
+        "embedding" => ops::take(x(1), x(0), 0, beyond, AT)?,
+        "scatter_add" => ops::scatter_add(x(0), x(1), x(2), args.int("axis"), beyond, AT)?,
+        "pick" => ops::pick(x(0), x(1), args.int("axis"), keepdims, beyond, AT)?,
+        "one_hot" => {
+            let (on, off) = (args.number("on_value").unwrap(), args.number("off_value").unwrap());
+            let to = DType::from_name(args.text("dtype")).unwrap();
+            ops::one_hot(x(0), args.int("depth") as usize, on, off, to, AT)?
+        }
+        "full" => ops::full(&args.shape(), args.number("value").unwrap(), dtype, AT)?,
+        "arange" => {
+            let [start, stop, step] = ["start", "stop", "step"].map(|name| args.number(name).unwrap());
+            ops::arange(start, stop, step, Some(dtype), AT)?
+        }
+        "eye" => ops::eye(args.int("rows") as usize, args.int("columns") as usize, args.int("diagonal"), dtype, AT)?,
+        "normal" => ops::normal(&args.shape(), 0.0, 1.0, dtype, AT)?,
+        "uniform" => ops::uniform(&args.shape(), 0.0, 1.0, dtype, AT)?,
+        "mean" => ops::mean(x(0), axes, keepdims, AT)?,
+        "var" => ops::var(x(0), axes, args.float("ddof"), keepdims, AT)?,
+        "std" => ops::std(x(0), axes, args.float("ddof"), keepdims, AT)?,
+        "clip" => ops::clip(x(0), args.number("low").map(Arg::Scalar), args.number("high").map(Arg::Scalar), AT)?,
+        "softmax" => ops::softmax(x(0), args.int("axis"), AT)?,
+        "log_softmax" => ops::log_softmax(x(0), args.int("axis"), AT)?,
+        "activation" => ops::activation(activation(args.text("kind")), x(0), AT)?,
+        "dropout" => ops::dropout(x(0), args.float("p"), &[], args.flag("training"), AT)?,
+        "fully_connected" => {
+            ops::fully_connected(x(0), x(1), operands.get(2).map(Operand::array), args.flag("flatten"), AT)?
+        }
+        "layer_norm" => ops::layer_norm(x(0), x(1), x(2), args.int("axis"), args.float("eps"), AT)?,
+        "batch_norm" => {
+            let channels = Channels { gamma: x(1), beta: x(2), mean: x(3), variance: x(4) };
+            let how = BatchNorm {
+                axis: args.int("axis"),
+                eps: args.float("eps"),
+                momentum: args.float("momentum"),
+                fix_gamma: args.flag("fix_gamma"),
+                training: args.flag("training"),
+            };
+            let made = ops::batch_norm(x(0), channels, how, AT)?;
+            return Ok(made.into_iter().chain([x(3).clone(), x(4).clone()]).collect());
+        }
+        op => panic!("{op}: no call for this row"),
+    }])
+}
+
+fn bits(arrays: &[Array]) -> Vec<(DType, Vec<usize>, Vec<u64>)> {
+    let one = |x: &Array| {
+        let snapshot = x.snapshot().unwrap();
+        let bits = snapshot.elements().map(|e| if e.as_f64().is_nan() { 1 } else { e.to_bits(x.dtype()) });
+        (x.dtype(), x.shape().to_vec(), bits.collect())
+    };
+    arrays.iter().map(one).collect()
+}
+
+/// All in one test: the switches are global.
+#[test]
+fn every_sample() {
+    for sample in samples() {
+        for &dtype in &sample.dtypes {
+            let name = format!("{sample:?} of {dtype}");
+            let run = |fuse: bool, tiny: usize| {
+                seed(3);
+                set_fuse(fuse);
+                set_tiny_limit(tiny);
+                call(&sample, dtype)
+            };
+            if let Some(text) = &sample.error {
+                let made = run(true, 0).and_then(|made| made.iter().try_for_each(Array::wait_to_read));
+                let error = made.expect_err(&name).to_string();
+                assert!(error.contains(text.as_str()), "{name}: {error}");
+                continue;
+            }
+            let want = bits(&run(false, 0).expect(&name));
+            for (fuse, tiny) in [(true, 0), (true, 1 << 20)] {
+                assert_eq!(bits(&run(fuse, tiny).expect(&name)), want, "{name}: fuse {fuse}, tiny {tiny}");
+            }
+        }
+    }
+}

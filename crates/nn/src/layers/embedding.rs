@@ -1,0 +1,36 @@
+//! Rows of a table by index.
+
+use crate::layer::Layer;
+use crate::parameter::Parameter;
+use forerun_array::{Array, ops};
+use forerun_base::{DType, Kind, Loc, Result};
+use forerun_ops::Beyond;
+
+/// For each index, the row of a table. An index beyond the table fails when the op runs.
+pub struct Embedding {
+    rows: usize,
+    width: usize,
+    weight: Parameter,
+}
+
+impl Embedding {
+    /// A table of `rows` rows of `width` numbers.
+    pub fn new(rows: usize, width: usize) -> Embedding {
+        Embedding { rows, width, weight: Parameter::weight("weight", &[Some(rows), Some(width)]) }
+    }
+}
+
+impl Layer for Embedding {
+    fn forward_at(&self, x: &Array, loc: Loc) -> Result<Array> {
+        let weight = self.weight.array_for(&[self.rows, self.width], loc)?;
+        let indices = match x.dtype().kind() {
+            Kind::Int => x.clone(),
+            Kind::Bool | Kind::Float => ops::cast(x, DType::I64, loc)?,
+        };
+        ops::take(&weight, &indices, 0, Beyond::Raise, loc)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![self.weight.clone()]
+    }
+}

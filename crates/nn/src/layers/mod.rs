@@ -1,0 +1,13 @@
+//! The layers.
+
+mod dense;
+mod embedding;
+mod normalise;
+mod plain;
+mod sequential;
+
+pub use dense::Dense;
+pub use embedding::Embedding;
+pub use normalise::{BatchNorm, LayerNorm};
+pub use plain::{Dropout, Flatten};
+pub use sequential::Sequential;

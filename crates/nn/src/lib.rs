@@ -1,0 +1,22 @@
+//! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
+//! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no device.
+
+mod checkpoint;
+mod data;
+mod init;
+mod layer;
+mod layers;
+mod loss;
+mod optimise;
+mod parameter;
+mod terms;
+
+pub use checkpoint::{load, save};
+pub use data::{Batches, Samples, batches};
+pub use forerun_array::ops::Activation;
+pub use init::Init;
+pub use layer::Layer;
+pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Sequential};
+pub use loss::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
+pub use optimise::{Adam, Sgd};
+pub use parameter::Parameter;

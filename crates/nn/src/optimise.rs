@@ -1,0 +1,195 @@
+//! Optimisers: one call updates all parameters. Rates are scalars in the records, so setting one costs no new plan.
+
+use crate::parameter::Parameter;
+use crate::terms::value;
+use forerun_array::Array;
+use forerun_array::ops::{self, Preparation};
+use forerun_base::{Loc, Result, Scalar};
+
+/// The parameters that are trained, each once.
+struct Trained {
+    parameters: Vec<Parameter>,
+}
+
+/// Their weights and gradients, for one step.
+struct Turn {
+    weights: Vec<Array>,
+    gradients: Vec<Array>,
+    how: Preparation,
+}
+
+impl Trained {
+    fn of(parameters: Vec<Parameter>) -> Trained {
+        let mut trained: Vec<Parameter> = Vec::with_capacity(parameters.len());
+        for parameter in parameters.into_iter().filter(Parameter::is_trainable) {
+            if !trained.iter().any(|p| p.is_same(&parameter)) {
+                trained.push(parameter);
+            }
+        }
+        Trained { parameters: trained }
+    }
+
+    /// Nothing is written before everything is there.
+    fn turn(&self, op: &'static str, batch: usize) -> Result<Turn> {
+        if batch == 0 {
+            return Err(value(op, "the batch must have samples".to_owned()));
+        }
+        let how = Preparation { rescale: 1.0 / batch as f64, clip: None };
+        let mut turn = Turn { weights: Vec::new(), gradients: Vec::new(), how };
+        for parameter in &self.parameters {
+            let Some(gradient) = parameter.gradient() else {
+                return Err(value(op, format!("`{}` has no gradient: no forward has reached it", parameter.name())));
+            };
+            turn.weights.push(parameter.array()?);
+            turn.gradients.push(gradient);
+        }
+        Ok(turn)
+    }
+}
+
+/// Zeros like each weight, made at the first step.
+fn zeros(states: &mut Vec<Array>, weights: &[Array], loc: Loc) -> Result<()> {
+    if states.is_empty() {
+        let made: Result<Vec<Array>> =
+            weights.iter().map(|w| ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc)).collect();
+        *states = made?;
+    }
+    Ok(())
+}
+
+fn all(arrays: &[Array]) -> Vec<&Array> {
+    arrays.iter().collect()
+}
+
+/// Stochastic gradient descent, with momentum and weight decay where asked for.
+pub struct Sgd {
+    trained: Trained,
+    rate: f64,
+    momentum: f64,
+    decay: f64,
+    momenta: Vec<Array>,
+}
+
+impl Sgd {
+    /// Trains these parameters; those without gradients are left alone.
+    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
+        Sgd { trained: Trained::of(parameters), rate: learning_rate, momentum: 0.0, decay: 0.0, momenta: Vec::new() }
+    }
+
+    /// This much of the last step goes into the next.
+    pub fn momentum(mut self, momentum: f64) -> Sgd {
+        self.momentum = momentum;
+        self
+    }
+
+    /// This much of each weight is added to its gradient.
+    pub fn weight_decay(mut self, decay: f64) -> Sgd {
+        self.decay = decay;
+        self
+    }
+
+    /// The learning rate.
+    pub fn learning_rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Another learning rate from the next step on.
+    pub fn set_learning_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// One step, by gradients that were summed over this many samples.
+    #[track_caller]
+    pub fn step(&mut self, batch: usize) -> Result<()> {
+        let loc = Loc::caller();
+        let Turn { weights, gradients, how } = self.trained.turn("sgd", batch)?;
+        if self.momentum != 0.0 {
+            zeros(&mut self.momenta, &weights, loc)?;
+        }
+        let momenta = all(&self.momenta);
+        let (rates, decays) = (vec![self.rate; weights.len()], vec![self.decay; weights.len()]);
+        let momenta = (self.momentum != 0.0).then_some(momenta.as_slice());
+        ops::sgd_update(&all(&weights), &all(&gradients), momenta, &rates, &decays, self.momentum, how, loc)
+    }
+}
+
+/// Adam: steps scaled by running means and variances of the gradients.
+pub struct Adam {
+    trained: Trained,
+    rate: f64,
+    betas: (f64, f64),
+    epsilon: f64,
+    decay: f64,
+    means: Vec<Array>,
+    variances: Vec<Array>,
+    steps: i32,
+}
+
+impl Adam {
+    /// Trains these parameters; those without gradients are left alone.
+    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
+        Adam {
+            trained: Trained::of(parameters),
+            rate: learning_rate,
+            betas: (0.9, 0.999),
+            epsilon: 1e-8,
+            decay: 0.0,
+            means: Vec::new(),
+            variances: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// How much of the running means and variances stays at each step.
+    pub fn betas(mut self, mean: f64, variance: f64) -> Adam {
+        self.betas = (mean, variance);
+        self
+    }
+
+    /// This is added to what divides.
+    pub fn epsilon(mut self, epsilon: f64) -> Adam {
+        self.epsilon = epsilon;
+        self
+    }
+
+    /// This much of each weight is added to its gradient.
+    pub fn weight_decay(mut self, decay: f64) -> Adam {
+        self.decay = decay;
+        self
+    }
+
+    /// The learning rate.
+    pub fn learning_rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Another learning rate from the next step on.
+    pub fn set_learning_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// One step, by gradients that were summed over this many samples.
+    #[track_caller]
+    pub fn step(&mut self, batch: usize) -> Result<()> {
+        let loc = Loc::caller();
+        let Turn { weights, gradients, how } = self.trained.turn("adam", batch)?;
+        zeros(&mut self.means, &weights, loc)?;
+        zeros(&mut self.variances, &weights, loc)?;
+        self.steps = self.steps.saturating_add(1);
+        // The running values start at zero; the rate makes up for what they lack at first.
+        let lack = |beta: f64| 1.0 - beta.powi(self.steps);
+        let rate = self.rate * lack(self.betas.1).sqrt() / lack(self.betas.0);
+        ops::adam_update(
+            &all(&weights),
+            &all(&gradients),
+            &all(&self.means),
+            &all(&self.variances),
+            &vec![rate; weights.len()],
+            &vec![self.decay; weights.len()],
+            self.betas,
+            self.epsilon,
+            how,
+            loc,
+        )
+    }
+}

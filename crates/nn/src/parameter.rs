@@ -1,0 +1,224 @@
+//! Parameters: named arrays that are trained or kept, whose shape may only be known at the first call.
+//!
+//! A handle carries the name its parameter has from where it was asked for; all handles of a parameter share one state.
+//! Initialising and loading never go on the tape.
+
+use crate::init::Init;
+use crate::terms::value;
+use forerun_array::{Arg, Array, ops};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Shape};
+use forerun_grad::{GradReq, attach_grad, gradient_of, pause};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A handle on a parameter; cloning gives another one.
+#[derive(Clone)]
+pub struct Parameter {
+    name: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    /// The extents; `None` until the first call says.
+    dims: Vec<Option<usize>>,
+    dtype: DType,
+    init: Init,
+    /// Starts as its layer says, whatever the network's other parameters start as.
+    own_init: bool,
+    trainable: bool,
+    array: Option<Array>,
+}
+
+impl Parameter {
+    fn with(name: &str, dims: &[Option<usize>], init: Init, own_init: bool, trainable: bool) -> Parameter {
+        let state = State { dims: dims.to_vec(), dtype: DType::DEFAULT_FLOAT, init, own_init, trainable, array: None };
+        Parameter { name: name.to_owned(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// A trained parameter that starts as the network is told to start, or as small uniform numbers. Extents that are
+    /// `None` are known at the first call.
+    pub fn weight(name: &str, dims: &[Option<usize>]) -> Parameter {
+        Parameter::with(name, dims, Init::DEFAULT, false, true)
+    }
+
+    /// A trained parameter that always starts like this.
+    pub fn starting_as(name: &str, dims: &[Option<usize>], init: Init) -> Parameter {
+        Parameter::with(name, dims, init, true, true)
+    }
+
+    /// A parameter that is kept, but not trained: it has no gradient.
+    pub fn kept(name: &str, dims: &[Option<usize>], init: Init) -> Parameter {
+        Parameter::with(name, dims, init, true, false)
+    }
+
+    /// The name, as seen from where the handle was asked for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same parameter, as seen from one level above.
+    pub fn under(mut self, level: &str) -> Parameter {
+        self.name = format!("{level}.{}", self.name);
+        self
+    }
+
+    /// The shape, once it is known.
+    pub fn shape(&self) -> Option<Shape> {
+        Shape::new(&known(&self.state.lock().dims)?).ok()
+    }
+
+    /// The extents; `None` for those that the first call decides.
+    pub fn dims(&self) -> Vec<Option<usize>> {
+        self.state.lock().dims.clone()
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.state.lock().dtype
+    }
+
+    /// Whether it has a gradient.
+    pub fn is_trainable(&self) -> bool {
+        self.state.lock().trainable
+    }
+
+    /// Whether both are handles on one parameter.
+    pub fn is_same(&self, other: &Parameter) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
+    }
+
+    /// The array. Fails while the shape is not known.
+    #[track_caller]
+    pub fn array(&self) -> Result<Array> {
+        self.array_at(Loc::caller())
+    }
+
+    pub(crate) fn array_at(&self, loc: Loc) -> Result<Array> {
+        self.ready(&mut self.state.lock(), loc)
+    }
+
+    /// The array for a layer whose input has arrived: what the shape leaves open becomes as given.
+    pub fn array_for(&self, shape: &[usize], loc: Loc) -> Result<Array> {
+        let mut state = self.state.lock();
+        if state.array.is_none() {
+            self.decide(&mut state, shape)?;
+        }
+        self.ready(&mut state, loc)
+    }
+
+    /// The gradient that the last backward left; zeros before the first one, nothing if there is no array yet.
+    pub fn gradient(&self) -> Option<Array> {
+        let state = self.state.lock();
+        gradient_of(state.array.as_ref()?).map(|(grad, _)| grad)
+    }
+
+    /// Writes every element; a shape that is not known yet becomes that of the elements.
+    #[track_caller]
+    pub fn set(&self, elements: &Array) -> Result<()> {
+        self.set_at(elements, Loc::caller())
+    }
+
+    pub(crate) fn set_at(&self, elements: &Array, loc: Loc) -> Result<()> {
+        let mut state = self.state.lock();
+        self.decide(&mut state, &elements.shape())?;
+        match &state.array {
+            Some(array) => pause(|| ops::assign(array, Arg::Array(elements), loc)),
+            None => {
+                let own = pause(|| ops::cast(elements, state.dtype, loc))?;
+                self.begin(&mut state, own, loc)
+            }
+        }
+    }
+
+    /// Starts anew: like this, unless the parameter has a start of its own.
+    pub(crate) fn initialize(&self, init: Init, loc: Loc) -> Result<()> {
+        let mut state = self.state.lock();
+        if !state.own_init {
+            state.init = init;
+        }
+        match &state.array {
+            None => Ok(()),
+            Some(array) => pause(|| {
+                let fresh = state.init.array(&array.shape(), state.dtype, loc).map_err(|e| self.named(e))?;
+                ops::assign(array, Arg::Array(&fresh), loc)
+            }),
+        }
+    }
+
+    /// Another dtype from now on.
+    pub(crate) fn cast(&self, dtype: DType, loc: Loc) -> Result<()> {
+        if dtype.kind() != Kind::Float {
+            return Err(Error::new(ErrorKind::Type, format!("`{}` cannot become {dtype}", self.name)).in_op("cast"));
+        }
+        let mut state = self.state.lock();
+        if state.dtype == dtype {
+            return Ok(());
+        }
+        let other = state.array.as_ref().map(|array| pause(|| ops::cast(array, dtype, loc))).transpose()?;
+        state.dtype = dtype;
+        match other {
+            None => Ok(()),
+            Some(other) => self.begin(&mut state, other, loc),
+        }
+    }
+
+    /// Whether elements of this shape could be this parameter's.
+    pub(crate) fn fits(&self, shape: &[usize]) -> bool {
+        fits(&self.state.lock().dims, shape)
+    }
+
+    fn decide(&self, state: &mut State, shape: &[usize]) -> Result<()> {
+        if !fits(&state.dims, shape) {
+            let given = Shape::new(shape)?;
+            return Err(self.fail(&format!("of shape {} cannot be of shape {given}", open_shape(&state.dims))));
+        }
+        state.dims = shape.iter().map(|d| Some(*d)).collect();
+        Ok(())
+    }
+
+    /// The array, made now if it is the first time.
+    fn ready(&self, state: &mut State, loc: Loc) -> Result<Array> {
+        if let Some(array) = &state.array {
+            return Ok(array.clone());
+        }
+        let Some(shape) = known(&state.dims) else {
+            return Err(self.fail("has no shape yet: the first call of its layer decides it"));
+        };
+        let array = pause(|| state.init.array(&shape, state.dtype, loc)).map_err(|e| self.named(e))?;
+        self.begin(state, array.clone(), loc)?;
+        Ok(array)
+    }
+
+    fn begin(&self, state: &mut State, array: Array, loc: Loc) -> Result<()> {
+        if state.trainable {
+            pause(|| attach_grad(&array, GradReq::Write, loc))?;
+        }
+        state.array = Some(array);
+        Ok(())
+    }
+
+    fn fail(&self, text: &str) -> Error {
+        value("parameter", format!("`{}` {text}", self.name))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        Error::new(error.kind(), format!("`{}`: {error}", self.name)).in_op("parameter")
+    }
+}
+
+fn known(dims: &[Option<usize>]) -> Option<Vec<usize>> {
+    dims.iter().copied().collect()
+}
+
+fn fits(dims: &[Option<usize>], shape: &[usize]) -> bool {
+    dims.len() == shape.len() && dims.iter().zip(shape).all(|(dim, d)| dim.is_none_or(|dim| dim == *d))
+}
+
+/// A shape with `?` where the first call decides.
+pub(crate) fn open_shape(dims: &[Option<usize>]) -> String {
+    let dims: Vec<String> = dims.iter().map(|d| d.map_or_else(|| "?".to_owned(), |d| d.to_string())).collect();
+    match dims.as_slice() {
+        [one] => format!("({one},)"),
+        all => format!("({})", all.join(", ")),
+    }
+}

@@ -1,0 +1,164 @@
+//! Checkpoints: there and back, and files that are not what they should be.
+
+mod common;
+
+use common::{array, failure, named, values};
+use forerun_base::{DType, Error, ErrorKind};
+use forerun_nn::{BatchNorm, Dense, Init, Layer, Sequential, load, save};
+use std::path::PathBuf;
+
+/// A file of a test's own, gone when the test ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        Scratch(std::env::temp_dir().join(format!("forerun-{}-{name}.safetensors", std::process::id())))
+    }
+
+    /// A file with this header and this many zeros after it.
+    fn of(name: &str, header: &str, zeros: usize) -> Scratch {
+        let file = Scratch::new(name);
+        let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; zeros]].concat();
+        std::fs::write(&file.0, bytes).unwrap();
+        file
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may never have been written.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn net() -> Sequential {
+    Sequential::new().then(Dense::new(3)).then(BatchNorm::new())
+}
+
+fn elements(net: &dyn Layer) -> Vec<(String, Vec<f64>)> {
+    net.parameters().iter().map(|p| (p.name().to_owned(), values(&p.array().unwrap()))).collect()
+}
+
+#[test]
+fn there_and_back() {
+    let file = Scratch::new("round");
+    let x = array(&[1.0, -2.0, 0.5, 3.0], &[2, 2]);
+    let first = net();
+    first.initialize(Init::Normal(1.0)).unwrap();
+    let y = first.forward(&x).unwrap();
+    save(&first.parameters(), &file.0).unwrap();
+
+    // Into a network that has not seen an input yet, and into one that has.
+    let fresh = net();
+    load(&fresh.parameters(), &file.0).unwrap();
+    assert_eq!(elements(&fresh), elements(&first));
+    assert_eq!(values(&fresh.forward(&x).unwrap()), values(&y));
+    assert!(named(&fresh, "0.weight").gradient().is_some());
+    let used = net();
+    used.forward(&x).unwrap();
+    let weight = named(&used, "0.weight").array().unwrap();
+    load(&used.parameters(), &file.0).unwrap();
+    assert_eq!(values(&weight), values(&named(&first, "0.weight").array().unwrap()));
+
+    // Over a file that is there.
+    named(&used, "0.bias").set(&array(&[7.0, 8.0, 9.0], &[3])).unwrap();
+    save(&used.parameters(), &file.0).unwrap();
+    load(&fresh.parameters(), &file.0).unwrap();
+    assert_eq!(values(&named(&fresh, "0.bias").array().unwrap()), [7.0, 8.0, 9.0]);
+}
+
+#[test]
+fn double_precision_stays() {
+    let file = Scratch::new("double");
+    let first = Dense::new(1).in_units(1);
+    first.cast(DType::F64).unwrap();
+    first.initialize(Init::Constant(0.1)).unwrap();
+    save(&first.parameters(), &file.0).unwrap();
+    let second = Dense::new(1).in_units(1);
+    let error = failure(load(&second.parameters(), &file.0));
+    assert_eq!(error.kind(), ErrorKind::Type);
+    assert!(error.to_string().ends_with("`weight` is F64, not F32"), "{error}");
+    second.cast(DType::F64).unwrap();
+    load(&second.parameters(), &file.0).unwrap();
+    assert_eq!(values(&named(&second, "weight").array().unwrap()), [0.1]);
+}
+
+#[test]
+fn what_cannot_be_saved() {
+    let file = Scratch::new("unsaved");
+    assert!(failure(save(&net().parameters(), &file.0)).to_string().contains("`0.weight` has no shape yet"));
+    let one = Dense::new(1).in_units(1);
+    let twice = [one.parameters(), one.parameters()].concat();
+    assert!(failure(save(&twice, &file.0)).to_string().ends_with("two parameters are named `weight`"));
+    let nowhere = file.0.join("nowhere");
+    assert_eq!(failure(save(&one.parameters(), &nowhere)).kind(), ErrorKind::Runtime);
+    assert!(!file.0.exists());
+}
+
+/// The error of loading into a dense layer of 2 units with 3 inputs; the layer stays as it was.
+fn refused(file: &Scratch) -> Error {
+    let net = Dense::new(2).in_units(3);
+    net.initialize(Init::One).unwrap();
+    let before = elements(&net);
+    let error = failure(load(&net.parameters(), &file.0));
+    assert_eq!(elements(&net), before);
+    assert!(error.to_string().contains(&*file.0.display().to_string()), "{error}");
+    error
+}
+
+const BIAS: &str = r#""bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#;
+const WEIGHT: &str = r#""weight":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]}"#;
+
+#[test]
+fn a_file_of_the_right_form_is_read() {
+    let file = Scratch::of("right", &format!("{{{BIAS},{WEIGHT}}}"), 32);
+    let net = Dense::new(2).in_units(3);
+    load(&net.parameters(), &file.0).unwrap();
+    assert_eq!(values(&named(&net, "weight").array().unwrap()), [0.0; 6]);
+}
+
+#[test]
+fn files_that_do_not_fit_the_parameters() {
+    let with = |rest: &str| format!("{{{BIAS}{rest}}}");
+    let weight = format!(",{WEIGHT}");
+    let more = format!(r#"{weight},"more":{{"dtype":"F32","shape":[1],"data_offsets":[32,36]}}"#);
+    let cases = [
+        ("missing", with(""), 8, "`weight` is missing"),
+        ("extra", with(&more), 36, "`more` is none of the parameters"),
+        ("shape", with(&weight.replace("[2,3]", "[3,2]")), 32, "`weight` is of shape (3, 2), not (2, 3)"),
+        ("rank", with(&weight.replace("[2,3]", "[6]")), 32, "`weight` is of shape (6,), not (2, 3)"),
+        ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is I32, not F32"),
+    ];
+    for (name, header, zeros, expected) in cases {
+        let error = refused(&Scratch::of(name, &header, zeros));
+        assert!(error.to_string().ends_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn files_that_are_malformed() {
+    let good = format!("{{{BIAS},{WEIGHT}}}");
+    let cases = [
+        ("short", good.clone(), 31, "31 bytes of elements, but the header says 32"),
+        ("long", good.clone(), 40, "40 bytes of elements, but the header says 32"),
+        ("text", "{not json}".to_owned(), 0, "bad header"),
+        ("overlap", good.replace("[8,32]", "[4,28]"), 32, "bad header"),
+        ("sizes", good.replace("[2,3]", "[2,4]"), 32, "bad header"),
+        ("huge", good.replace("[2,3]", "[18446744073709551615,18446744073709551615]"), 32, "bad header"),
+    ];
+    for (name, header, zeros, expected) in cases {
+        let error = refused(&Scratch::of(name, &header, zeros));
+        assert!(error.to_string().contains(expected), "{name}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Value);
+    }
+    let raw = |name: &str, bytes: &[u8]| {
+        let file = Scratch::new(name);
+        std::fs::write(&file.0, bytes).unwrap();
+        refused(&file)
+    };
+    assert!(raw("empty", b"").to_string().ends_with("0 bytes are too few"));
+    assert!(raw("few", b"abc").to_string().ends_with("3 bytes are too few"));
+    let claims = u64::MAX.to_le_bytes();
+    assert!(raw("claims", &claims).to_string().contains("does not fit into 8"));
+    assert_eq!(refused(&Scratch::new("absent")).kind(), ErrorKind::Runtime);
+}

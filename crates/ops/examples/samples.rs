@@ -1,0 +1,68 @@
+//! Prints `tests/python/samples.json`: the samples of the catalogue, one a line, for tests in other languages.
+
+use forerun_base::DType;
+use forerun_ops::samples::{Input, Look, Sample, Value, Values, samples};
+
+fn main() {
+    let lines: Vec<String> = samples().iter().map(line).collect();
+    println!("[\n{}\n]", lines.join(",\n"));
+}
+
+fn text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", "))
+}
+
+/// A sample; what is not said is as in most of them.
+fn line(sample: &Sample) -> String {
+    let mut parts = vec![format!("\"op\": {}", text(sample.op))];
+    if !sample.inputs.is_empty() {
+        parts.push(format!("\"inputs\": {}", list(&sample.inputs, input)));
+    }
+    if !sample.args.is_empty() {
+        let args: Vec<String> = sample.args.iter().map(|(name, v)| format!("{}: {}", text(name), value(v))).collect();
+        parts.push(format!("\"args\": {{{}}}", args.join(", ")));
+    }
+    if sample.dtypes != DType::ALL {
+        parts.push(format!("\"dtypes\": {}", list(&sample.dtypes, |d| text(d.name()))));
+    }
+    if let Some(error) = &sample.error {
+        parts.push(format!("\"error\": {}", text(error)));
+    }
+    format!("{{{}}}", parts.join(", "))
+}
+
+fn input(input: &Input) -> String {
+    let mut parts = vec![format!("\"shape\": {}", list(&input.shape, usize::to_string))];
+    let look = match input.look {
+        Look::Dense => None,
+        Look::Transposed => Some("transposed"),
+        Look::Backwards => Some("backwards"),
+        Look::Repeated => Some("repeated"),
+        Look::Number => Some("number"),
+        Look::Tied => Some("tied"),
+    };
+    parts.extend(look.map(|look| format!("\"look\": {}", text(look))));
+    match input.values {
+        Values::Ordinary => {}
+        Values::Positive => parts.push("\"values\": \"positive\"".into()),
+        Values::Special => parts.push("\"values\": \"special\"".into()),
+        Values::Index(extent) => parts.push(format!("\"values\": \"index\", \"extent\": {extent}")),
+        Values::Beyond(extent) => parts.push(format!("\"values\": \"beyond\", \"extent\": {extent}")),
+    }
+    parts.extend(input.dtype.map(|dtype| format!("\"dtype\": {}", text(dtype.name()))));
+    format!("{{{}}}", parts.join(", "))
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Ints(values) => list(values, i64::to_string),
+        Value::Float(value) => format!("{value:?}"),
+        Value::Text(value) => text(value),
+    }
+}

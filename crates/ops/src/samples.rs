@@ -1,0 +1,467 @@
+//! Samples: calls of every row of the catalogue, small enough to read. The tests of every frontend walk them, so a row
+//! is tried by all of them with everything that arrays can be: strided, broadcast, empty, of no dimension, tied.
+//!
+//! Invariant: every row has samples, and one of them fails where the row can.
+
+use crate::{COMPOSITE, Class, Point, PointRow, STRUCTURED};
+use forerun_base::DType;
+use forerun_base::DType::{Bool, F32, F64, I32, I64};
+
+/// One call of an op.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The name of the op's row.
+    pub op: &'static str,
+    /// The arrays and numbers it is called on.
+    pub inputs: Vec<Input>,
+    /// Arguments by name.
+    pub args: Vec<(&'static str, Value)>,
+    /// The dtypes it is tried with.
+    pub dtypes: Vec<DType>,
+    /// What it must fail with, at once or when it is read.
+    pub error: Option<String>,
+}
+
+/// An argument that is no array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// A float.
+    Float(f64),
+    /// A name.
+    Text(&'static str),
+}
+
+/// An input of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its shape, as the op sees it.
+    pub shape: Vec<usize>,
+    /// How its elements lie.
+    pub look: Look,
+    /// What its elements are.
+    pub values: Values,
+    /// Its dtype, if it is not the one that is tried.
+    pub dtype: Option<DType>,
+}
+
+/// How elements lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Row by row.
+    Dense,
+    /// Column by column.
+    Transposed,
+    /// Every second of each row, from the end.
+    Backwards,
+    /// One row, repeated.
+    Repeated,
+    /// Not an array: a number of the program, true, 2 or 1.5 by the dtype that is tried.
+    Number,
+    /// The first input again.
+    Tied,
+}
+
+/// What elements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Small numbers of both signs.
+    Ordinary,
+    /// Numbers above zero.
+    Positive,
+    /// Edges: zeros of both signs, infinities, NaN, what overflows.
+    Special,
+    /// Positions on an axis of this extent, counted from either end.
+    Index(usize),
+    /// The same, and some beyond both ends; the first of them is the extent.
+    Beyond(usize),
+}
+
+impl Sample {
+    fn on(mut self, inputs: impl Into<Vec<Input>>) -> Sample {
+        self.inputs = inputs.into();
+        self
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Sample {
+        self.args.push((name, value.into()));
+        self
+    }
+
+    fn of(mut self, dtypes: impl Into<Vec<DType>>) -> Sample {
+        self.dtypes = dtypes.into();
+        self
+    }
+
+    fn fails(mut self, text: impl Into<String>) -> Sample {
+        self.error = Some(text.into());
+        self
+    }
+}
+
+impl Input {
+    fn look(mut self, look: Look) -> Input {
+        self.look = look;
+        self
+    }
+
+    fn values(mut self, values: Values) -> Input {
+        self.values = values;
+        self
+    }
+
+    fn dtype(mut self, dtype: DType) -> Input {
+        self.dtype = Some(dtype);
+        self
+    }
+}
+
+macro_rules! values {
+    ($($from:ty, $variant:ident;)*) => {
+        $(impl From<$from> for Value {
+            fn from(value: $from) -> Value { Value::$variant(value) }
+        })*
+    };
+}
+
+values! { bool, Bool; i64, Int; f64, Float; &'static str, Text; }
+
+impl<const N: usize> From<[i64; N]> for Value {
+    fn from(value: [i64; N]) -> Value {
+        Value::Ints(value.to_vec())
+    }
+}
+
+fn call(op: &'static str) -> Sample {
+    Sample { op, inputs: Vec::new(), args: Vec::new(), dtypes: DType::ALL.to_vec(), error: None }
+}
+
+fn x<const N: usize>(shape: [usize; N]) -> Input {
+    Input { shape: shape.to_vec(), look: Look::Dense, values: Values::Ordinary, dtype: None }
+}
+
+/// Positions on an axis, as int64.
+fn at<const N: usize>(shape: [usize; N], extent: usize) -> Input {
+    x(shape).values(Values::Index(extent)).dtype(I64)
+}
+
+/// Every sample of the catalogue.
+pub fn samples() -> Vec<Sample> {
+    let mut all: Vec<Sample> = Point::ALL.iter().flat_map(|p| pointwise(p.row())).collect();
+    all.extend(reductions());
+    all.extend(rows());
+    all.extend(structured());
+    all.extend(composites());
+    all.extend(layers());
+    all
+}
+
+/// The names of all rows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let points = Point::ALL.iter().map(|p| p.row().name);
+    points.chain(STRUCTURED.iter().map(|(_, row)| row.name)).chain(COMPOSITE.iter().map(|row| row.name))
+}
+
+/// What a sample reads: one input, in every look.
+fn looks() -> Vec<Input> {
+    vec![
+        x([40]).values(Values::Special),
+        x([3, 4]).look(Look::Transposed),
+        x([2, 5]).look(Look::Backwards),
+        x([4, 3]).look(Look::Repeated),
+        x([0, 3]),
+        x([]),
+    ]
+}
+
+fn pointwise(row: &PointRow) -> Vec<Sample> {
+    let name = row.name;
+    if row.point == Point::Cast {
+        return DType::ALL.iter().flat_map(|d| looks().into_iter().map(|x| cast(x, *d))).collect();
+    }
+    let (fits, refused): (Vec<DType>, Vec<DType>) = DType::ALL.iter().partition(|d| row.types(**d).is_ok());
+    let condition = |shape: Input| shape.dtype(Bool).values(Values::Ordinary);
+    let mut all: Vec<Sample> = Vec::new();
+    // A negative power of an integer is no integer.
+    let exponents = |[a, b]: [Input; 2]| match (name, b.look) {
+        ("power", Look::Tied) => vec![a.values(Values::Positive), b],
+        ("power", _) => vec![a, b.values(Values::Positive)],
+        _ => vec![a, b],
+    };
+    for inputs in match row.arity {
+        1 => looks().into_iter().map(|x| vec![x]).collect(),
+        arity => pairs(arity == 2).into_iter().map(exponents).collect::<Vec<_>>(),
+    } {
+        let mut inputs = inputs;
+        if row.class == Class::Select {
+            inputs.insert(0, condition(inputs[0].clone()));
+        }
+        all.push(call(name).on(inputs).of(fits.clone()));
+    }
+    let few = || (0..row.arity).map(|_| x([2]).values(Values::Positive)).collect::<Vec<_>>();
+    all.extend(refused.iter().map(|d| call(name).on(few()).of([*d]).fails(format!("{name}: not defined for {d}"))));
+    if row.arity > 1 {
+        let mut apart = few();
+        apart[0] = x([2, 3]);
+        if row.class == Class::Select {
+            apart[0] = condition(apart[0].clone());
+        }
+        let text = format!("{name}: operands could not be broadcast together with shapes (2, 3) (2,)");
+        all.push(call(name).on(apart).of(fits).fails(text));
+    }
+    all
+}
+
+fn cast(input: Input, to: DType) -> Sample {
+    // What does not fit is nobody's promise.
+    call("cast").on([input.values(Values::Ordinary)]).with("dtype", to.name())
+}
+
+/// Two operands, in every look and broadcast in every way; `numbers` also as numbers and tied.
+fn pairs(numbers: bool) -> Vec<[Input; 2]> {
+    let special = |input: Input| input.values(Values::Special);
+    let mut all = vec![
+        [special(x([40])), special(x([40]))],
+        [special(x([40, 1])), special(x([1, 40]))],
+        [x([3, 4]).look(Look::Transposed), x([3, 4])],
+        [x([3, 4]), x([4]).look(Look::Backwards)],
+        [x([4, 3]).look(Look::Repeated), x([4, 1])],
+        [x([]), x([2, 3])],
+        [x([0, 3]), x([3])],
+    ];
+    if numbers {
+        all.push([x([5]), x([]).look(Look::Number)]);
+        all.push([x([]).look(Look::Number), x([5]).values(Values::Positive)]);
+        all.push([x([5]), x([5]).look(Look::Tied)]);
+    }
+    all
+}
+
+fn reductions() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for op in ["sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std"] {
+        let index = op.starts_with("arg");
+        for input in [x([3, 4, 5]), x([5, 4, 3]).look(Look::Transposed), x([3, 2, 4]).look(Look::Backwards)] {
+            let sample = call(op).on([input]);
+            all.push(sample.clone());
+            all.extend([0, 1, -1].map(|axis| sample.clone().with("axis", axis)));
+            all.push(sample.clone().with("axis", 1).with("keepdims", true));
+            if !index {
+                all.push(sample.clone().with("axis", [0, 2]));
+                all.push(sample.with("axis", [2]).with("keepdims", true));
+            }
+        }
+        all.push(call(op).on([x([4, 3]).look(Look::Repeated)]).with("axis", 0));
+        all.push(call(op).on([x([])]));
+        all.push(call(op).on([x([3])]).with("axis", 1).fails(format!("{op}: axis 1 is out of bounds")));
+        all.push(match op {
+            "sum" | "prod" => call(op).on([x([0, 3])]).with("axis", 0),
+            "mean" | "var" | "std" => call(op).on([x([2, 0])]).with("axis", 0),
+            _ => call(op).on([x([0, 3])]).fails(format!("{op}: zero-size array (0, 3) has no identity")),
+        });
+    }
+    for op in ["max", "min", "argmax", "argmin"] {
+        all.push(call(op).on([x([40]).values(Values::Special)]));
+    }
+    all.push(call("var").on([x([3, 4])]).with("axis", 1).with("ddof", 1.0));
+    all.push(call("std").on([x([3, 4])]).with("ddof", 2.0));
+    all
+}
+
+fn rows() -> Vec<Sample> {
+    let beyond = |extent: usize| x([3]).values(Values::Beyond(extent)).dtype(I64);
+    let mut all = Vec::new();
+    for axis in [0, 1, -1] {
+        let take = call("take").with("axis", axis);
+        all.push(take.clone().on([x([3, 3, 3]), at([2, 2], 3)]));
+        all.push(take.clone().on([x([3, 3]).look(Look::Transposed), at([4], 3).dtype(I32)]));
+        all.push(take.clone().on([x([3, 3]).look(Look::Repeated), at([3], 3).look(Look::Backwards)]));
+        all.push(take.clone().on([x([3, 3]), beyond(3)]).with("mode", "clip"));
+        all.push(take.on([x([3, 3]), beyond(3)]).with("mode", "wrap"));
+        let add = call("scatter_add").with("axis", axis);
+        all.push(add.clone().on([x([3, 3]), at([3], 3), x([3, 3])]));
+        all.push(add.clone().on([x([3, 3]).look(Look::Transposed), at([3], 3), x([3, 3]).look(Look::Transposed)]));
+        all.push(add.clone().on([x([3, 3]), at([3], 3), x([3, 1])]));
+        all.push(add.on([x([3, 3]), beyond(3), x([3, 3])]).with("mode", "wrap"));
+    }
+    all.push(call("take").with("axis", 0).on([x([3]), at([], 3)]));
+    all.push(call("take").with("axis", 0).on([x([0, 2]), at([0], 1)]));
+    let bad = "index 3 is out of bounds for axis 0 with size 3";
+    all.push(call("take").with("axis", 0).on([x([3, 2]), beyond(3)]).fails(format!("take: {bad}")));
+    all.push(call("take").with("axis", 0).on([x([3]), x([2]).dtype(F32)]).fails("take: indices must be integers"));
+    all.push(call("take").with("axis", 0).on([x([0]), at([2], 1)]).fails("take: axis 0 of (0,) is empty"));
+    all.push(call("take").with("axis", 1).on([x([3]), at([2], 3)]).fails("take: axis 1 is out of bounds"));
+    let add = || call("scatter_add").with("axis", 0);
+    all.push(add().on([x([3]), beyond(3), x([3])]).fails(format!("scatter_add: {bad}")));
+    all.push(
+        add().on([x([3]), at([2], 3), x([4])]).fails("scatter_add: updates (4,) do not broadcast to the rows (2,)"),
+    );
+    all.push(call("embedding").on([at([2, 2], 5), x([5, 3])]));
+    all.push(call("embedding").on([beyond(3), x([3, 2])]).of([F32]).fails(format!("take: {bad}")));
+    for (axis, keepdims) in [(0, false), (1, true), (-1, false)] {
+        let pick = || call("pick").with("axis", axis).with("keepdims", keepdims);
+        all.push(pick().on([x([3, 3]), at([3], 3)]).with("mode", "clip"));
+        all.push(pick().on([x([3, 3]).look(Look::Transposed), beyond(3)]).with("mode", "clip"));
+        all.push(pick().on([x([3, 3]), beyond(3)]).with("mode", "wrap"));
+        all.push(pick().on([x([3, 3, 3]), at([3, 3], 3).dtype(F32)]).with("mode", "clip").of([F32, I64]));
+    }
+    let pick = call("pick").with("axis", 1).with("keepdims", false).with("mode", "clip");
+    all.push(pick.on([x([3, 4]), at([4], 4)]).fails("pick: index of shape (4,) does not fit (3, 4) without axis 1"));
+    let hot = || call("one_hot").with("depth", 4).with("on_value", 2.5).with("off_value", -1.0);
+    let named = [I32, I64, F32, F64];
+    all.push(hot().on([x([2, 3]).values(Values::Index(4))]).with("dtype", "float32").of(named));
+    all.push(hot().on([x([3]).values(Values::Beyond(4))]).with("dtype", "float64").of(named));
+    all.push(hot().on([x([]).values(Values::Index(4))]).with("dtype", "int64").of(named));
+    all
+}
+
+fn structured() -> Vec<Sample> {
+    let mut all = vec![
+        call("view").on([x([2, 3])]).with("axes", [1, 0]),
+        call("view").on([x([2, 3, 4]).look(Look::Backwards)]).with("axes", [2, 0, 1]),
+        call("view").on([x([0, 2])]).with("axes", [1, 0]),
+        call("view").on([x([2])]).with("axes", [1, 0]).fails("transpose: axis 1 is out of bounds"),
+        call("update").on([x([4, 3]), x([3, 3])]),
+        call("update").on([x([4, 3]).look(Look::Transposed), x([3])]),
+        call("update").on([x([4, 3]), x([]).look(Look::Number)]),
+        call("update")
+            .on([x([4]), x([4])])
+            .fails("setitem: could not broadcast input array from shape (4,) into shape (3,)"),
+        call("full").with("shape", [2, 3]).with("value", 3),
+        call("full").with("shape", [0]).with("value", 3),
+        call("full").with("shape", [2]).with("value", 1 << 40).of([I32]).fails("full: "),
+        call("arange").with("start", 2).with("stop", 11).with("step", 3).of([I32, I64, F32, F64]),
+        call("arange").with("start", 1.5).with("stop", -2.0).with("step", -0.5).of([F32, F64]),
+        call("arange")
+            .with("start", 0)
+            .with("stop", 1)
+            .with("step", 0)
+            .of([I64])
+            .fails("arange: step must not be zero"),
+        call("eye").with("rows", 3).with("columns", 4).with("diagonal", -1),
+        call("eye").with("rows", 2).with("columns", 0).with("diagonal", 0),
+    ];
+    for op in ["normal", "uniform"] {
+        all.push(call(op).with("shape", [3, 5]).of([F32, F64]));
+        all.push(call(op).with("shape", [2]).of([I32]).fails(format!("{op}: needs a float dtype, not int32")));
+    }
+    let numbers = [I32, I64, F32, F64];
+    for op in ["matmul", "dot"] {
+        for (a, b) in [
+            (x([3, 4]), x([4, 5])),
+            (x([4]), x([4])),
+            (x([3, 4]).look(Look::Transposed), x([4]).look(Look::Backwards)),
+            (x([3, 0]), x([0, 2])),
+            (x([4, 4]), x([4, 4]).look(Look::Tied)),
+        ] {
+            all.push(call(op).on([a, b]).of(numbers));
+        }
+        let text = "inner dimensions differ: (2, 3) x (2, 3)";
+        all.push(call(op).on([x([2, 3]), x([2, 3])]).of(numbers).fails(text));
+        all.push(call(op).on([x([2, 2]), x([2, 2])]).of([Bool]).fails("not defined for bool"));
+    }
+    all.push(call("matmul").on([x([2, 1, 3, 4]), x([5, 4, 2])]).of(numbers));
+    all.push(call("matmul").on([x([]), x([2])]).of(numbers).fails("matmul: needs at least one dimension: () x (2,)"));
+    all.push(call("dot").on([x([]), x([2, 3])]).of(numbers));
+    all.push(call("dot").on([x([2, 3, 4]), x([5, 4, 2])]).of(numbers));
+    for axis in [0, 1, -1] {
+        let join = call("concatenate").with("axis", axis);
+        all.push(join.clone().on([x([2, 2]), x([2, 2]).look(Look::Transposed), x([2, 2]).look(Look::Repeated)]));
+        all.push(join.on([x([2, 2]), x([2, 2]).look(Look::Tied)]));
+    }
+    let join = call("concatenate").with("axis", 0);
+    all.push(join.clone().on([x([0, 2]), x([3, 2])]));
+    all.push(join.on([x([2, 3]), x([3, 2])]).fails("concatenate: shapes differ outside axis 0: (2, 3) and (3, 2)"));
+    all
+}
+
+fn composites() -> Vec<Sample> {
+    let mut all = vec![
+        call("clip").on([x([40]).values(Values::Special)]).with("low", -1.0).with("high", 1.5).of([F32, F64]),
+        call("clip").on([x([3, 4]).look(Look::Transposed)]).with("low", -1).of([I32, I64, F32, F64]),
+        call("clip").on([x([0])]).with("high", 1).of([I32, I64, F32, F64]),
+    ];
+    for op in ["softmax", "log_softmax"] {
+        for axis in [0, -1] {
+            all.extend(looks()[1..5].iter().map(|x| call(op).on([x.clone()]).with("axis", axis)));
+        }
+        all.push(call(op).on([x([2, 3])]).with("axis", 2).fails(format!("{op}: axis 2 is out of bounds")));
+    }
+    all
+}
+
+fn layers() -> Vec<Sample> {
+    let floats = [F32, F64];
+    let mut all = Vec::new();
+    let kinds = ["relu", "sigmoid", "tanh", "softrelu", "softsign", "silu", "gelu", "gelu_erf", "leaky", "elu", "selu"];
+    for kind in kinds {
+        for input in &looks()[1..] {
+            all.push(call("activation").on([input.clone()]).with("kind", kind).of([I32, I64, F32, F64]));
+        }
+    }
+    let norm = |name| call(name).with("axis", 1).with("eps", 1e-3).of(floats);
+    for input in [x([4, 3]), x([4, 3]).look(Look::Transposed), x([4, 3, 2])] {
+        all.push(norm("layer_norm").on([input.clone(), x([3]), x([3])]));
+        let statistics = [x([3]), x([3]).values(Values::Positive)];
+        for (training, fix_gamma) in [(true, false), (false, false), (true, true)] {
+            let batch = norm("batch_norm").with("momentum", 0.8).with("fix_gamma", fix_gamma);
+            let inputs: Vec<Input> = [input.clone(), x([3]), x([3])].into_iter().chain(statistics.clone()).collect();
+            all.push(batch.with("training", training).on(inputs));
+        }
+    }
+    let misfit = "gamma of shape (2,) does not fit axis 1 of (4, 3)";
+    all.push(norm("layer_norm").on([x([4, 3]), x([2]), x([3])]).fails(format!("layer_norm: {misfit}")));
+    let batch = norm("batch_norm").with("momentum", 0.8).with("fix_gamma", false).with("training", true);
+    all.push(batch.on([x([4, 3]), x([2]), x([3]), x([3]), x([3])]).fails(format!("batch_norm: {misfit}")));
+    for (p, training) in [(0.4, true), (0.0, true), (1.0, true), (0.4, false)] {
+        all.push(call("dropout").on([x([6, 5]).values(Values::Positive)]).with("p", p).with("training", training));
+    }
+    let text = "dropout: p must be between 0 and 1, not 1.5";
+    all.push(call("dropout").on([x([2])]).with("p", 1.5).with("training", true).of(floats).fails(text));
+    let dense = |flatten: bool| call("fully_connected").with("flatten", flatten).of([I32, I64, F32, F64]);
+    all.push(dense(true).on([x([2, 3, 2]), x([4, 6]), x([4])]));
+    all.push(dense(true).on([x([3, 2]).look(Look::Transposed), x([4, 2])]));
+    all.push(dense(false).on([x([2, 3, 2]), x([4, 2]).look(Look::Transposed), x([4])]));
+    all.push(dense(true).on([x([0, 2]), x([4, 2]), x([4])]));
+    let text = "fully_connected: weight of shape (4, 5) does not fit an input of shape (2, 3)";
+    all.push(dense(true).on([x([2, 3]), x([4, 5])]).fails(text));
+    let text = "fully_connected: bias of shape (3,) does not fit 4 units";
+    all.push(dense(true).on([x([2, 3]), x([4, 3]), x([3])]).fails(text));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_samples_and_every_sample_a_row() {
+        let all = samples();
+        for name in names() {
+            assert!(all.iter().any(|s| s.op == name && s.error.is_none()), "{name} has no sample");
+        }
+        for sample in &all {
+            assert!(names().any(|name| name == sample.op), "{} has no row", sample.op);
+            assert!(!sample.dtypes.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_takes_shapes_or_dtypes_has_a_sample_that_fails() {
+        let all = samples();
+        for name in names() {
+            let point = Point::from_name(name).map(Point::row);
+            // These take everything.
+            let takes_all = point.is_some_and(|row| row.arity == 1 && DType::ALL.iter().all(|d| row.types(*d).is_ok()));
+            if takes_all || ["eye", "clip", "activation", "one_hot"].contains(&name) {
+                continue;
+            }
+            assert!(all.iter().any(|s| s.op == name && s.error.is_some()), "{name} has no sample that fails");
+        }
+    }
+}

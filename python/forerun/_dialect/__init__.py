@@ -1,0 +1,4 @@
+"""What the dialects of other frameworks share: a tensor that forwards to an array, modules, optimisers, data.
+
+Nothing here computes: every number comes from ``forerun.np`` and ``forerun.npx``. A dialect is names and arguments.
+"""

@@ -1,0 +1,60 @@
+"""Dropout and losses on tensors of any dialect; a loss is reduced to one number unless the caller wants one a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from forerun import np, npx
+from forerun._dialect.tensor import Tensor
+
+_T = TypeVar("_T", bound=Tensor)
+
+
+def dropout(x: _T, p: float, training: bool) -> _T:
+    """Replace elements by zero with probability ``p`` and scale the rest up, in training."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: {p} is no probability")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return x * 0
+    dropped: _T = x._run(lambda array: npx.dropout(array, p, mode="always"), x)
+    return dropped
+
+
+def squared(x: _T, target: Any, reduction: str) -> _T:
+    """Return the squared differences, reduced."""
+    squares: _T = (x - target).square()
+    return reduced(squares, reduction)
+
+
+def absolute(x: _T, target: Any, reduction: str) -> _T:
+    """Return the absolute differences, reduced."""
+    apart: _T = (x - target).abs()
+    return reduced(apart, reduction)
+
+
+def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool) -> _T:
+    """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced."""
+    wanted = scores._array.shape if chances else scores._array.shape[:-1]
+    if target._array.shape != wanted:
+        shapes = f"{scores._array.shape} and {target._array.shape}"
+        raise ValueError(f"cross_entropy: shapes of scores and target do not go together: {shapes}")
+    logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
+    if chances:
+        picked: _T = scores._run(lambda x, y: np.sum(x * y, axis=-1), logs, target)
+    else:
+        picked = scores._run(npx.pick, logs, target)
+    return reduced(-picked, reduction)
+
+
+def reduced(losses: _T, reduction: str) -> _T:
+    """Return the mean or the sum of losses, or the losses."""
+    if reduction == "none":
+        return losses
+    ways: dict[str, Callable[[Any], Any]] = {"mean": np.mean, "sum": np.sum}
+    if reduction not in ways:
+        raise ValueError(f"reduction is one of {', '.join(ways)}, none, not {reduction!r}")
+    one: _T = losses._run(ways[reduction], losses)
+    return one

@@ -1,0 +1,76 @@
+"""Whether a thread's tensor operations are noted for gradients. They are, unless it says otherwise.
+
+The engine's own tape is off unless it is turned on. A dialect turns it on for the length of one operation, and only if
+an operand asks for gradients; so programs that use ``forerun.np`` beside a dialect are not recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from forerun import _forerun
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _Mode(threading.local):
+    grad = True
+
+
+MODE = _Mode()
+
+
+class GradMode:
+    """A ``with`` block, or a decorated function, inside which gradients are on or off.
+
+    Examples
+    --------
+    >>> from forerun._dialect.mode import MODE, GradMode
+    >>> with GradMode(False):
+    ...     MODE.grad
+    False
+    >>> MODE.grad
+    True
+    """
+
+    def __init__(self, on: bool) -> None:
+        self._on = on
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        """Set the mode."""
+        self._before.append(MODE.grad)
+        MODE.grad = self._on
+
+    def __exit__(self, *exception: object) -> None:
+        """Put the former mode back."""
+        MODE.grad = self._before.pop()
+
+    def __call__(self, function: _F) -> _F:
+        """Make a function that runs in this mode."""
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            # A mode of its own for each call: threads may be in the function at once.
+            with GradMode(self._on):
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+
+def grad_mode(on: bool, function: Callable[..., Any] | None) -> Any:
+    """Make a mode, or, used as a decorator without brackets, the decorated function."""
+    mode = GradMode(on)
+    return mode if function is None else mode(function)
+
+
+def recorded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function with the engine's tape on."""
+    before = _forerun.set_recording(True)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _forerun.set_recording(before)

@@ -1,0 +1,197 @@
+"""Modules: objects that hold parameters and other modules by attribute, and can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from forerun._dialect.missing import lacking
+from forerun._dialect.tensor import Tensor
+
+_M = TypeVar("_M", bound="Module")
+
+
+class Module:
+    """The part of a dialect's module that all dialects have.
+
+    Attributes
+    ----------
+    training : bool
+        Whether the module is being trained; ``train`` and ``eval`` set it here and below.
+
+    Examples
+    --------
+    >>> from forerun.torch import nn
+    >>> net = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
+    >>> [name for name, parameter in net.named_parameters()]
+    ['0.weight', '0.bias']
+    """
+
+    training: bool
+    _parameters: dict[str, Tensor]
+    _children: dict[str, Module]
+    # What a dialect takes for a parameter when it is set as an attribute.
+    _parameter: ClassVar[type[Tensor]]
+    _hints: ClassVar[dict[str, str]] = {}
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_parameters", {})
+        object.__setattr__(self, "_children", {})
+        object.__setattr__(self, "training", True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Register parameters and modules; set anything else."""
+        own = self.__dict__
+        if isinstance(value, (self._parameter, Module)) and "_parameters" not in own:
+            raise AttributeError(f"{type(self).__name__}.__init__ sets {name!r} before super().__init__() was called")
+        for kind in ("_parameters", "_children"):
+            own.get(kind, {}).pop(name, None)
+        if isinstance(value, (self._parameter, Module)):
+            own.pop(name, None)
+            own["_parameters" if isinstance(value, Tensor) else "_children"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Find a parameter or a module."""
+        own = self.__dict__
+        for kind in ("_parameters", "_children"):
+            if name in own.get(kind, {}):
+                return own[kind][name]
+        names = [*dir(type(self)), *own, *own.get("_parameters", {}), *own.get("_children", {})]
+        raise lacking(f"a {type(self).__name__}", name, names, self._hints)
+
+    def __delattr__(self, name: str) -> None:
+        """Remove a parameter, a module or anything else."""
+        for kind in ("_parameters", "_children"):
+            if name in self.__dict__.get(kind, {}):
+                del self.__dict__[kind][name]
+                return
+        object.__delattr__(self, name)
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """Compute the module's function."""
+        return self.forward(*inputs, **options)
+
+    def forward(self, *inputs: Any, **options: Any) -> Any:
+        """Compute the module's function: what a subclass defines."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Go through the modules directly below, with their names."""
+        return iter(list(self._children.items()))
+
+    def children(self) -> Iterator[Module]:
+        """Go through the modules directly below."""
+        return (child for _, child in self.named_children())
+
+    def _tree(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """Go through this module and all below, each once, with their paths."""
+        seen: set[int] = set()
+
+        def walk(path: str, module: Module) -> Iterator[tuple[str, Module]]:
+            if id(module) in seen:
+                return
+            seen.add(id(module))
+            yield path, module
+            for name, child in module.named_children():
+                yield from walk(f"{path}.{name}" if path else name, child)
+
+        return walk(prefix, self)
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """Go through the parameters here and below, each once, with their paths."""
+        seen: set[int] = set()
+        for path, module in self._tree(prefix):
+            for name, parameter in module._parameters.items():
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield (f"{path}.{name}" if path else name), parameter
+
+    def apply(self: _M, function: Callable[[Any], Any]) -> _M:
+        """Call a function with every module below, then with this one."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    def train(self: _M, mode: bool = True) -> _M:
+        """Say that this module and all below are being trained."""
+        for _, module in self._tree():
+            module.training = mode
+        return self
+
+    def eval(self: _M) -> _M:
+        """Say that this module and all below are being used, not trained."""
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the parameters by their paths, detached: they share their elements with the module."""
+        return {path: parameter.detach() for path, parameter in self.named_parameters()}
+
+    def _load(self, state: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Copy elements into the parameters; return the paths that are missing in ``state`` and those too many."""
+        own = dict(self.named_parameters())
+        for path, parameter in own.items():
+            if path in state and tuple(state[path].shape) != tuple(parameter.shape):
+                raise RuntimeError(
+                    f"{path}: shapes differ: {tuple(state[path].shape)} is given, {tuple(parameter.shape)} is there"
+                )
+        for path, parameter in own.items():
+            if path in state:
+                value = state[path]
+                parameter._array[...] = value._array if isinstance(value, Tensor) else value
+        return [path for path in own if path not in state], [path for path in state if path not in own]
+
+    def extra_repr(self) -> str:
+        """Return what stands between the brackets when the module is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        """Write the module and those below it."""
+        if not self._children:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        below = "\n".join(f"({name}): {child!r}" for name, child in self._children.items())
+        indented = "\n".join("  " + line for line in below.split("\n"))
+        return f"{type(self).__name__}(\n{indented}\n)"
+
+
+class Sequential(Module):
+    """Modules one after the other: mixed into a dialect's own class."""
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            named: list[tuple[str, Any]] = list(modules[0].items())
+        else:
+            named = [m if isinstance(m, tuple) else (str(i), m) for i, m in enumerate(modules)]
+        for name, module in named:
+            if not isinstance(module, Module):
+                raise TypeError(f"Sequential: {name!r} is a {type(module).__name__}, not a module")
+            self._children[str(name)] = module
+
+    def forward(self, x: Any) -> Any:
+        """Pass a value through all modules."""
+        for child in self._children.values():
+            x = child(x)
+        return x
+
+    def append(self: _M, module: Module) -> _M:
+        """Add a module at the end."""
+        self._children[str(len(self._children))] = module
+        return self
+
+    def __len__(self) -> int:
+        """Return how many modules there are."""
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the modules."""
+        return iter(list(self._children.values()))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one module, or some of them."""
+        if isinstance(index, str):
+            return self._children[index]
+        chosen = list(self._children.values())[index]
+        return type(self)(*chosen) if isinstance(index, slice) else chosen

@@ -1,0 +1,349 @@
+"""A tensor: a thin object around an array that forwards operations to it and follows who asks for gradients.
+
+Invariant: a tensor asks for gradients if and only if it has a link. A leaf's array has a gradient attached, which
+backward passes add to.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from forerun import np
+from forerun._dialect.link import Link, reach
+from forerun._dialect.missing import lacking
+from forerun._dialect.mode import MODE, recorded
+from forerun._forerun import dtype as DType
+from forerun._forerun import ndarray
+
+_T = TypeVar("_T", bound="Tensor")
+
+
+def to_array(value: Any) -> Any:
+    """Give the array of a tensor; anything else, inside tuples and lists too, as it is."""
+    if isinstance(value, Tensor):
+        return value._array
+    if isinstance(value, tuple):
+        return tuple(to_array(part) for part in value)
+    if isinstance(value, list):
+        return [to_array(part) for part in value]
+    return value
+
+
+def _unary(name: str) -> Callable[[_T], _T]:
+    function = getattr(np, name)
+
+    def method(self: _T) -> _T:
+        return self._run(function, self)  # type: ignore[no-any-return]
+
+    method.__name__ = name
+    method.__doc__ = f"Apply ``{name}`` to every element."
+    return method
+
+
+def _binary(function: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[_T, Any], _T]:
+    def method(self: _T, other: Any) -> _T:
+        operands = (other, self) if swapped else (self, other)
+        return self._run(function, *operands)  # type: ignore[no-any-return]
+
+    method.__doc__ = "Forward the operator."
+    return method
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
+    def method(self: _T, other: Any) -> _T:
+        return self._write(function, other)
+
+    method.__doc__ = "Forward the operator, writing into this tensor."
+    return method
+
+
+class Tensor:
+    """The part of a dialect's tensor that all dialects have.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> x = torch.ones((2,), requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    __slots__ = ("__weakref__", "_array", "_grad", "_link")
+
+    # NumPy leaves an expression with its own array on the left to us.
+    __array_priority__ = 1000.0
+
+    _array: ndarray
+    _link: Link | None
+    _grad: Any
+    # What operations of a dialect give, also those on its parameters.
+    _result: ClassVar[type[Any]]
+    _hints: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    def _of(cls, array: ndarray, link: Link | None = None) -> Any:
+        """Wrap an array."""
+        made = object.__new__(cls._result)
+        made._array, made._link, made._grad = array, link, None
+        return made
+
+    @classmethod
+    def _run(cls, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        """Call a function of arrays on tensors; on the tape if an operand asks for gradients."""
+        links = [operand._link for operand in operands if isinstance(operand, Tensor) and operand._link is not None]
+        arrays = [to_array(operand) for operand in operands]
+        if not (links and MODE.grad):
+            return cls._of(function(*arrays, **options))
+        array = recorded(function, *arrays, **options)
+        return cls._of(array, Link(links) if is_float(array.dtype) else None)
+
+    def _write(self: _T, function: Callable[[Any, Any], Any], other: Any) -> _T:
+        """Call a function that writes into this tensor's array."""
+        links = [
+            operand._link for operand in (self, other) if isinstance(operand, Tensor) and operand._link is not None
+        ]
+        if not (links and MODE.grad):
+            function(self._array, to_array(other))
+            return self
+        if self._is_leaf() and self._link is not None:
+            raise RuntimeError("a leaf that asks for gradients is written in place: do it inside no_grad()")
+        recorded(function, self._array, to_array(other))
+        self._link = Link(links)
+        return self
+
+    # Gradients.
+
+    def _is_leaf(self) -> bool:
+        return self._link is None or self._link.leaf is not None
+
+    def _ask(self, on: bool) -> None:
+        """Ask for gradients, or no longer."""
+        if on == (self._link is not None):
+            return
+        if not on:
+            if not self._is_leaf():
+                raise RuntimeError("only a leaf can stop asking for gradients: use detach()")
+            self._array.drop_grad()
+            self._link = self._grad = None
+            return
+        if not is_float(self._array.dtype):
+            raise RuntimeError(f"only floating-point tensors can have gradients, not {self._array.dtype.name}")
+        # Elements of its own: what it shared with others, views and detached tensors, gets no gradient.
+        self._array = self._array.copy()
+        self._array.attach_grad("add")
+        self._link = Link(leaf=self)
+
+    def _backward(self, gradient: Any, retain: bool) -> None:
+        """Run backwards from here, and give every leaf that was reached its gradient."""
+        if self._link is None:
+            raise RuntimeError("backward: neither this tensor nor anything it was made of asks for gradients")
+        links = reach(self._link)
+        self._array.backward(to_array(gradient), retain)
+        for link in links:
+            leaf = None if link.leaf is None else link.leaf()
+            if leaf is not None and leaf._grad is None:
+                leaf._grad = self._of(leaf._array.grad)  # type: ignore[arg-type]
+            if not retain:
+                link.inputs = ()
+
+    def _clear_grad(self, to_none: bool) -> None:
+        """Forget the gradient, or make it zero."""
+        if self._grad is None:
+            return
+        grad = self._array.grad
+        assert grad is not None, "a leaf that has been reached has a gradient"
+        if to_none:
+            held = weakref.ref(self._grad)
+            self._grad = None
+            # Whoever kept the old gradient keeps its values.
+            if (kept := held()) is not None:
+                kept._array = kept._array.copy()
+        grad[...] = 0
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward passes have added up, or None before the first."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is None:
+            self._clear_grad(to_none=True)
+            return
+        if self._link is None or not self._is_leaf():
+            raise RuntimeError("only a leaf that asks for gradients can be given one")
+        grad = self._array.grad
+        assert grad is not None, "a leaf that asks for gradients has one attached"
+        grad[...] = to_array(value)
+        self._grad = self._of(grad)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was not made by an operation that gradients go through."""
+        return self._is_leaf()
+
+    def detach(self: _T) -> _T:
+        """Return a tensor of the same elements that gradients do not go through."""
+        return self._of(self._array.detach())  # type: ignore[no-any-return]
+
+    # Reading: these wait for the value.
+
+    def item(self, *index: Any) -> Any:
+        """Return the only element, or the one at an index, as a Python number."""
+        return self._array.item(*index)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers."""
+        return self._array.tolist()
+
+    def numpy(self) -> Any:
+        """Return the elements as a NumPy array of its own, which can be written."""
+        return self._array.asnumpy().copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Give NumPy the elements."""
+        return self._array.__array__(dtype, copy)
+
+    def __bool__(self) -> bool:
+        """Give the truth of the only element."""
+        return bool(self._array)
+
+    def __float__(self) -> float:
+        """Give the only element."""
+        return float(self._array)
+
+    def __int__(self) -> int:
+        """Give the only element."""
+        return int(self._array)
+
+    def __index__(self) -> int:
+        """Give the only element."""
+        return operator.index(self._array)
+
+    def __format__(self, spec: str) -> str:
+        """Format the only element, or the whole tensor where no format is given."""
+        return format(self._array, spec) if spec else str(self)
+
+    # Shape and elements.
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return self._array.ndim
+
+    def __len__(self) -> int:
+        """Return the first extent."""
+        return len(self._array)
+
+    def __iter__(self: _T) -> Iterator[_T]:
+        """Go through the first dimension."""
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self: _T, index: Any) -> _T:
+        """Look at a part."""
+        return self._run(operator.getitem, self, to_array(index))  # type: ignore[no-any-return]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write a part."""
+        place = to_array(index)
+        self._write(lambda array, new: operator.setitem(array, place, new), value)
+
+    def reshape(self: _T, *shape: Any) -> _T:
+        """Return the elements under another shape."""
+        return self._run(lambda array: array.reshape(*shape), self)  # type: ignore[no-any-return]
+
+    @property
+    def T(self: _T) -> _T:
+        """The tensor with its dimensions in reverse order."""
+        return self._run(np.transpose, self)  # type: ignore[no-any-return]
+
+    def clone(self: _T) -> _T:
+        """Return a copy that gradients go through."""
+        return self._run(lambda array: array.copy(), self)  # type: ignore[no-any-return]
+
+    def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:
+        """Copy a leaf, which asks for gradients where this one does. That is how modules are copied."""
+        if not self._is_leaf():
+            raise RuntimeError("only a leaf can be copied with its gradients: use detach()")
+        made = object.__new__(type(self))
+        made._array, made._link, made._grad = self._array.copy(), None, None
+        made._ask(self._link is not None)
+        memo[id(self)] = made
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what is nearest to a name that is not there."""
+        raise lacking(f"a {type(self).__name__}", name, dir(type(self)), self._hints)
+
+    __hash__ = object.__hash__
+
+    abs = _unary("abs")
+    ceil = _unary("ceil")
+    exp = _unary("exp")
+    floor = _unary("floor")
+    log = _unary("log")
+    neg = _unary("negative")
+    reciprocal = _unary("reciprocal")
+    round = _unary("rint")
+    sign = _unary("sign")
+    sqrt = _unary("sqrt")
+    square = _unary("square")
+    tanh = _unary("tanh")
+    isnan = _unary("isnan")
+    isinf = _unary("isinf")
+    isfinite = _unary("isfinite")
+    __abs__ = _unary("abs")
+    __neg__ = _unary("negative")
+    __pos__ = clone
+    __invert__ = _unary("invert")
+
+    matmul = _binary(np.matmul)
+    mm = _binary(np.matmul)
+    bmm = _binary(np.matmul)
+    dot = _binary(np.dot)
+    __add__ = _binary(operator.add)
+    __sub__ = _binary(operator.sub)
+    __mul__ = _binary(operator.mul)
+    __truediv__ = _binary(operator.truediv)
+    __floordiv__ = _binary(operator.floordiv)
+    __mod__ = _binary(operator.mod)
+    __pow__ = _binary(operator.pow)
+    __matmul__ = _binary(operator.matmul)
+    __and__ = _binary(operator.and_)
+    __or__ = _binary(operator.or_)
+    __xor__ = _binary(operator.xor)
+    __radd__ = _binary(operator.add, swapped=True)
+    __rsub__ = _binary(operator.sub, swapped=True)
+    __rmul__ = _binary(operator.mul, swapped=True)
+    __rtruediv__ = _binary(operator.truediv, swapped=True)
+    __rfloordiv__ = _binary(operator.floordiv, swapped=True)
+    __rmod__ = _binary(operator.mod, swapped=True)
+    __rpow__ = _binary(operator.pow, swapped=True)
+    __rmatmul__ = _binary(operator.matmul, swapped=True)
+    __lt__ = _binary(operator.lt)
+    __le__ = _binary(operator.le)
+    __gt__ = _binary(operator.gt)
+    __ge__ = _binary(operator.ge)
+    __eq__ = _binary(operator.eq)  # type: ignore[assignment]
+    __ne__ = _binary(operator.ne)  # type: ignore[assignment]
+    __iadd__ = _in_place(operator.iadd)
+    __isub__ = _in_place(operator.isub)
+    __imul__ = _in_place(operator.imul)
+    __itruediv__ = _in_place(operator.itruediv)
+    __ifloordiv__ = _in_place(operator.ifloordiv)
+    __imod__ = _in_place(operator.imod)
+    __ipow__ = _in_place(operator.ipow)
+
+
+def is_float(kind: DType) -> bool:
+    """Say whether elements of this type can have gradients."""
+    return kind.name.startswith("float")

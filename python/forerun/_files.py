@@ -1,0 +1,70 @@
+"""Arrays in files, under MXNet's names. They are ``npx``'s.
+
+What reads and writes the format is imported at the first file, not with the package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from forerun._forerun import ndarray
+
+# What a file of a list says of itself: its names are only numbers.
+_LIST = {"forerun": "list"}
+
+
+def save(file: str | os.PathLike[str], arr: ndarray | Sequence[ndarray] | Mapping[str, ndarray]) -> None:
+    """Write arrays to a file, in the safetensors format. Waits for their values.
+
+    Parameters
+    ----------
+    file
+        The file. It is replaced as a whole.
+    arr
+        An array, a list of them, or a mapping from names to them.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from forerun import np, npx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     npx.save(os.path.join(folder, "pair"), {"x": np.ones((2,)), "y": np.zeros((1,))})
+    ...     npx.load(os.path.join(folder, "pair"))
+    {'x': array([1., 1.]), 'y': array([0.])}
+    """
+    from forerun import _safetensors
+
+    if isinstance(arr, Mapping):
+        _safetensors.save(file, arr)
+        return
+    arrays = [arr] if isinstance(arr, ndarray) else list(arr)
+    _safetensors.save(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
+
+
+def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
+    """Read arrays from a file: a list if a list or one array was written, else a dict by name.
+
+    Parameters
+    ----------
+    file
+        The file. Everything in it is checked before anything is allocated.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from forerun import np, npx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     npx.save(os.path.join(folder, "x"), np.arange(3))
+    ...     npx.load(os.path.join(folder, "x"))
+    [array([0, 1, 2])]
+    """
+    from forerun import _safetensors
+
+    arrays, notes = _safetensors.load(file)
+    if notes != _LIST:
+        return arrays
+    names = [str(number) for number in range(len(arrays))]
+    if set(arrays) != set(names):
+        raise ValueError(f"load: {os.fspath(file)}: a list whose entries are {', '.join(sorted(arrays))}")
+    return [arrays[name] for name in names]

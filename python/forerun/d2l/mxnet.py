@@ -1,0 +1,32 @@
+"""The book's helpers for programs in MXNet's dialect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forerun.d2l.timing import Benchmark, Timer, benchmark
+
+if TYPE_CHECKING:
+    from forerun.npx import Device
+
+__all__ = ["Benchmark", "Timer", "benchmark", "try_gpu"]
+
+
+def try_gpu(i: int = 0) -> Device:
+    """Return the GPU of that number if there is one, and the CPU otherwise.
+
+    Parameters
+    ----------
+    i : int
+        The number of the GPU.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> from forerun.d2l import mxnet as d2l
+    >>> d2l.try_gpu(1000) == npx.cpu()
+    True
+    """
+    from forerun import npx
+
+    return npx.gpu(i) if npx.num_gpus() >= i + 1 else npx.cpu()

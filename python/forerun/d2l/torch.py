@@ -1,0 +1,25 @@
+"""The book's helpers for programs in PyTorch's dialect."""
+
+from __future__ import annotations
+
+from forerun import torch
+from forerun.d2l.timing import Benchmark, Timer, benchmark
+
+__all__ = ["Benchmark", "Timer", "benchmark", "try_gpu"]
+
+
+def try_gpu(i: int = 0) -> torch.device:
+    """Return the GPU of that number if there is one, and the CPU otherwise.
+
+    Parameters
+    ----------
+    i : int
+        The number of the GPU.
+
+    Examples
+    --------
+    >>> from forerun.d2l import torch as d2l
+    >>> d2l.try_gpu(1000)
+    device(type='cpu')
+    """
+    return torch.device(f"cuda:{i}") if torch.cuda.device_count() >= i + 1 else torch.device("cpu")

@@ -1,0 +1,79 @@
+"""MXNet's words, of both its generations, over Forerun's arrays.
+
+``from forerun.mxnet import autograd, gluon, np, npx`` serves programs whose imports may be changed. For the others,
+:func:`install` lets ``import mxnet`` find this package.
+
+Arrays are those of ``forerun.np``. What MXNet does differently: arrays made of Python's numbers are float32, and, after
+:func:`install`, ``asnumpy()`` gives copies that may be written. Importing this module changes neither for others.
+
+Examples
+--------
+>>> from forerun import mxnet as mx
+>>> mx.np.arange(3, ctx=mx.cpu())
+array([0., 1., 2.])
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+from typing import Any as _Any
+
+from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
+from forerun._dialect.missing import lacking as _lacking
+from forerun._forerun import __version__
+from forerun.mxnet import device, numpy, random, util
+from forerun.mxnet import device as context
+from forerun.mxnet import numpy as np
+from forerun.mxnet._install import install, uninstall
+from forerun.mxnet._install import modules_below as _modules_below
+from forerun.mxnet.device import Context, Device, cpu, current_context, current_device, gpu, num_gpus
+from forerun.npx import waitall
+
+numpy_extension = npx
+initializer = init
+
+# ``from forerun.mxnet.gluon import nn`` is to find the one ``gluon`` there is.
+_sys.modules.update(_modules_below(__name__))
+
+__all__ = [
+    "Context",
+    "Device",
+    "__version__",
+    "autograd",
+    "context",
+    "cpu",
+    "current_context",
+    "current_device",
+    "device",
+    "gluon",
+    "gpu",
+    "init",
+    "initializer",
+    "install",
+    "lr_scheduler",
+    "np",
+    "npx",
+    "num_gpus",
+    "numpy",
+    "numpy_extension",
+    "optimizer",
+    "random",
+    "uninstall",
+    "util",
+    "waitall",
+]
+
+_HINTS = {
+    "nd": "arrays are NumPy's here: mx.np",
+    "ndarray": "arrays are NumPy's here: mx.np",
+    "sym": "blocks are traced by hybridize()",
+    "symbol": "blocks are traced by hybridize()",
+    "mod": "networks are blocks here: mx.gluon",
+    "kv": "there is one process",
+    "kvstore": "there is one process",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    """Say what is nearest to a name that is not there."""
+    raise _lacking(__name__, name, __all__, _HINTS)

@@ -1,0 +1,102 @@
+"""Standing in for a package of the name ``mxnet``, so that unchanged programs run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from types import ModuleType
+
+from forerun import _forerun
+
+# The modules that MXNet has, by its names.
+_MODULES = {
+    "np": "forerun.mxnet.numpy",
+    "numpy": "forerun.mxnet.numpy",
+    "npx": "forerun.npx",
+    "numpy_extension": "forerun.npx",
+    "autograd": "forerun.autograd",
+    "gluon": "forerun.gluon",
+    "init": "forerun.init",
+    "initializer": "forerun.init",
+    "optimizer": "forerun.optimizer",
+    "lr_scheduler": "forerun.lr_scheduler",
+    "context": "forerun.mxnet.device",
+    "device": "forerun.mxnet.device",
+    "random": "forerun.mxnet.random",
+    "util": "forerun.mxnet.util",
+}
+
+# What was put into ``sys.modules``, and the setting of ``asnumpy`` before.
+_standing: dict[str, ModuleType] = {}
+_before = False
+
+
+def install() -> None:
+    """Let ``import mxnet`` and ``from mxnet import np, npx`` find this package, for the whole process.
+
+    The book's helpers stand in for ``d2l`` as well, unless a package of that name is installed. As programs for MXNet
+    may write into what ``asnumpy()`` gives, it gives copies from now on: see ``forerun.engine.set_writable_asnumpy``.
+
+    Raises
+    ------
+    RuntimeError
+        If another package of that name is imported already.
+
+    Examples
+    --------
+    >>> import forerun.mxnet
+    >>> forerun.mxnet.install()
+    >>> from mxnet import np, npx
+    >>> np.ones((1, 2)) * 2
+    array([[2., 2.]])
+    >>> forerun.mxnet.uninstall()
+    """
+    global _before
+    if _standing:
+        return
+    if "mxnet" in sys.modules:
+        path = getattr(sys.modules["mxnet"], "__file__", None)
+        raise RuntimeError(f"install: another mxnet is imported already, from {path or 'an unknown place'}")
+    found = {"mxnet": sys.modules["forerun.mxnet"], **modules_below("mxnet")}
+    if "d2l" not in sys.modules and importlib.util.find_spec("d2l") is None:
+        found |= _with_submodules("d2l", importlib.import_module("forerun.d2l"))
+    sys.modules.update(found)
+    _standing.update(found)
+    _before = _forerun.set_writable_asnumpy(True)
+
+
+def uninstall() -> None:
+    """Undo :func:`install`; do nothing without it.
+
+    Examples
+    --------
+    >>> import forerun.mxnet
+    >>> forerun.mxnet.uninstall()
+    """
+    if not _standing:
+        return
+    for name, module in _standing.items():
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+    _standing.clear()
+    _forerun.set_writable_asnumpy(_before)
+
+
+def modules_below(package: str) -> dict[str, ModuleType]:
+    """Give MXNet's modules the names they have below a package."""
+    found: dict[str, ModuleType] = {}
+    for name, target in _MODULES.items():
+        found |= _with_submodules(f"{package}.{name}", importlib.import_module(target))
+    return found
+
+
+def _with_submodules(name: str, module: ModuleType) -> dict[str, ModuleType]:
+    """Give a module its name, and the public ones below it theirs: Python would load them a second time otherwise."""
+    found = {name: module}
+    for below in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if not below.name.startswith("_"):
+            submodule = importlib.import_module(f"{module.__name__}.{below.name}")
+            found |= _with_submodules(f"{name}.{below.name}", submodule)
+    return found

@@ -1,0 +1,104 @@
+"""``mxnet.np``: NumPy's functions with MXNet's defaults.
+
+What is made of Python's numbers is float32, also integers; functions that make arrays take a ``ctx`` or a ``device``.
+Everything else is ``forerun.np``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forerun import np as _np
+from forerun._dialect.missing import lacking as _lacking
+from forerun._types import ArrayLike as _ArrayLike
+from forerun._types import DTypeLike as _DTypeLike
+from forerun._types import ShapeLike as _ShapeLike
+from forerun.mxnet._place import place as _place
+from forerun.mxnet._place import placed as _placed
+from forerun.mxnet.numpy import random as random
+from forerun.np import ndarray
+from forerun.npx import Device as _Device
+
+zeros = _placed(_np.zeros)
+ones = _placed(_np.ones)
+empty = _placed(_np.empty)
+eye = _placed(_np.eye)
+linspace = _placed(_np.linspace)
+zeros_like = _placed(_np.zeros_like)
+ones_like = _placed(_np.ones_like)
+full_like = _placed(_np.full_like)
+
+
+def array(
+    object: _ArrayLike, dtype: _DTypeLike | None = None, ctx: _Device | None = None, device: _Device | None = None
+) -> ndarray:
+    """Copy numbers, lists or arrays into a new array; Python's numbers become float32.
+
+    Examples
+    --------
+    >>> from forerun.mxnet import np
+    >>> np.array([1, 2, 3])
+    array([1., 2., 3.])
+    >>> np.array([1, 2, 3], dtype="int32")
+    array([1, 2, 3], dtype=int32)
+    """
+    if dtype is None and not hasattr(object, "dtype"):
+        dtype = _np.float32
+    return _place(_np.array(object, dtype), ctx, device)
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: _DTypeLike | None = None,
+    ctx: _Device | None = None,
+    device: _Device | None = None,
+) -> ndarray:
+    """Count from ``start`` up to, but without, ``stop``, in float32 unless a dtype is given.
+
+    Examples
+    --------
+    >>> from forerun.mxnet import np
+    >>> np.arange(3)
+    array([0., 1., 2.])
+    """
+    return _place(_np.arange(start, stop, step, _np.float32 if dtype is None else dtype), ctx, device)
+
+
+def full(
+    shape: _ShapeLike,
+    fill_value: Any,
+    dtype: _DTypeLike | None = None,
+    ctx: _Device | None = None,
+    device: _Device | None = None,
+) -> ndarray:
+    """Make an array of one number, in float32 unless a dtype is given or it is a truth value.
+
+    Examples
+    --------
+    >>> from forerun.mxnet import np
+    >>> np.full((2,), 7)
+    array([7., 7.])
+    """
+    if dtype is None and not isinstance(fill_value, bool):
+        dtype = _np.float32
+    return _place(_np.full(shape, fill_value, dtype), ctx, device)
+
+
+def __getattr__(name: str) -> Any:
+    """Give anything else ``forerun.np`` has."""
+    try:
+        return getattr(_np, name)
+    except AttributeError:
+        raise _lacking(__name__, name, _names(), {}) from None
+
+
+def _names() -> list[str]:
+    here = [name for name in globals() if not name.startswith("_") and name not in ("Any", "annotations")]
+    return sorted({*here, *_np.__all__})
+
+
+def __dir__() -> list[str]:
+    """List the names here and in ``forerun.np``."""
+    return _names()

@@ -1,0 +1,28 @@
+"""``mxnet.random``: the seed of all random numbers, beside the functions of ``mxnet.np.random``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forerun import npx as _npx
+from forerun.mxnet.numpy.random import normal, rand, randint, randn, uniform
+
+if TYPE_CHECKING:
+    from forerun.npx import Device
+
+__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+
+
+def seed(seed_state: int, ctx: Device | str = "all", device: Device | str = "all") -> None:
+    """Start the random numbers of this thread anew: the same streams serve every device.
+
+    Examples
+    --------
+    >>> from forerun import mxnet as mx
+    >>> mx.random.seed(1)
+    >>> x = mx.np.random.normal(size=(2,))
+    >>> mx.random.seed(1)
+    >>> bool((x == mx.np.random.normal(size=(2,))).min())
+    True
+    """
+    _npx.seed(seed_state)

@@ -1,0 +1,78 @@
+"""Devices in Paddle's words: ``cpu`` and ``gpu:0``."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from forerun import npx
+
+
+class CPUPlace:
+    """The host.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.CPUPlace()
+    Place(cpu)
+    """
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both name the same device."""
+        return isinstance(other, CPUPlace)
+
+    def __hash__(self) -> int:
+        """Hash as equality asks."""
+        return hash("cpu")
+
+    def __repr__(self) -> str:
+        """Write it as Paddle does."""
+        return "Place(cpu)"
+
+
+class CUDAPlace:
+    """A GPU.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.CUDAPlace(1)
+    Place(gpu:1)
+    """
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both name the same device."""
+        return isinstance(other, CUDAPlace) and self.id == other.id
+
+    def __hash__(self) -> int:
+        """Hash as equality asks."""
+        return hash(("gpu", self.id))
+
+    def __repr__(self) -> str:
+        """Write it as Paddle does."""
+        return f"Place(gpu:{self.id})"
+
+
+PlaceLike: TypeAlias = "CPUPlace | CUDAPlace | str | None"
+
+
+def to_device(place: PlaceLike) -> npx.Device:
+    """Give the engine's device; raise if it is absent."""
+    if place is None:
+        return npx.current_device()
+    if isinstance(place, CPUPlace) or place == "cpu":
+        return npx.cpu()
+    if isinstance(place, CUDAPlace):
+        return npx.gpu(place.id)
+    name, _, number = place.partition(":")
+    if name != "gpu" or not (number or "0").isdecimal():
+        raise ValueError(f"device: {place!r} is neither 'cpu' nor 'gpu' with or without a number")
+    return npx.gpu(int(number or 0))
+
+
+def from_device(device: npx.Device) -> CPUPlace | CUDAPlace:
+    """Give Paddle's name of one of the engine's devices."""
+    return CPUPlace() if device.device_type == "cpu" else CUDAPlace(device.device_id)

@@ -1,0 +1,53 @@
+"""Devices in Paddle's words."""
+
+from forerun import npx as _npx
+from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun.paddle._place import to_device as _to_device
+from forerun.paddle.device import cuda
+
+__all__ = ["cuda", "get_device", "is_compiled_with_cuda", "set_device", "synchronize"]
+
+
+def get_device() -> str:
+    """Return the name of the device that new tensors live on.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.device.get_device()
+    'cpu'
+    """
+    device = _npx.current_device()
+    return "cpu" if device.device_type == "cpu" else f"gpu:{device.device_id}"
+
+
+def set_device(device: str) -> str:
+    """Choose the device that new tensors live on; raise if it is absent.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.device.set_device("cpu")
+    'cpu'
+    """
+    wanted = _to_device(device)
+    if wanted != _npx.current_device():
+        raise RuntimeError(f"set_device: new tensors live on {get_device()}; {device} cannot be chosen")
+    return get_device()
+
+
+def is_compiled_with_cuda() -> bool:
+    """Say whether there is a GPU that tensors can live on.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.device.is_compiled_with_cuda() == (paddle.device.cuda.device_count() > 0)
+    True
+    """
+    return _npx.num_gpus() > 0
+
+
+synchronize = cuda.synchronize
+
+__getattr__ = _module_getattr(__name__, globals(), {})

@@ -1,0 +1,34 @@
+"""Layers and losses in Paddle's words."""
+
+from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun.paddle.nn import functional
+from forerun.paddle.nn._layers import (
+    CrossEntropyLoss,
+    Dropout,
+    Flatten,
+    L1Loss,
+    Layer,
+    Linear,
+    MSELoss,
+    ReLU,
+    Sequential,
+    Sigmoid,
+    Tanh,
+)
+
+__all__ = [
+    "CrossEntropyLoss",
+    "Dropout",
+    "Flatten",
+    "L1Loss",
+    "Layer",
+    "Linear",
+    "MSELoss",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
+    "functional",
+]
+
+__getattr__ = _module_getattr(__name__, globals(), {"Module": "Paddle calls it Layer"})

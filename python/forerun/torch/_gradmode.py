@@ -1,0 +1,70 @@
+"""Whether operations are followed for gradients: they are, unless a program says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forerun._dialect.mode import MODE, GradMode, grad_mode
+
+
+def no_grad(function: Callable[..., Any] | None = None) -> Any:
+    """Follow nothing for gradients inside a ``with`` block or a decorated function.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+    return grad_mode(False, function)
+
+
+def enable_grad(function: Callable[..., Any] | None = None) -> Any:
+    """Follow operations for gradients inside a ``with`` block or a decorated function.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     torch.is_grad_enabled()
+    True
+    """
+    return grad_mode(True, function)
+
+
+class set_grad_enabled(GradMode):
+    """Turn following on or off, from here on or, in a ``with`` statement, for its block.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    >>> torch.is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self._former = MODE.grad
+        MODE.grad = mode
+
+    def __enter__(self) -> None:
+        """Do nothing: the mode was set when it was made."""
+        self._before.append(self._former)
+
+
+def is_grad_enabled() -> bool:
+    """Say whether this thread's operations are followed for gradients.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.is_grad_enabled()
+    True
+    """
+    return MODE.grad

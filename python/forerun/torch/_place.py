@@ -1,0 +1,72 @@
+"""Devices in PyTorch's words: ``cpu`` and ``cuda:0``."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from forerun import npx
+
+
+class device:
+    """A place where tensors live.
+
+    Parameters
+    ----------
+    type : str
+        ``"cpu"`` or ``"cuda"``, with or without a number: ``"cuda:1"``.
+    index : int, optional
+        The number, if it does not stand in ``type``.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.device("cuda:1")
+    device(type='cuda', index=1)
+    >>> torch.device("cpu") == torch.device("cpu")
+    True
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:
+        name, colon, number = str(type).partition(":")
+        if name not in ("cpu", "cuda") or (colon and (index is not None or not number.isdecimal())):
+            raise RuntimeError(f"device: {type!r} is neither 'cpu' nor 'cuda' with or without a number")
+        self.type = name
+        self.index = int(number) if colon else index
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both name the same device."""
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        """Hash as equality asks."""
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        """Write it as PyTorch does."""
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+
+DeviceLike: TypeAlias = "device | str | int | None"
+
+
+def to_device(place: DeviceLike) -> npx.Device:
+    """Give the engine's device; raise if it is absent."""
+    if place is None:
+        return npx.current_device()
+    named = device("cuda", place) if isinstance(place, int) else device(place)
+    return npx.cpu() if named.type == "cpu" else npx.gpu(named.index or 0)
+
+
+def from_device(place: npx.Device) -> device:
+    """Give PyTorch's name of one of the engine's devices."""
+    return device("cpu") if place.device_type == "cpu" else device("cuda", place.device_id)

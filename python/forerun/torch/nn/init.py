@@ -1,0 +1,92 @@
+"""Values that parameters start with: each function writes into a tensor, which gradients do not go through."""
+
+from __future__ import annotations
+
+import math
+
+from forerun._dialect.missing import module_getattr
+from forerun.torch._gradmode import no_grad
+from forerun.torch._tensor import Tensor
+
+__all__ = ["constant_", "normal_", "ones_", "uniform_", "xavier_uniform_", "zeros_"]
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Make every element the same.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.nn.init.constant_(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Make every element zero.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.nn.init.zeros_(torch.ones(2))
+    tensor([0., 0.])
+    """
+    return constant_(tensor, 0.0)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Make every element one.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.nn.init.ones_(torch.zeros(2))
+    tensor([1., 1.])
+    """
+    return constant_(tensor, 1.0)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """Draw every element from a normal distribution.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.nn.init.normal_(torch.zeros(2), mean=3, std=0)
+    tensor([3., 3.])
+    """
+    with no_grad():
+        return tensor.normal_(mean, std)
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+    """Draw every element from a uniform distribution.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> bool((torch.nn.init.uniform_(torch.zeros(2), 3, 4) >= 3).all())
+    True
+    """
+    with no_grad():
+        return tensor.uniform_(a, b)
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    """Draw the elements of a matrix so that what goes through it keeps its spread.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> bool((torch.nn.init.xavier_uniform_(torch.zeros(2, 4)).abs() <= 1).all())
+    True
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"xavier_uniform_: a matrix is needed, not the shape {tensor.shape}")
+    bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
+    return uniform_(tensor, -bound, bound)
+
+
+__getattr__ = module_getattr(__name__, globals(), {})

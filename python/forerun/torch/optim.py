@@ -1,0 +1,133 @@
+"""Optimisers in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from forerun._dialect.missing import module_getattr
+from forerun._dialect.rules import Moments, Momentum
+from forerun.torch._tensor import Tensor
+
+__all__ = ["SGD", "Adam", "Optimizer"]
+
+
+class Optimizer:
+    """What all optimisers have.
+
+    Attributes
+    ----------
+    param_groups : list of dict
+        Parameters under ``"params"``, beside the settings they are updated with. Settings may be changed any time.
+    """
+
+    def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
+        given = list(params)
+        if not given:
+            raise ValueError("an optimiser got no parameters")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        self.param_groups: list[dict[str, Any]] = []
+        for group in groups:
+            unknown = set(group) - set(settings) - {"params"}
+            if unknown:
+                raise TypeError(f"{type(self).__name__}: no setting is called {sorted(unknown)[0]!r}")
+            chosen = group["params"]
+            group = {**settings, **group, "params": [chosen] if isinstance(chosen, Tensor) else list(chosen)}
+            for parameter in group["params"]:
+                if not isinstance(parameter, Tensor):
+                    raise TypeError(f"{type(self).__name__}: a {type(parameter).__name__} is no parameter")
+            self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients, or make them zero."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter._clear_grad(set_to_none)
+
+    def step(self) -> None:
+        """Update the parameters that have a gradient."""
+        for group in self.param_groups:
+            self._update([parameter for parameter in group["params"] if parameter.grad is not None], group)
+
+    def _update(self, parameters: list[Tensor], settings: dict[str, Any]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no rule")
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent.
+
+    Parameters
+    ----------
+    params : iterable of Tensor, or of dict
+        What to update; a dict holds some under ``"params"`` with settings of their own.
+    lr : float
+        The learning rate.
+    momentum : float
+        How much of the last step goes into the next.
+    weight_decay : float
+        How much of a weight is added to its gradient.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.], requires_grad=True)
+    """
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0.0, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self._rule = Momentum()
+
+    def _update(self, parameters: list[Tensor], settings: dict[str, Any]) -> None:
+        self._rule.step(parameters, settings["lr"], settings["momentum"], settings["weight_decay"])
+
+
+class Adam(Optimizer):
+    """Steps of nearly the same size, whatever the size of the gradients.
+
+    Parameters
+    ----------
+    params : iterable of Tensor, or of dict
+        What to update; a dict holds some under ``"params"`` with settings of their own.
+    lr : float
+        The learning rate.
+    betas : tuple of float
+        How long the means of gradients and of their squares remember.
+    eps : float
+        What is added to the root of the mean square.
+    weight_decay : float
+        How much of a weight is added to its gradient.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> optimizer = torch.optim.Adam([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        self._rule = Moments()
+
+    def _update(self, parameters: list[Tensor], settings: dict[str, Any]) -> None:
+        self._rule.step(parameters, settings["lr"], settings["betas"], settings["eps"], settings["weight_decay"])
+
+
+__getattr__ = module_getattr(__name__, globals(), {"lr_scheduler": "set optimizer.param_groups[0]['lr'] between steps"})

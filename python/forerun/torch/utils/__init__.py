@@ -1,0 +1,8 @@
+"""Tools around tensors: data sets and batches."""
+
+from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun.torch.utils import data
+
+__all__ = ["data"]
+
+__getattr__ = _module_getattr(__name__, globals(), {})

@@ -1,0 +1,222 @@
+"""MXNet's words: first tutorials train, their first steps are NumPy's, and unchanged programs find us on request."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from forerun.mxnet.gluon import nn
+
+import forerun
+from forerun import mxnet as mx
+from forerun.mxnet import autograd, gluon, np, npx
+
+RNG = numpy.random.default_rng(11)
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    """Stand in for ``mxnet`` during a test."""
+    mx.install()
+    yield
+    mx.uninstall()
+
+
+def test_linear_regression_by_hand() -> None:
+    mx.random.seed(3)
+    true_w, true_b = np.array([2, -3.4]), 4.2
+    X = np.random.normal(0, 1, (200, 2))
+    y = np.dot(X, true_w) + true_b
+    w, b = np.random.normal(0, 0.01, (2, 1)), np.zeros(1)
+    w.attach_grad()
+    b.attach_grad()
+    x64, y64 = X.asnumpy().astype("float64"), y.asnumpy().astype("float64")
+    w64, b64 = w.asnumpy().astype("float64"), numpy.zeros(1)
+    losses = []
+    for step in range(60):
+        with autograd.record():
+            loss = ((np.dot(X, w) + b - y.reshape(-1, 1)) ** 2 / 2).mean()
+        loss.backward()
+        for parameter in (w, b):
+            parameter[:] = parameter - 0.2 * parameter.grad
+        losses.append(loss.item())
+        if step < 5:
+            apart = (x64 @ w64 + b64).reshape(-1) - y64
+            w64 = w64 - 0.2 * (x64.T @ apart / len(y64)).reshape(-1, 1)
+            b64 = b64 - 0.2 * apart.mean()
+            numpy.testing.assert_allclose(w.asnumpy(), w64, rtol=1e-4)
+            numpy.testing.assert_allclose(b.asnumpy(), b64, rtol=1e-4)
+    assert losses[-1] < losses[0] / 1000
+    numpy.testing.assert_allclose(w.asnumpy().reshape(-1), true_w.asnumpy(), atol=1e-3)
+
+
+def test_a_network_takes_numpys_steps(reference: Any) -> None:
+    net = nn.Sequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
+    net.initialize(mx.init.Normal(sigma=0.3))
+    x, y = RNG.normal(size=(16, 3)), RNG.normal(size=(16, 2))
+    X, Y = np.array(x, dtype="float32"), np.array(y, dtype="float32")
+    net(X)
+    parameters = list(net.collect_params().values())
+    expected = reference([parameter.data().asnumpy().T for parameter in parameters])
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    loss = gluon.loss.L2Loss()
+    velocities = [numpy.zeros_like(weight) for weight in expected.weights]
+    values = []
+    for _ in range(30):
+        with autograd.record():
+            value = loss(net(X), Y)
+        value.backward()
+        trainer.step(len(X))
+        values.append(value.mean().item())
+        # MXNet halves the square.
+        square, gradients = expected.squares(x, y)
+        for weight, gradient, velocity in zip(expected.weights, gradients, velocities, strict=True):
+            velocity *= 0.9
+            velocity += gradient / 2
+            weight -= 0.1 * velocity
+        if len(values) <= 5:
+            assert values[-1] == pytest.approx(square / 2, rel=1e-4)
+            for parameter, weight in zip(parameters, expected.weights, strict=True):
+                numpy.testing.assert_allclose(parameter.data().asnumpy().T, weight, rtol=2e-4, atol=2e-6)
+    assert values[-1] < 0.8 * values[0]
+
+
+def test_a_classifier_learns() -> None:
+    mx.random.seed(5)
+    labels = numpy.arange(300) % 3
+    centres = numpy.array([[2.0, 0.0], [-2.0, 1.0], [0.0, -2.0]])
+    points = (centres[labels] + RNG.normal(size=(300, 2)) * 0.4).astype("float32")
+    batches = gluon.data.DataLoader(gluon.data.ArrayDataset(points, labels), batch_size=50, shuffle=True)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(16, activation="relu"), nn.Dense(3))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02})
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    epochs = []
+    for _ in range(8):
+        total = 0.0
+        for X, y in batches:
+            with autograd.record():
+                value = loss(net(X), y)
+            value.backward()
+            trainer.step(len(X))
+            total += value.mean().item()
+        epochs.append(total / len(batches))
+    assert epochs[-1] < epochs[0] / 4
+    predicted = net(np.array(points)).argmax(axis=1).asnumpy()
+    assert (predicted == labels).mean() > 0.95
+
+
+def test_defaults_are_mxnets() -> None:
+    assert np.array([1, 2]).dtype == "float32"
+    assert np.array([1, 2], dtype="int32").dtype == "int32"
+    assert np.array(numpy.array([1, 2])).dtype == "int64"
+    assert np.arange(3).dtype == "float32"
+    assert np.full((2,), 7).dtype == "float32"
+    assert np.full((2,), True).dtype == "bool"
+    assert np.ones((2, 3), ctx=mx.cpu()).shape == np.zeros((2, 3), device=mx.cpu()).shape == (2, 3)
+    assert np.random.normal(size=(2,), ctx=npx.cpu()).shape == (2,)
+    # Ours stay NumPy's.
+    assert forerun.np.array([1, 2]).dtype == forerun.np.arange(3).dtype == "int64"
+
+
+def test_devices() -> None:
+    assert mx.cpu() == mx.Context("cpu", 0) == mx.current_context() == mx.device.current_device()
+    assert mx.context is mx.device
+    assert mx.num_gpus() == npx.num_gpus()
+    with pytest.raises(RuntimeError, match="no device gpu"):
+        mx.gpu(99)
+
+
+def test_importing_changes_nothing_for_others() -> None:
+    script = """
+import sys
+import forerun.mxnet
+from forerun import np
+print(np.ones(1).asnumpy().flags.writeable, "mxnet" in sys.modules, np.arange(2).dtype)
+"""
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["False", "False", "int64"]
+
+
+def test_long_names_find_the_one_module_there_is() -> None:
+    for name in ("gluon", "gluon.nn", "gluon.data.batchify", "autograd", "npx", "optimizer"):
+        assert importlib.import_module(f"forerun.mxnet.{name}") is importlib.import_module(f"forerun.{name}")
+    assert importlib.import_module("forerun.mxnet.context") is mx.device
+
+
+@pytest.mark.usefixtures("installed")
+def test_unchanged_imports() -> None:
+    namespace: dict[str, Any] = {}
+    program = """
+import mxnet as mx
+import mxnet.gluon.nn
+import mxnet.numpy as long_np
+from mxnet import autograd, gluon, init, np, npx
+from mxnet.gluon import loss as gloss, nn
+from mxnet.gluon.data import DataLoader
+from mxnet import numpy_extension, context, optimizer, lr_scheduler
+"""
+    exec(program, namespace)
+    assert namespace["np"] is namespace["long_np"] is np
+    assert namespace["npx"] is namespace["numpy_extension"] is npx
+    assert namespace["mx"].gluon.nn is namespace["nn"] is nn
+    assert importlib.import_module("mxnet.gluon.data.batchify") is importlib.import_module(
+        "forerun.gluon.data.batchify"
+    )
+    assert namespace["mx"].__version__ == forerun.__version__
+
+
+def test_what_is_written_to_numpy_is_a_copy_while_installed() -> None:
+    x = np.zeros((2,))
+    with pytest.raises(ValueError, match="read-only"):
+        x.asnumpy()[0] = 1
+    mx.install()
+    mx.install()
+    try:
+        for array in (x.asnumpy(), numpy.asarray(x), x.reshape(2, 1).T.asnumpy()):
+            array[...] = 1
+        numpy.testing.assert_array_equal(x.asnumpy(), [0, 0])
+    finally:
+        mx.uninstall()
+    assert not x.asnumpy().flags.writeable
+    mx.uninstall()
+    assert "mxnet" not in sys.modules
+    assert "mxnet.gluon.nn" not in sys.modules
+    assert "forerun.mxnet" in sys.modules
+
+
+def test_another_mxnet_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = types.ModuleType("mxnet")
+    other.__file__ = "elsewhere/mxnet.py"
+    monkeypatch.setitem(sys.modules, "mxnet", other)
+    with pytest.raises(RuntimeError, match=r"another mxnet is imported already, from elsewhere/mxnet\.py"):
+        mx.install()
+    assert sys.modules["mxnet"] is other
+    mx.uninstall()
+    assert sys.modules["mxnet"] is other
+
+
+def test_another_d2l_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = types.ModuleType("d2l")
+    monkeypatch.setitem(sys.modules, "d2l", other)
+    mx.install()
+    assert sys.modules["d2l"] is other
+    mx.uninstall()
+    assert sys.modules["d2l"] is other
+
+
+@pytest.mark.parametrize(("name", "advice"), [("nd", "mx.np"), ("sym", "hybridize"), ("gluonn", "'gluon'")])
+def test_what_lacks_names_the_nearest(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError, match=advice):
+        getattr(mx, name)
+    with pytest.raises(AttributeError, match="'zeros'"):
+        np.zeroes  # noqa: B018  (raising is its purpose)

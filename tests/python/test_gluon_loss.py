@@ -1,0 +1,155 @@
+"""Losses against MXNet's formulas, computed by NumPy in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+from forerun import autograd, gluon, np
+from forerun.gluon import loss
+
+RANDOM = numpy.random.default_rng(6)
+PRED = RANDOM.normal(size=(4, 3))
+LABEL = RANDOM.normal(size=(4, 3))
+SIGNS = numpy.sign(LABEL)
+CLASSES = RANDOM.integers(0, 3, size=4)
+BITS = (LABEL > 0).astype(float)
+SHARES = numpy.exp(LABEL) / numpy.exp(LABEL).sum(1, keepdims=True)
+ROWS = 1 / (1 + numpy.exp(-PRED))
+LOGS = PRED - numpy.log(numpy.exp(PRED).sum(1, keepdims=True))
+
+Formula = Callable[[], Any]
+LOSSES: dict[str, tuple[gluon.loss.Loss, numpy.ndarray, numpy.ndarray, Formula]] = {
+    "l2": (loss.L2Loss(), PRED, LABEL, lambda: (LABEL - PRED) ** 2 / 2),
+    "l1": (loss.L1Loss(), PRED, LABEL, lambda: numpy.abs(LABEL - PRED)),
+    "huber": (
+        loss.HuberLoss(rho=0.5),
+        PRED,
+        LABEL,
+        lambda: numpy.where(numpy.abs(LABEL - PRED) > 0.5, numpy.abs(LABEL - PRED) - 0.25, (LABEL - PRED) ** 2),
+    ),
+    "hinge": (loss.HingeLoss(margin=2), PRED, SIGNS, lambda: numpy.maximum(0, 2 - PRED * SIGNS)),
+    "squared hinge": (loss.SquaredHingeLoss(), PRED, SIGNS, lambda: numpy.maximum(0, 1 - PRED * SIGNS) ** 2),
+    "logistic": (loss.LogisticLoss(), PRED, SIGNS, lambda: numpy.log1p(numpy.exp(-PRED * SIGNS))),
+    "logistic, binary": (
+        loss.LogisticLoss(label_format="binary"),
+        PRED,
+        BITS,
+        lambda: numpy.log1p(numpy.exp(-PRED * (2 * BITS - 1))),
+    ),
+    "sigmoid": (
+        loss.SigmoidBCELoss(),
+        PRED,
+        BITS,
+        lambda: -(BITS * numpy.log(ROWS) + (1 - BITS) * numpy.log(1 - ROWS)),
+    ),
+    "sigmoid of probabilities": (
+        loss.SigmoidBinaryCrossEntropyLoss(from_sigmoid=True),
+        ROWS,
+        BITS,
+        lambda: -(BITS * numpy.log(ROWS) + (1 - BITS) * numpy.log(1 - ROWS)),
+    ),
+    "softmax": (loss.SoftmaxCELoss(), PRED, CLASSES, lambda: -LOGS[range(4), CLASSES][:, None]),
+    "softmax of logarithms": (
+        loss.SoftmaxCrossEntropyLoss(from_logits=True),
+        LOGS,
+        CLASSES,
+        lambda: -LOGS[range(4), CLASSES][:, None],
+    ),
+    "softmax of shares": (
+        loss.SoftmaxCELoss(sparse_label=False),
+        PRED,
+        SHARES,
+        lambda: -(SHARES * LOGS).sum(1, keepdims=True),
+    ),
+    "kl": (loss.KLDivLoss(), LOGS, SHARES, lambda: SHARES * (numpy.log(SHARES) - LOGS)),
+    "kl of logits": (
+        loss.KLDivLoss(from_logits=False),
+        PRED,
+        SHARES,
+        lambda: SHARES * (numpy.log(SHARES) - LOGS),
+    ),
+}
+
+
+def single(x: numpy.ndarray) -> np.ndarray:
+    return np.array(x if x.dtype.kind == "i" else x.astype("float32"))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_values_and_weights(name: str) -> None:
+    made, pred, label, formula = LOSSES[name]
+    elements = formula()
+    found = made(single(pred), single(label))
+    assert found.shape == (4,)
+    numpy.testing.assert_allclose(found.asnumpy(), elements.mean(1), rtol=1e-5, atol=1e-6)
+
+    factors = numpy.array([[0.0], [1.0], [2.0], [3.0]])
+    weighted = made(single(pred), single(label), single(factors))
+    numpy.testing.assert_allclose(weighted.asnumpy(), (elements * factors).mean(1), rtol=1e-5, atol=1e-6)
+
+    former = made._weight
+    made._weight = 3.0
+    numpy.testing.assert_allclose(
+        made(single(pred), single(label)).asnumpy(), 3 * elements.mean(1), rtol=1e-5, atol=1e-6
+    )
+    made._weight = former
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients(name: str) -> None:
+    made, pred, label, _ = LOSSES[name]
+    x, y = np.array(pred), np.array(label)
+    x.attach_grad()
+    with autograd.record():
+        total = made(x, y).sum()
+    total.backward()
+    assert x.grad is not None
+    found = x.grad.asnumpy()
+    for place in numpy.ndindex(pred.shape):
+        step = numpy.zeros(pred.shape)
+        step[place] = 1e-6
+        up, down = (made(np.array(pred + side * step), y).sum().item() for side in (1, -1))
+        numpy.testing.assert_allclose(found[place], (up - down) / 2e-6, rtol=1e-4, atol=1e-6)
+
+
+def test_shapes_are_aligned_as_the_chapter_needs() -> None:
+    y, output = np.ones((5,)), np.full((5, 1), 3.0)
+    assert loss.L2Loss()(y, output).tolist() == [2.0] * 5
+    assert loss.L2Loss()(output, y).tolist() == [2.0] * 5
+
+
+def test_batch_axis() -> None:
+    found = loss.L1Loss(batch_axis=1)(single(PRED), single(LABEL))
+    numpy.testing.assert_allclose(found.asnumpy(), numpy.abs(LABEL - PRED).mean(0), rtol=1e-5)
+
+
+def test_axis_of_classes() -> None:
+    pred = RANDOM.normal(size=(2, 3, 4))
+    label = RANDOM.integers(0, 3, size=(2, 4))
+    logs = pred - numpy.log(numpy.exp(pred).sum(1, keepdims=True))
+    expected = -numpy.take_along_axis(logs, label[:, None], 1).mean((1, 2))
+    found = loss.SoftmaxCrossEntropyLoss(axis=1)(single(pred), single(label))
+    numpy.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5)
+
+
+def test_weight_of_positive_labels() -> None:
+    positive = numpy.array([1.0, 2.0, 3.0])
+    expected = -(positive * BITS * numpy.log(ROWS) + (1 - BITS) * numpy.log(1 - ROWS)).mean(1)
+    for made, pred in ((loss.SigmoidBCELoss(), PRED), (loss.SigmoidBCELoss(from_sigmoid=True), ROWS)):
+        found = made(single(pred), single(BITS), None, single(positive))
+        numpy.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5)
+
+
+def test_large_logits_stay_finite() -> None:
+    pred, label = np.array([[1000.0], [-1000.0]]), np.array([[1.0], [0.0]])
+    assert loss.SigmoidBCELoss()(pred, label).tolist() == [0.0, 0.0]
+    assert loss.SoftmaxCELoss()(np.array([[1000.0, 0.0]]), np.array([0])).tolist() == [0.0]
+
+
+def test_mistakes() -> None:
+    with pytest.raises(ValueError, match="label_format is 'signed' or 'binary', not 'mixed'"):
+        loss.LogisticLoss(label_format="mixed")

@@ -1,0 +1,383 @@
+"""Every sample of the catalogue against NumPy, however it is planned, and in the other engine."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import forerun._pointwise
+from forerun import _forerun, np, npx
+
+SAMPLES: list[dict[str, Any]] = json.loads(pathlib.Path(__file__).with_name("samples.json").read_text())
+DTYPES = ["bool", "int32", "int64", "float32", "float64"]
+CASES = [(sample, dtype) for sample in SAMPLES for dtype in sample.get("dtypes", DTYPES)]
+GOOD = [(number, *case) for number, case in enumerate(CASES) if "error" not in case[0]]
+BAD = [case for case in CASES if "error" in case[0]]
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-3, 88.0, -104.0, 1e30, -1e30, 1e-40, numpy.inf, -numpy.inf, numpy.nan]
+WHOLE_EDGES = [0, 1, -1, 2, -7, 7, 100, -100, 2**31 - 1, -(2**31)]
+
+# Computed in a float, whatever they are given.
+ROUNDED = {"exp", "expm1", "log", "log1p", "erf", "tanh", "sigmoid"}
+FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "isnan", "isinf", "isfinite", *ROUNDED}
+# Pointwise ops that round: within so many units in the last place.
+LAST_PLACES = dict.fromkeys([*ROUNDED, "power"], 2.5)
+# Which zero is the larger is nobody's promise.
+ANY_ZERO = {"maximum", "minimum", "relu", "max", "min", "clip"}
+POINTWISE = {*forerun._pointwise.__all__, "copy", "cast"}
+RANDOM = {"normal", "uniform", "dropout"}
+SELU = (1.6732632423543772, 1.0507009873554805)
+
+
+def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
+    """Make the elements of an input, dense."""
+    shape, values = tuple(spec["shape"]), spec.get("values", "ordinary")
+    dtype = spec.get("dtype", dtype)
+    size = int(numpy.prod(shape))
+    generator = numpy.random.default_rng(seed)
+    if values in ("index", "beyond"):
+        n = spec["extent"]
+        cycle = [0, n - 1, -1, n // 2, -n] if values == "index" else [0, n, -n - 1, 2 * n + 1]
+        return numpy.array(list(itertools.islice(itertools.cycle(cycle), size)), dtype).reshape(shape)
+    if dtype == "bool":
+        return numpy.ones(shape, dtype) if values == "positive" else generator.integers(0, 2, shape).astype(dtype)
+    if values == "special":
+        edges = WHOLE_EDGES if dtype.startswith("int") else EDGES
+        # Coprime strides, so that each edge meets others.
+        picked = [edges[(i * (2 * seed + 1) + i // len(edges)) % len(edges)] for i in range(size)]
+        with numpy.errstate(all="ignore"):
+            return numpy.array(picked).astype(dtype).reshape(shape)
+    low, high = (0.5, 3.5) if values == "positive" else (-3.0, 3.0)
+    drawn = generator.uniform(low, high, shape)
+    return (numpy.floor(drawn + 0.5) if dtype.startswith("int") else drawn).astype(dtype)
+
+
+def operands(sample: dict[str, Any], dtype: str) -> tuple[list[Any], list[Any]]:
+    """Give the inputs of a sample twice: as ours, lying as they should, and as NumPy's."""
+    ours: list[Any] = []
+    theirs: list[Any] = []
+    for place, spec in enumerate(sample.get("inputs", [])):
+        look = spec.get("look", "dense")
+        if look == "tied":
+            ours.append(ours[0])
+            theirs.append(theirs[0])
+            continue
+        if look == "number":
+            number: Any = True if dtype == "bool" else 2 if dtype.startswith("int") else 1.5
+            ours.append(number)
+            theirs.append(numpy.array(number, dtype))
+            continue
+        plain = elements(spec, dtype, place)
+        if look == "transposed":
+            ours.append(np.array(plain.T.copy()).T)
+        elif look == "backwards":
+            spread = numpy.zeros((*plain.shape[:-1], 2 * plain.shape[-1]), plain.dtype)
+            spread[..., ::-2] = plain
+            ours.append(np.array(spread)[..., ::-2])
+        elif look == "repeated":
+            plain = numpy.broadcast_to(plain[:1], plain.shape)
+            ours.append(np.broadcast_to(np.array(plain[:1].copy()), plain.shape))
+        else:
+            ours.append(np.array(plain))
+        theirs.append(plain)
+    return ours, theirs
+
+
+def axes(args: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in args.items()}
+
+
+def updated(base: Any, value: Any) -> Any:
+    base = base.copy()
+    base[1:] = value
+    return base
+
+
+def batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: Any) -> tuple[Any, ...]:
+    """Normalise a batch; the running statistics are part of what it gives."""
+    running = mean.copy(), variance.copy()
+    return (*_forerun.batch_norm(x, gamma, beta, *running, **args), *running)
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "copy": np.copy,
+    "cast": lambda x, dtype: x.astype(dtype),
+    "erf": npx.erf,
+    "relu": npx.relu,
+    "sigmoid": npx.sigmoid,
+    "view": lambda x, axes: np.transpose(x, axes),
+    "update": updated,
+    "scatter_add": _forerun.scatter_add,
+    "full": _forerun.full,
+    "arange": _forerun.arange,
+    "eye": _forerun.eye,
+    "normal": _forerun.normal,
+    "uniform": _forerun.uniform,
+    "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis),
+    "clip": lambda x, low=None, high=None: np.clip(x, low, high),
+    "softmax": npx.softmax,
+    "log_softmax": npx.log_softmax,
+    "activation": _forerun.activation,
+    "layer_norm": npx.layer_norm,
+    "batch_norm": batch_norm,
+    "dropout": lambda x, **args: _forerun.dropout(x, axes=(), **args),
+    "fully_connected": npx.fully_connected,
+    "one_hot": npx.one_hot,
+    "pick": npx.pick,
+    "embedding": npx.embedding,
+}
+
+
+def call(sample: dict[str, Any], dtype: str) -> tuple[np.ndarray, ...]:
+    """Call a sample with a dtype; the first of its results is the one that counts."""
+    npx.seed(7)
+    op, args = sample["op"], axes(sample.get("args", {}))
+    if op in ("full", "arange", "eye", "normal", "uniform"):
+        args["dtype"] = dtype
+    made = (CALLS.get(op) or getattr(np, op))(*operands(sample, dtype)[0], **args)
+    return made if isinstance(made, tuple) else (made,)
+
+
+def softmax(x: Any, axis: int) -> Any:
+    if x.size == 0:
+        return x.astype("float64")
+    x = x.astype("float64")
+    e = numpy.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def normalised(x: Any, gamma: Any, beta: Any, axis: int, over: tuple[int, ...], eps: float, given: Any = None) -> Any:
+    """Normalise over some axes, then scale and shift along one; with the mean and variance gone by."""
+    laid = [-1 if place == axis else 1 for place in range(x.ndim)]
+    mean, variance = (x.mean(over, keepdims=True), x.var(over, keepdims=True))
+    if given:
+        mean, variance = (each.reshape(laid) for each in given)
+    off = (x - mean) / numpy.sqrt(variance + eps)
+    return off * gamma.reshape(laid) + beta.reshape(laid), mean.reshape(-1), variance.reshape(-1)
+
+
+def plain_batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: Any) -> tuple[Any, ...]:
+    """Normalise a batch in double precision; the running statistics are part of what it gives."""
+    axis, keep = args["axis"], args["momentum"]
+    others = tuple(place for place in range(x.ndim) if place != axis)
+    gamma = numpy.ones_like(gamma) if args["fix_gamma"] else gamma
+    if not args["training"]:
+        return (*normalised(x, gamma, beta, axis, others, args["eps"], (mean, variance)), mean, variance)
+    made = normalised(x, gamma, beta, axis, others, args["eps"])
+    return (*made, keep * mean + (1 - keep) * made[1], keep * variance + (1 - keep) * made[2])
+
+
+def scatter_add(base: Any, indices: Any, updates: Any, axis: int, mode: str = "raise") -> Any:
+    """Add row by row."""
+    moved = numpy.moveaxis(base.copy(), axis, 0)
+    rows = numpy.moveaxis(numpy.broadcast_to(updates, base.shape), axis, 0)
+    for index, row in zip(indices, rows, strict=True):
+        moved[index % len(moved) if mode == "wrap" else index] += row
+    return numpy.moveaxis(moved, 0, axis)
+
+
+def picked(x: Any, index: Any, axis: int, keepdims: bool, mode: str) -> Any:
+    index = index.astype("int64")
+    index = numpy.clip(index, 0, x.shape[axis] - 1) if mode == "clip" else index % x.shape[axis]
+    if index.ndim < x.ndim:
+        index = numpy.expand_dims(index, axis)
+    found = numpy.take_along_axis(x, index, axis)
+    return found if keepdims else found.squeeze(axis)
+
+
+def elu(x: Any, slope: float) -> Any:
+    return numpy.where(x > 0, x, slope * numpy.expm1(numpy.minimum(x, 0)))
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": lambda x: numpy.maximum(x, 0),
+    "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+    "tanh": numpy.tanh,
+    "softrelu": lambda x: numpy.logaddexp(0, x),
+    "softsign": lambda x: x / (1 + numpy.abs(x)),
+    "silu": lambda x: x / (1 + numpy.exp(-x)),
+    "gelu_erf": lambda x: x / 2 * (1 + numpy.vectorize(math.erf, otypes="d")(x / numpy.sqrt(2))),
+    "gelu": lambda x: x / 2 * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3))),
+    "leaky": lambda x: numpy.where(x > 0, x, 0.25 * x),
+    "elu": lambda x: elu(x, 0.25),
+    "selu": lambda x: SELU[1] * elu(x, SELU[0]),
+}
+
+
+erf = numpy.vectorize(math.erf, otypes="d")
+
+
+def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
+    return (x.reshape(len(x), weight.shape[1]) if flatten else x) @ weight.T + bias
+
+
+REFERENCES: dict[str, Callable[..., Any]] = {
+    "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
+    "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
+    "erf": erf,
+    "cast": lambda x, dtype: x.astype(dtype),
+    "view": lambda x, axes: numpy.transpose(x, axes),
+    "update": updated,
+    "scatter_add": scatter_add,
+    "full": lambda shape, value, dtype: numpy.full(shape, value, dtype),
+    "arange": lambda start, stop, step, dtype: numpy.arange(start, stop, step, dtype=dtype),
+    "eye": lambda rows, columns, diagonal, dtype: numpy.eye(rows, columns, diagonal, dtype),
+    "concatenate": lambda *arrays, axis: numpy.concatenate(arrays, axis),
+    "clip": lambda x, low=None, high=None: numpy.clip(x, low, high),
+    "softmax": softmax,
+    "log_softmax": lambda x, axis: numpy.log(softmax(x, axis)),
+    "activation": lambda x, kind: ACTIVATIONS[kind](x),
+    "layer_norm": lambda x, gamma, beta, axis, eps: normalised(x, gamma, beta, axis, (axis,), eps)[0],
+    "batch_norm": plain_batch_norm,
+    "fully_connected": dense,
+    "one_hot": lambda index, depth, on_value, off_value, dtype: numpy.choose(
+        index[..., None] == numpy.arange(depth), [off_value, on_value]
+    ).astype(dtype),
+    "pick": picked,
+    "embedding": lambda index, table: table[index],
+}
+
+
+def computed_in(op: str, dtype: str) -> str:
+    """Name the dtype that NumPy is to compute in, to be compared with ours in ``dtype``."""
+    if op in POINTWISE:
+        narrow = "float32" if op in FLOAT_ONLY and not dtype.startswith("float") else dtype
+        return "float64" if op in LAST_PLACES and narrow.startswith("float") else narrow
+    return "float64" if dtype.startswith("float") else dtype
+
+
+def expected(sample: dict[str, Any], dtype: str) -> tuple[numpy.ndarray, ...]:
+    """Compute a sample with NumPy."""
+    op, args = sample["op"], axes(sample.get("args", {}))
+    if op in ("full", "arange", "eye"):
+        args["dtype"] = dtype
+    wide = computed_in(op, dtype)
+    inputs = [x.astype(wide) if x.dtype == dtype else x for x in operands(sample, dtype)[1]]
+    with numpy.errstate(all="ignore"):
+        made = (REFERENCES.get(op) or getattr(numpy, op))(*inputs, **args)
+    return tuple(map(numpy.asarray, made if isinstance(made, tuple) else (made,)))
+
+
+def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
+    """Compare a result with NumPy's: exact, or within what rounding allows."""
+    assert got.shape == want.shape
+    dtype = got.dtype.name
+    assert dtype == want.dtype.name or want.dtype == numpy.float64, (dtype, want.dtype)
+    with numpy.errstate(all="ignore"):
+        rounded = want.astype(dtype)
+    if not dtype.startswith("float") or (op in POINTWISE and op not in LAST_PLACES):
+        numpy.testing.assert_array_equal(got, rounded)
+        if dtype.startswith("float") and op not in ANY_ZERO:
+            numbers = ~numpy.isnan(rounded)
+            numpy.testing.assert_array_equal(numpy.signbit(got[numbers]), numpy.signbit(rounded[numbers]))
+        return
+    places = LAST_PLACES.get(op, 40)
+    unit = numpy.spacing(numpy.maximum(numpy.abs(rounded), 0 if op in POINTWISE else 1).astype(dtype))
+    with numpy.errstate(all="ignore"):
+        near = numpy.abs(got.astype("float64") - want) <= places * unit.astype("float64")
+        # Near the largest number, the last place may be the one that overflows.
+        beyond = numpy.abs(want) > 0.9999 * numpy.finfo(dtype).max
+    same = (got == rounded) | (numpy.isnan(got) & numpy.isnan(rounded)) | beyond
+    assert (near | same).all(), (got, want)
+
+
+def bits(results: tuple[np.ndarray, ...]) -> list[numpy.ndarray]:
+    """Read results; one NaN is as good as another."""
+    read = [result.asnumpy() for result in results]
+    return [numpy.where(numpy.isnan(x), numpy.nan, x) if x.dtype.kind == "f" else x for x in read]
+
+
+def name_of(sample: dict[str, Any], dtype: str) -> str:
+    return f"{sample['op']} of {dtype}: {sample}"
+
+
+@pytest.mark.parametrize("op", sorted({sample["op"] for sample in SAMPLES}))
+def test_against_numpy(op: str) -> None:
+    for _, sample, dtype in GOOD:
+        if sample["op"] != op or op in RANDOM:
+            continue
+        try:
+            for got, want in zip(call(sample, dtype), expected(sample, dtype), strict=True):
+                compare(op, got.asnumpy(), want)
+        except Exception as error:
+            raise AssertionError(name_of(sample, dtype)) from error
+
+
+def test_dropout_keeps_or_drops() -> None:
+    for _, sample, dtype in GOOD:
+        if sample["op"] == "dropout":
+            x, got = operands(sample, dtype)[1][0], call(sample, dtype)[0].asnumpy()
+            p = sample["args"]["p"] if sample["args"]["training"] else 0.0
+            kept = got != 0
+            assert kept.all() == (p == 0) and kept.any() == (p < 1)
+            with numpy.errstate(all="ignore"):
+                numpy.testing.assert_allclose(got, numpy.where(kept, x / (1 - p), 0), rtol=1e-6)
+
+
+def plans() -> list[tuple[bool, int]]:
+    """List how samples are planned: whether fused, and up to how many elements run on the spot."""
+    return [(True, 0), (False, 0), (True, 1 << 20)]
+
+
+def run(sample: dict[str, Any], dtype: str, fuse: bool, tiny: int) -> list[numpy.ndarray]:
+    former = _forerun.set_fuse(fuse), _forerun.set_tiny_limit(tiny)
+    try:
+        return bits(call(sample, dtype))
+    finally:
+        _forerun.set_fuse(former[0])
+        _forerun.set_tiny_limit(former[1])
+
+
+@pytest.mark.parametrize("op", sorted({sample["op"] for sample in SAMPLES}))
+def test_plans_do_not_show(op: str) -> None:
+    for _, sample, dtype in GOOD:
+        if sample["op"] == op:
+            first, *others = (run(sample, dtype, *plan) for plan in plans())
+            for other in others:
+                for got, want in zip(other, first, strict=True):
+                    assert got.tobytes() == want.tobytes(), name_of(sample, dtype)
+
+
+@pytest.mark.parametrize("op", sorted({sample["op"] for sample, _ in BAD}))
+def test_what_fails(op: str) -> None:
+    for sample, dtype in BAD:
+        if sample["op"] == op:
+            with pytest.raises((ValueError, TypeError, IndexError, OverflowError), match=re.escape(sample["error"])):
+                for result in call(sample, dtype):
+                    result.wait_to_read()
+
+
+def results() -> dict[str, numpy.ndarray]:
+    """Give all results, by the number of the case."""
+    made = {}
+    for number, sample, dtype in GOOD:
+        for place, result in enumerate(bits(call(sample, dtype))):
+            made[f"{number}.{place}"] = result
+    return made
+
+
+def test_the_other_engine_gives_the_same(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "results.npz"
+    mode = "async" if os.environ.get("FORERUN_ENGINE") == "sync" else "sync"
+    command = [sys.executable, __file__, str(file)]
+    subprocess.run(command, env={**os.environ, "FORERUN_ENGINE": mode}, check=True)
+    other = numpy.load(file)
+    mine = results()
+    assert set(mine) == set(other)
+    for name, result in mine.items():
+        assert result.tobytes() == other[name].tobytes(), CASES[int(name.split(".")[0])]
+
+
+if __name__ == "__main__":
+    numpy.savez(sys.argv[1], **results())  # type: ignore[arg-type]
