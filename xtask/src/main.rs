@@ -24,7 +24,8 @@ usage: cargo xtask <verb>
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
   gen [--check]             writes the generated files, or only compares them
   wheel [--release]         builds the wheel into target/wheels; --release as it is published
-  tour                      builds, installs and shows what Forerun does
+  tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
+                              --quick  less of everything; --report PATH, --no-report
   bench [NAME] [ARGS...]    runs one bench, or lists them";
 
 fn main() -> ExitCode {
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         ["gen", "--check"] => generated::check(&tree::root()),
         ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
-        ["tour"] => wheel::tour(),
+        ["tour", rest @ ..] => wheel::tour(rest),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -51,11 +51,12 @@ pub(crate) fn workshop() -> Result<Environment, String> {
     Environment::with("venv", WORKSHOP)
 }
 
-/// Builds, installs and shows what Forerun does.
-pub(crate) fn tour() -> Result<(), String> {
+/// Builds, installs and shows what Forerun does. The report goes where the user is, not to the root.
+pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
+    let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;
     environment.install_wheel(&build(Profile::Release)?)?;
-    run(&mut environment.python(&["-m", "forerun.tour"]))
+    run(environment.python(&["-m", "forerun.tour"]).args(args).current_dir(here))
 }
 
 fn wheels(folder: &PathBuf) -> Vec<PathBuf> {

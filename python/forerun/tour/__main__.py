@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
@@ -28,7 +29,7 @@ from forerun.tour.page import Page
 SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, intermediate, devices)
 
 
-def arguments() -> argparse.Namespace:
+def arguments(line: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m forerun.tour",
@@ -36,9 +37,19 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="fewer batches, sizes and repetitions")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--report", metavar="PATH", type=Path, default=Path("forerun-tour.html"), help="%(default)s")
+    where.add_argument(
+        "--report",
+        metavar="PATH",
+        type=Path,
+        default=Path("forerun-tour.html"),
+        help="where the report goes: %(default)s",
+    )
     where.add_argument("--no-report", dest="report", action="store_const", const=None, help="only print")
-    return parser.parse_args()
+    chosen = parser.parse_args(line)
+    # Better now than after minutes of measuring.
+    if chosen.report is not None and not chosen.report.parent.is_dir():
+        parser.error(f"there is no folder {chosen.report.parent} to write the report to")
+    return chosen
 
 
 def main() -> None:
