@@ -2,13 +2,14 @@
 """The chapter's training loop beside the peers, with a barrier after every batch and without.
 
 ``cargo xtask bench training --release [ROUNDS] [WORKLOAD ...]``. Batches of 1024 x 512 random numbers, Dense 2048 relu,
-Dense 512 relu, Dense 1, squared error, plain SGD. ``epoch``: medians of interleaved rounds of BATCHES batches each, shown
-as an epoch of 150. ``products``: the five matrix products of a batch alone, by the fastest library. ``memory``: the peak of
-the process's memory over an epoch, sampled from outside, and what the plan cache, the frontend and the allocator say.
+Dense 512 relu, Dense 1, squared error, plain SGD. ``epoch``: medians of interleaved rounds of BATCHES batches each,
+shown as an epoch of 150. ``products``: the five matrix products of a batch alone. ``memory``: the peak of the process's
+memory over an epoch, sampled from outside, and what plan cache and frontend say; with ``long`` 5000 batches too.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -23,15 +24,13 @@ from _harness import Bench, Run, environment, main, measure, show
 now = time.perf_counter
 BATCHES, EPOCH = 15, 150
 BATCH, WIDTHS, RATE = 1024, (512, 2048, 512, 1), 0.01
-#: Rows, columns and summed extent of the products of one batch that matter: two forward, three backward.
-PRODUCTS = [(1024, 2048, 512), (1024, 512, 2048), (512, 2048, 1024), (1024, 2048, 512), (2048, 512, 1024)]
 
 
 def weights() -> list[tuple[Any, Any]]:
     import numpy
 
     rng = numpy.random.default_rng(0)
-    shapes = zip(WIDTHS, WIDTHS[1:], strict=False)
+    shapes = itertools.pairwise(WIDTHS)
     return [(rng.uniform(-0.07, 0.07, (i, o)).astype("float32"), numpy.zeros(o, "float32")) for i, o in shapes]
 
 
@@ -170,13 +169,17 @@ def epoch_jax() -> Run:
 
 
 # ---- the products alone --------------------------------------------------------------------------------------------
-def products(normal: Callable[[tuple[int, int]], Any], dot: Callable[[Any, Any], Any], done: Callable[[Any], None]) -> Run:
-    pairs = [(normal((m, k)), normal((k, n))) for m, n, k in PRODUCTS]
+def products(
+    normal: Callable[[tuple[int, int]], Any], dot: Callable[[Any, Any], Any], done: Callable[[Any], None]
+) -> Run:
+    """Time the five products of a batch that matter, transposed as the loop has them: two forward, three backward."""
+    x, h1, g1, g2 = (normal((BATCH, width)) for width in (512, 2048, 2048, 512))
+    w1, w2 = normal((2048, 512)), normal((512, 2048))
 
     def run() -> float:
         start = now()
         for _ in range(BATCHES):
-            for a, b in pairs:
+            for a, b in ((x, w1.T), (h1, w2.T), (g2.T, h1), (g2, w2), (g1.T, x)):
                 done(dot(a, b))
         return (now() - start) * EPOCH / BATCHES
 
@@ -202,12 +205,6 @@ def products_numpy() -> Run:
     return products(lambda s: rng.standard_normal(s, dtype="float32"), numpy.dot, lambda c: None)
 
 
-def products_tf() -> Run:
-    import tensorflow as tf
-
-    return products(tf.random.normal, tf.matmul, lambda c: c[0, 0].numpy())
-
-
 BENCH: Bench = {
     "epoch": {
         "forerun": epoch_forerun,
@@ -220,7 +217,6 @@ BENCH: Bench = {
         "forerun": products_forerun,
         "torch": products_torch,
         "numpy": products_numpy,
-        "tensorflow": products_tf,
     },
 }
 
@@ -285,7 +281,8 @@ def watched(barrier: bool, batches: int) -> None:
     rate = 100 * hits / max(1, hits + misses)
     records = (after["records"] - before["records"]) / batches
     print(
-        f"issued in {100 * issued / took:.1f} % of {took:.2f} s; {records:.0f} records a batch; plan cache hit {rate:.1f} %",
+        f"issued in {100 * issued / took:.1f} % of {took:.2f} s; {records:.0f} records a batch; "
+        f"plan cache hit {rate:.1f} %",
         flush=True,
     )
 
@@ -299,7 +296,8 @@ def report(rounds: int) -> None:
     if len(results) == 2:
         alone = min(statistics.median(s[""]) for s in results["products"].values())
         for metric, values in results["epoch"]["forerun"].items():
-            print(f"\nforerun {metric}: {statistics.median(values) / alone:.3f} of its products alone, by the fastest library")
+            ratio = statistics.median(values) / alone
+            print(f"\nforerun {metric}: {ratio:.3f} of its products alone, by the fastest library")
     if "memory" in chosen:
         print("\nmemory")
         for batches in (EPOCH, 5000) if "long" in chosen else (EPOCH,):

@@ -11,11 +11,12 @@ import pytest
 import forerun
 
 #: Every module of the package; a tour is run by its own test, and modules that run when imported are not for that.
-MODULES = ["forerun"] + sorted(
+MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(forerun.__path__, "forerun.")
     if not module.name.startswith("forerun.tour") and not module.name.endswith(("__main__", "._forerun"))
 )
+MODULES.append("forerun")
 
 
 @pytest.mark.parametrize("name", MODULES)

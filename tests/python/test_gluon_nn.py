@@ -76,8 +76,9 @@ FUNCTIONS: dict[str, tuple[Callable[[], gluon.Block], Callable[[numpy.ndarray], 
     "leaky": (lambda: nn.LeakyReLU(0.2), lambda x: numpy.where(x > 0, x, 0.2 * x)),
     "elu": (lambda: nn.ELU(0.5), lambda x: numpy.where(x > 0, x, 0.5 * numpy.expm1(x))),
     "selu": (lambda: nn.SELU(), lambda x: SCALE * numpy.where(x > 0, x, ALPHA * numpy.expm1(x))),
-    "gelu": (
-        lambda: nn.GELU(),
+    "gelu": (lambda: nn.GELU(), lambda x: 0.5 * x * (1 + numpy.vectorize(math.erf)(x / math.sqrt(2)))),
+    "gelu by tanh": (
+        lambda: nn.GELU(approximation="tanh"),
         lambda x: 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     ),
     "silu": (lambda: nn.SiLU(), lambda x: x / (1 + numpy.exp(-x))),

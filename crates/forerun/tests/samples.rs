@@ -137,16 +137,6 @@ impl Args<'_> {
     }
 }
 
-fn activation(kind: &str) -> Activation {
-    use Activation::*;
-    if kind == "gelu_erf" {
-        return GeluErf;
-    }
-    let all = [Relu, Sigmoid, Tanh, Softrelu, Softsign, Silu, Gelu, Leaky(0.25), Elu(0.25), Selu];
-    let name = |a: &Activation| format!("{a:?}").to_lowercase().split('(').next().unwrap().to_owned();
-    all.into_iter().find(|a| name(a) == kind).unwrap()
-}
-
 fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
     let operands = inputs(sample, dtype);
     let args = Args(sample);
@@ -180,7 +170,7 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
             base
         }
         "take" => ops::take(x(0), x(1), args.int("axis"), beyond, AT)?,
-        "embedding" => ops::take(x(1), x(0), 0, beyond, AT)?,
+        "embedding" => ops::embedding(x(0), x(1), AT)?,
         "scatter_add" => ops::scatter_add(x(0), x(1), x(2), args.int("axis"), beyond, AT)?,
         "pick" => ops::pick(x(0), x(1), args.int("axis"), keepdims, beyond, AT)?,
         "one_hot" => {
@@ -202,7 +192,7 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
         "clip" => ops::clip(x(0), args.number("low").map(Arg::Scalar), args.number("high").map(Arg::Scalar), AT)?,
         "softmax" => ops::softmax(x(0), args.int("axis"), AT)?,
         "log_softmax" => ops::log_softmax(x(0), args.int("axis"), AT)?,
-        "activation" => ops::activation(activation(args.text("kind")), x(0), AT)?,
+        "activation" => ops::activation(Activation::from_name(args.text("kind"), 0.25).unwrap(), x(0), AT)?,
         "dropout" => ops::dropout(x(0), args.float("p"), &[], args.flag("training"), AT)?,
         "fully_connected" => {
             ops::fully_connected(x(0), x(1), operands.get(2).map(Operand::array), args.flag("flatten"), AT)?

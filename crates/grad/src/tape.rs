@@ -63,6 +63,10 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq) -> Result<()> {
     if x.dtype().kind() != Kind::Float {
         return fail(ErrorKind::Type, format!("only float arrays have gradients, not {}", x.dtype()));
     }
+    if x.is_detached() {
+        let text = "a detached array shares its elements with the one it came from: copy it to make it a variable";
+        return fail(ErrorKind::Value, text.to_owned());
+    }
     if x.base().layout() != x.layout() {
         return fail(ErrorKind::Value, "a view cannot be a variable of its own: copy it first".to_owned());
     }

@@ -9,7 +9,7 @@ use crate::loc::here;
 use crate::operand::{required, scalar};
 use crate::submit;
 use forerun::ops::{self, Activation, BatchNorm, Channels};
-use forerun::{Array, Beyond, DType, Kind};
+use forerun::{Array, Beyond};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -76,12 +76,8 @@ pub(crate) fn pick(py: Python<'_>, x: Any, index: Any, axis: isize, keepdims: bo
 /// Rows of a table.
 #[pyfunction]
 pub(crate) fn embedding(py: Python<'_>, indices: Any, weight: Any) -> PyResult<Py<PyAny>> {
-    let (mut indices, weight) = (array(indices, "embedding")?, array(weight, "embedding")?);
-    // Programs written for MXNet carry their indices in floats.
-    if indices.dtype().kind() == Kind::Float {
-        indices = ops::cast(&indices, DType::I64, here(py)).map_err(raise)?;
-    }
-    submit::object(py, ops::take(&weight, &indices, 0, Beyond::Raise, here(py)))
+    let (indices, weight) = (array(indices, "embedding")?, array(weight, "embedding")?);
+    submit::object(py, ops::embedding(&indices, &weight, here(py)))
 }
 
 /// One value at the index that each element names, another elsewhere.
@@ -115,20 +111,8 @@ pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<Py
 #[pyfunction]
 #[pyo3(signature = (x, kind, slope = 0.25))]
 pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyResult<Py<PyAny>> {
-    let kind = match kind {
-        "relu" => Activation::Relu,
-        "sigmoid" => Activation::Sigmoid,
-        "tanh" => Activation::Tanh,
-        "softrelu" => Activation::Softrelu,
-        "softsign" => Activation::Softsign,
-        "silu" | "swish" => Activation::Silu,
-        "gelu" | "gelu_tanh" => Activation::Gelu,
-        "gelu_erf" => Activation::GeluErf,
-        "leaky" => Activation::Leaky(slope),
-        "elu" => Activation::Elu(slope),
-        "selu" => Activation::Selu,
-        _ => return Err(PyValueError::new_err(format!("activation: no activation is called '{kind}'"))),
-    };
+    let kind = Activation::from_name(kind, slope)
+        .ok_or_else(|| PyValueError::new_err(format!("activation: no activation is called '{kind}'")))?;
     submit::object(py, ops::activation(kind, &array(x, "activation")?, here(py)))
 }
 

@@ -310,7 +310,7 @@ class LogisticLoss(Loss):
     Examples
     --------
     >>> from forerun import gluon, np
-    >>> gluon.loss.LogisticLoss()(np.array([[100.0]]), np.array([1.0]))
+    >>> gluon.loss.LogisticLoss()(np.array([[200.0]]), np.array([1.0]))
     array([0.])
     """
 

@@ -33,6 +33,26 @@ pub enum Activation {
     Selu,
 }
 
+impl Activation {
+    /// The activation of this name; the slope is that of `leaky` and `elu`.
+    pub fn from_name(name: &str, slope: f64) -> Option<Activation> {
+        Some(match name {
+            "relu" => Activation::Relu,
+            "sigmoid" => Activation::Sigmoid,
+            "tanh" => Activation::Tanh,
+            "softrelu" => Activation::Softrelu,
+            "softsign" => Activation::Softsign,
+            "silu" | "swish" => Activation::Silu,
+            "gelu" | "gelu_tanh" => Activation::Gelu,
+            "gelu_erf" => Activation::GeluErf,
+            "leaky" => Activation::Leaky(slope),
+            "elu" => Activation::Elu(slope),
+            "selu" => Activation::Selu,
+            _ => return None,
+        })
+    }
+}
+
 const SELU_SLOPE: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 /// The square root of 2 / pi.

@@ -23,6 +23,6 @@ pub use product::{dot, matmul};
 pub use reduce::{mean, reduce, std, var};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use slice::{Element, from_bytes, from_slice};
-pub use take::{pick, scatter_add, take};
+pub use take::{embedding, pick, scatter_add, take};
 pub(crate) use write::repoint;
 pub use write::{adopt, assign, in_place};

@@ -6,7 +6,7 @@ use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, reshape};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::{MemoKey, window};
-use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Beyond, Op, Point, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
@@ -63,6 +63,14 @@ pub fn scatter_add(
     })?;
     let inputs: [Input<'_>; 3] = [base.input(), indices.input(), updates.input()];
     Ok(submit(recipe, &inputs, [0; 2], loc))
+}
+
+/// Rows of a table. Fractions of indices are cut off: programs may carry their indices in floats.
+pub fn embedding(indices: &Array, weight: &Array, loc: Loc) -> Result<Array> {
+    match indices.dtype().kind() {
+        Kind::Float => take(weight, &cast(indices, DType::I64, loc)?, 0, Beyond::Raise, loc),
+        Kind::Int | Kind::Bool => take(weight, indices, 0, Beyond::Raise, loc),
+    }
 }
 
 /// The elements that indices name along an axis, one for each of the other positions. Fractions of indices are cut off.

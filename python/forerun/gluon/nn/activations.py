@@ -98,12 +98,12 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """The Gaussian error unit, in its tanh form.
+    """The Gaussian error unit.
 
     Parameters
     ----------
     approximation
-        ``"tanh"``, the only form there is.
+        ``"erf"`` for its definition, ``"tanh"`` for the older, cheaper form.
     **arguments
         Those of :class:`Block`.
 
@@ -115,13 +115,16 @@ class GELU(HybridBlock):
     array([0.])
     """
 
-    def __init__(self, approximation: str = "tanh", **arguments: Any) -> None:
+    def __init__(self, approximation: str = "erf", **arguments: Any) -> None:
         super().__init__(**arguments)
-        if approximation != "tanh":
-            raise ValueError(f"GELU: approximation is 'tanh', not {approximation!r}")
+        if approximation not in ("erf", "tanh"):
+            raise ValueError(f"GELU: approximation is 'erf' or 'tanh', not {approximation!r}")
+        self._approximation = approximation
 
     def forward(self, x: ndarray) -> ndarray:
         """Apply the function."""
+        if self._approximation == "tanh":
+            return npx.activation(x, act_type="gelu")
         return npx.leaky_relu(x, act_type="gelu")
 
 
