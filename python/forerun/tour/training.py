@@ -97,6 +97,7 @@ class Epoch:
     batches: int
     issued: float
     finished: float
+    processor: float
     loss: float
     grown_by_ps: float | None
     grown: list[Point]
@@ -123,7 +124,7 @@ def measure(name: str, loop: Callable[[Model, Batches], Any], count: int) -> Epo
     held, counters, ps = forerun.memory_stats(0)["held"], engine.stats(), memory.get_mem()
     issue_times: list[float] = []
     with Progress(f"training {name}", count) as progress, memory.Sampler() as sampler:
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
 
         def step() -> None:
             issue_times.append(time.perf_counter() - start)
@@ -133,12 +134,13 @@ def measure(name: str, loop: Callable[[Model, Batches], Any], count: int) -> Epo
         issued = time.perf_counter() - start
         holders = forerun.memory_stats(4)["holders"]
         npx.waitall()
-        finished = time.perf_counter() - start
+        finished, processor = time.perf_counter() - start, time.process_time() - worked
     after, ps_after = forerun.memory_stats(0), memory.get_mem()
     return Epoch(
         batches=count,
         issued=issued,
         finished=finished,
+        processor=processor,
         loss=float(loss.mean().item()),
         grown_by_ps=None if ps is None or ps_after is None else ps_after - ps,
         grown=sampler.grown(),
@@ -162,6 +164,7 @@ def rows(epochs: list[Epoch]) -> list[list[str]]:
 
     return [
         line("time for the epoch, s", lambda e: f"{e.finished:.4f}"),
+        line("processor time of all threads, s", lambda e: f"{e.processor:.4f}"),
         line("the program was done after, s", lambda e: f"{e.issued:.4f}"),
         line("that is, of the epoch", lambda e: f"{100 * e.issued / e.finished:.2f} %"),
         line("held while submitting, s", lambda e: f"{e.held:.4f}"),
@@ -230,7 +233,8 @@ def show(page: Page, quick: bool) -> None:
         "An engine that started whatever it is given would hold the data and the intermediate results of every batch "
         "submitted so far. This one takes memory for an op when the op starts, begins with the oldest work, and lets "
         "random numbers run ahead only within an allowance; so the barrier has little left to save. The size of the "
-        "process counts more than arrays, and moves by several MiB from run to run; the engine's count hardly does. "
+        "process counts more than arrays, and moves by several MiB from run to run. Where the times of the two loops "
+        "differ and their processor times do not, something else was running beside one of them. "
         f"After the same seed, the mean loss of the last batch is {same} number with and without the barrier."
     )
     page.say("When the program without a barrier was done, these lines held the most memory:")
