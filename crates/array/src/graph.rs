@@ -4,6 +4,7 @@ use crate::node::Node;
 use crate::recipe::Recipe;
 use crate::submit::Input;
 use forerun_base::{Loc, Shape};
+use std::any::Any;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -30,6 +31,11 @@ pub fn note_submissions(on: bool) -> Vec<Submission> {
     let mut seen = SEEN.lock().unwrap_or_else(|e| e.into_inner());
     ON.store(on, Relaxed);
     std::mem::take(&mut seen)
+}
+
+/// The lock, held for a fork.
+pub(crate) fn hold() -> Box<dyn Any> {
+    Box::new(SEEN.lock().unwrap_or_else(|e| e.into_inner()))
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
+use crate::fork;
 use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
@@ -61,7 +62,10 @@ const MOST_FAILURES: usize = 1000;
 #[inline]
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(Runtime::new)
+    RUNTIME.get_or_init(|| {
+        fork::watch();
+        Runtime::new()
+    })
 }
 
 impl Runtime {

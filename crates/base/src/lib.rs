@@ -16,7 +16,7 @@ pub use device::Device;
 pub use dtype::{DType, Kind};
 pub use error::{Error, ErrorKind, Result};
 pub use layout::Layout;
-pub use loc::{Loc, LocText, SourceLine, set_foreign_resolver};
+pub use loc::{Loc, LocText, SourceLine, hold_locs, set_foreign_resolver};
 pub use scalar::Scalar;
 pub use shape::{MAX_RANK, Shape};
 pub use team::{BytesLedger, Solo, Team};

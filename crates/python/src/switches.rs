@@ -34,6 +34,12 @@ pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
     crate::wait::everything(py)
 }
 
+/// Fails what was submitted and has not started; waits for running pieces, without the GIL.
+#[pyfunction]
+pub(crate) fn cancel_pending(py: Python<'_>) {
+    py.detach(forerun::cancel_pending);
+}
+
 /// Starts the random stream anew.
 #[pyfunction]
 pub(crate) fn seed(seed: u64) {
