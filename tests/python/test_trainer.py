@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from forerun import autograd, gluon, lr_scheduler, np, npx, optimizer
+from forerun import _safetensors, autograd, gluon, lr_scheduler, np, npx, optimizer
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(7)
@@ -235,6 +235,31 @@ def test_states_of_another_trainer(tmp_path: pathlib.Path) -> None:
         gluon.Trainer(made[::-1], "adam").load_states(tmp_path / "states")
     with pytest.raises(ValueError, match="2 parameters were updated, the trainer has 1"):
         gluon.Trainer(made[:1], "adam").load_states(tmp_path / "states")
+
+
+def test_states_of_another_dtype(tmp_path: pathlib.Path) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd", {"momentum": 0.9})
+    push(made, GRADIENTS[0])
+    trainer.step(1)
+    trainer.save_states(tmp_path / "states")
+    arrays, notes = _safetensors.load(tmp_path / "states")
+    _safetensors.save(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
+    before = trainer._states
+    with pytest.raises(ValueError, match=r"momentum of parameter 1 is int32, not float(32|64)"):
+        trainer.load_states(tmp_path / "states")
+    assert trainer._states is before
+
+
+@pytest.mark.parametrize("size", [0, -1, math.nan])
+def test_sizes_of_a_batch(size: float) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd")
+    push(made, GRADIENTS[0])
+    before = made[0].data().tolist()
+    with pytest.raises(ValueError, match=r"step: .* batch_size, which must be positive, got"):
+        trainer.step(size)
+    assert made[0].data().tolist() == before
 
 
 def test_mistakes() -> None:

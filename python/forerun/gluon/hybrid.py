@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -41,6 +43,8 @@ class _Opaque(Exception):
 
 
 _LEAF = _Leaf()
+# How many traces a block keeps; of more, those that were not replayed for longest go.
+_MOST_TRACES = 64
 
 
 def _flatten(value: Any, arrays: list[ndarray]) -> Any:
@@ -65,6 +69,18 @@ def _restore(form: Any, arrays: Iterator[ndarray]) -> Any:
     return form.value
 
 
+def _share(x: ndarray, y: ndarray) -> bool:
+    """Say whether writing into one array writes into the other."""
+    return x is y
+
+
+def _sharing(arrays: list[ndarray]) -> tuple[int, ...]:
+    """Return for each array the number of the first that it shares elements with."""
+    if len(arrays) < 2:
+        return ()
+    return tuple([next(i for i, first in enumerate(arrays) if _share(first, array)) for array in arrays])
+
+
 class _Trace(NamedTuple):
     """A captured computation and the form of what it returns."""
 
@@ -79,6 +95,11 @@ class HybridBlock(Block):
     :meth:`hybridize`, the first call with inputs of some shapes and dtypes captures what it submits, and later ones
     submit all of it in one call. Where that would not give the same results, because a value is read on the way or
     there are hooks, the calls stay plain ones, and a warning says why.
+
+    A replay submits ops and does nothing else. New parameters, children, hooks and arrays as attributes are noticed:
+    captures are taken anew. Not noticed are other changes of what ``forward`` looks at: attributes that are numbers or
+    strings, global variables. Nor is repeated what it does besides: after ``self.last = x * 2`` the attribute stays
+    what it was when the capture was taken. A result that is a view of an input is a copy of it.
 
     Examples
     --------
@@ -96,15 +117,17 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix, params)
         self._active = False
-        self._traces: dict[Any, _Trace] = {}
+        self._traces: OrderedDict[Any, _Trace] = OrderedDict()
         # The epoch that the traces belong to.
         self._traced_at = -1
+        # The arrays that the block and those below it own.
+        self._own: list[ndarray] = []
         # Why the calls stay plain ones, once that is known.
         self._plain: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was captured: a copy has arrays of its own."""
-        return {**self.__dict__, "_traces": {}, "_traced_at": -1}
+        return {**self.__dict__, "_traces": OrderedDict(), "_traced_at": -1, "_own": []}
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
         """Say whether to capture the computation at the first call and replay it after.
@@ -121,10 +144,12 @@ class HybridBlock(Block):
         self._traced_at = -1
         super().hybridize(active, **flags)
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Replay what was captured, or call ``forward``."""
-        if not self._active or thread.capturing:
-            return super().__call__(*inputs)
+        if named:
+            inputs, named = self._place(inputs, named)
+        if not self._active or thread.capturing or named:
+            return super().__call__(*inputs, **named)
         if self._traced_at != epoch.now and not self._prepare():
             return super().__call__(*inputs)
         if self._plain is not None:
@@ -135,11 +160,15 @@ class HybridBlock(Block):
         except _Opaque as opaque:
             self._stay_plain(str(opaque))
             return super().__call__(*inputs)
-        shapes = tuple([(array.shape, array.dtype, array.device) for array in arrays])
-        key = (form, shapes, _forerun.is_training(), _forerun.is_recording())
+        # A capture tells an input from an array of the block's own by where its elements are.
+        if any(_share(own, array) for array in arrays for own in self._own):
+            return super().__call__(*inputs)
+        metas = tuple([(array.shape, array.dtype, array.device) for array in arrays])
+        key = (form, metas, _sharing(arrays), _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
-            return self._capture(key, inputs, form, arrays)
+            return self._capture(key, form, arrays)
+        self._traces.move_to_end(key)
         return _restore(trace.form, iter(trace.captured.replay(arrays)))
 
     def _prepare(self) -> bool:
@@ -149,8 +178,11 @@ class HybridBlock(Block):
         if any(parameter._data is None for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
-        hooked: list[Block] = []
-        self.apply(lambda block: hooked.append(block) if block._forward_hooks or block._forward_pre_hooks else None)
+        blocks: list[Block] = []
+        self.apply(blocks.append)
+        self._own = [parameter.data() for parameter in self.collect_params().values()]
+        self._own += [value for block in blocks for value in vars(block).values() if isinstance(value, ndarray)]
+        hooked = [block for block in blocks if block._forward_hooks or block._forward_pre_hooks]
         if hooked:
             self._stay_plain(f"{type(hooked[0]).__name__} has hooks, which see every call")
         else:
@@ -162,7 +194,7 @@ class HybridBlock(Block):
             warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
         self._plain = why
 
-    def _capture(self, key: Any, inputs: tuple[Any, ...], form: Any, arrays: list[ndarray]) -> Any:
+    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
         """Call ``forward``, and keep what it submitted if that can be submitted again."""
         result: Any = None
         result_form: Any = None
@@ -185,18 +217,33 @@ class HybridBlock(Block):
             thread.capturing = False
         obstacle = thread.obstacle or opaque
         if captured is None and obstacle is None:
-            obstacle = "it reads a value on the way, or writes into its inputs"
+            obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now:
             self._traces[key] = _Trace(captured, result_form)
+            if len(self._traces) > _MOST_TRACES:
+                self._traces.popitem(last=False)
+            self.apply(_note_captured)
         return result
 
-    def forward(self, *inputs: Any) -> Any:
+    def _signature(self) -> inspect.Signature:
+        """Return what a call accepts: with ``hybrid_forward``, neither the namespace nor parameters."""
+        if type(self).forward is not HybridBlock.forward:
+            return super()._signature()
+        signature = inspect.signature(self.hybrid_forward)
+        _, *rest = signature.parameters.values()
+        return signature.replace(parameters=[given for given in rest if given.name not in self._reg_params])
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Compute the output: that of ``hybrid_forward``, unless a subclass defines it."""
         parameters = {name: parameter.data() for name, parameter in self._reg_params.items()}
-        return self.hybrid_forward(F, *inputs, **parameters)
+        return self.hybrid_forward(F, *inputs, **named, **parameters)
 
-    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: ndarray) -> Any:
+    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: Any) -> Any:
         """Compute the output from a namespace of functions, the inputs and the parameters' arrays, as in MXNet 1."""
         raise NotImplementedError(f"{type(self).__name__} has neither forward nor hybrid_forward")
+
+
+def _note_captured(block: Block) -> None:
+    block._captured = True
