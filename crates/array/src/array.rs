@@ -55,6 +55,13 @@ impl Array {
         self.view_as(self.cell().meta(), 0)
     }
 
+    /// The same for a handle through which gradients flow.
+    pub(crate) fn plain_base(&self) -> Array {
+        let mut base = self.base();
+        base.detached = false;
+        base
+    }
+
     /// The elements as they are now: writing to either afterwards does not show in the other. Nothing is copied before
     /// somebody writes.
     pub fn freeze(&self) -> Array {
@@ -162,6 +169,10 @@ impl Drop for Array {
         if !cell.drop_handle() {
             return;
         }
+        // While the cell still lives: its slot's next life may have an attachment of its own.
+        if cell.is_attached() {
+            attach::remove(cell);
+        }
         let value = cell.current();
         let ended = if std::ptr::eq(value, cell) {
             cell.end_cell()
@@ -171,9 +182,6 @@ impl Drop for Array {
             }
             cell.end_moved_cell()
         };
-        if ended.attached {
-            attach::remove(cell);
-        }
         if ended.retire {
             Window::retire(cell);
         }

@@ -11,8 +11,17 @@ use std::sync::{Arc, LazyLock};
 
 /// Something kept about a cell, for as long as the cell lives or until another takes its place.
 pub trait Attachment: Any + Send + Sync {
-    /// The cell is about to be written, `whole` or in part. May refuse, and may ask to be forgotten.
-    fn before_write(&self, whole: bool) -> Result<Verdict>;
+    /// The cell is about to be written. May refuse, and may ask to be forgotten.
+    fn before_write(&self, write: Write) -> Result<Verdict>;
+}
+
+/// How a cell is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// All of it, not a part.
+    pub whole: bool,
+    /// Through a detached handle.
+    pub detached: bool,
 }
 
 /// What becomes of an attachment when its cell is written.
@@ -44,10 +53,11 @@ pub(crate) fn remove(cell: &Node) {
     drop(removed);
 }
 
-/// The array or view is about to be written.
-pub(crate) fn before_write(x: &Array) -> Result<()> {
+/// The array or view is about to be written by an op.
+pub(crate) fn before_write(x: &Array, op: &'static str) -> Result<()> {
     let Some(attachment) = x.attachment() else { return Ok(()) };
-    if attachment.before_write(!x.is_view())? == Verdict::Forget {
+    let write = Write { whole: !x.is_view(), detached: x.is_detached() };
+    if attachment.before_write(write).map_err(|e| e.in_op(op))? == Verdict::Forget {
         x.attach(None);
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! A program names arrays by place: an input, an outside array (a parameter, read as it is at the time of the replay), or the
 //! result of an earlier step. It replays what was submitted, not what decided about it: a function that read a value while
-//! it was captured, or wrote into its inputs, gives no program.
+//! it was captured, walked back, or wrote into its inputs gives no program.
 
 use crate::array::{Arg, Array};
 use crate::attach;
@@ -55,7 +55,7 @@ pub struct Program {
 
 #[derive(Default)]
 struct Draft {
-    /// Every array seen, so that no other gets its cell meanwhile.
+    /// Every array seen, inputs first, so that no other gets its cell meanwhile.
     kept: Vec<Array>,
     slots: HashMap<usize, Slot>,
     outside: Vec<Array>,
@@ -70,12 +70,14 @@ impl Draft {
     fn place(&mut self, array: &Array) -> Place {
         let known = self.slots.get(&array.cell_id()).copied();
         let slot = known.unwrap_or_else(|| {
-            self.outside.push(array.base());
+            self.outside.push(array.plain_base());
             let slot = Slot::Outside(self.outside.len() - 1);
             self.slots.insert(array.cell_id(), slot);
             slot
         });
-        Place { slot, meta: array.meta(), offset: array.offset(), detached: array.is_detached() }
+        // Whether an input is detached is for each call to say.
+        let given = matches!(slot, Slot::Input(i) if self.kept[i].is_detached());
+        Place { slot, meta: array.meta(), offset: array.offset(), detached: array.is_detached() && !given }
     }
 }
 
@@ -107,7 +109,7 @@ impl Observer for Capture {
         draft.steps.push(Step { recipe, operands, immediates, writes, loc, last_use_of: Vec::new() });
     }
 
-    fn waited(&self) {
+    fn unrepeatable(&self) {
         self.draft.borrow_mut().unfit = true;
     }
 }
@@ -130,7 +132,8 @@ impl Capture {
     pub fn begin(inputs: &[Array]) -> Rc<Capture> {
         let mut draft = Draft::default();
         for (i, input) in inputs.iter().enumerate() {
-            draft.slots.insert(input.cell_id(), Slot::Input(i));
+            // Of two inputs in one cell nobody can tell which one was read.
+            draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
             draft.kept.push(input.clone());
         }
         let metas = inputs.iter().map(|x| x.meta()).collect();
@@ -216,7 +219,7 @@ impl Program {
                 None => results.push(Some(submit(step.recipe, &operands, immediates, step.loc))),
                 Some(place) => {
                     let x = self.at(place, &inputs, &results);
-                    attach::before_write(&x)?;
+                    attach::before_write(&x, step.recipe.op().name())?;
                     repoint(&x, submit_write(step.recipe, &operands, immediates, step.loc, &x));
                 }
             }

@@ -29,6 +29,8 @@ const LOCK: u32 = 4;
 const CELL: u32 = 8;
 const ATTACHED: u32 = 16;
 const HOLDER: u32 = 1 << 8;
+/// Holders stop well before they would run over.
+const MOST: u32 = 1 << 31;
 
 /// What a node's word says.
 #[derive(Debug)]
@@ -42,8 +44,6 @@ pub(crate) struct Ended {
     pub(crate) closed: bool,
     /// The slot is the caller's to retire.
     pub(crate) retire: bool,
-    /// Something was attached to the cell that died.
-    pub(crate) attached: bool,
 }
 
 impl Life {
@@ -63,7 +63,8 @@ impl Life {
 
     /// One more cell points at the value, which the caller keeps open meanwhile.
     pub(crate) fn hold(&self) {
-        self.0.fetch_add(HOLDER, Relaxed);
+        let word = self.0.fetch_add(HOLDER, Relaxed);
+        assert!(word < MOST, "more than eight million cells point at one value");
     }
 
     /// A cell that lives elsewhere, or goes on living here, lets the value go.
@@ -72,7 +73,7 @@ impl Life {
         loop {
             let (next, closed) = if word >= HOLDER { (word - HOLDER, false) } else { (word | CLOSED, true) };
             match self.0.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Ended { closed, retire: closed && word & CELL == 0, attached: false },
+                Ok(_) => return Ended { closed, retire: closed && word & CELL == 0 },
                 Err(now) => word = now,
             }
         }
@@ -83,16 +84,15 @@ impl Life {
     #[inline]
     pub(crate) fn end_cell(&self) -> Ended {
         let mut word = self.0.load(Ordering::Acquire);
-        let attached = word & ATTACHED != 0;
         if word < HOLDER {
-            self.0.store(word & !(CELL | ATTACHED) | CLOSED, Ordering::Release);
-            return Ended { closed: true, retire: true, attached };
+            self.0.store(word & !CELL | CLOSED, Ordering::Release);
+            return Ended { closed: true, retire: true };
         }
         loop {
-            let dead = word & !(CELL | ATTACHED);
+            let dead = word & !CELL;
             let (next, closed) = if word >= HOLDER { (dead - HOLDER, false) } else { (dead | CLOSED, true) };
             match self.0.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Ended { closed, retire: closed, attached },
+                Ok(_) => return Ended { closed, retire: closed },
                 Err(now) => word = now,
             }
         }
@@ -100,8 +100,8 @@ impl Life {
 
     /// The cell dies while it points at the value of another node.
     pub(crate) fn end_moved_cell(&self) -> Ended {
-        let word = self.0.fetch_and(!(CELL | ATTACHED), Ordering::AcqRel);
-        Ended { closed: false, retire: word & CLOSED != 0, attached: word & ATTACHED != 0 }
+        let word = self.0.fetch_and(!CELL, Ordering::AcqRel);
+        Ended { closed: false, retire: word & CLOSED != 0 }
     }
 
     pub(crate) fn mark_foreign(&self) {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn ended(closed: bool, retire: bool) -> Ended {
-        Ended { closed, retire, attached: false }
+        Ended { closed, retire }
     }
 
     #[test]
@@ -183,8 +183,7 @@ mod tests {
     fn an_empty_cell_has_nothing_to_close() {
         let life = Life::new();
         life.begin_empty();
-        life.set_attached(true);
-        assert_eq!(life.end_moved_cell(), Ended { closed: false, retire: true, attached: true });
+        assert_eq!(life.end_moved_cell(), ended(false, true));
     }
 }
 
@@ -200,15 +199,30 @@ mod loom_tests {
         /// Written by whoever closes the value and by whoever retires the slot.
         closed: UnsafeCell<u32>,
         retired: UnsafeCell<u32>,
+        /// Counted by the owner while it holds the value; whoever closes the value must see all of it.
+        uses: UnsafeCell<u32>,
     }
 
     impl Slot {
         fn new() -> Arc<Slot> {
-            Arc::new(Slot { life: Life::new(), closed: UnsafeCell::new(0), retired: UnsafeCell::new(0) })
+            Arc::new(Slot {
+                life: Life::new(),
+                closed: UnsafeCell::new(0),
+                retired: UnsafeCell::new(0),
+                uses: UnsafeCell::new(0),
+            })
+        }
+
+        /// What the owner does when it submits a reader.
+        fn use_it(&self) {
+            // SAFETY: the owner alone writes it, and loom checks that nobody reads meanwhile.
+            self.uses.with_mut(|u| unsafe { *u += 1 });
         }
 
         fn follow(&self, ended: Ended) {
             if ended.closed {
+                // SAFETY: as for the owner: nobody writes it any more.
+                assert_eq!(self.uses.with(|u| unsafe { *u }), 1);
                 // SAFETY: loom checks that only one thread gets here: that is the point.
                 self.closed.with_mut(|c| unsafe { *c += 1 });
             }
@@ -235,6 +249,7 @@ mod loom_tests {
             let (a, b) = (slot.clone(), slot.clone());
             let first = thread::spawn(move || a.follow(a.life.let_go()));
             let second = thread::spawn(move || b.follow(b.life.let_go()));
+            slot.use_it();
             slot.follow(slot.life.end_cell());
             first.join().unwrap();
             second.join().unwrap();
@@ -251,6 +266,7 @@ mod loom_tests {
             slot.life.hold();
             let a = slot.clone();
             let other = thread::spawn(move || a.follow(a.life.let_go()));
+            slot.use_it();
             slot.follow(slot.life.let_go());
             slot.follow(slot.life.end_moved_cell());
             other.join().unwrap();

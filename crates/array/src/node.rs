@@ -155,7 +155,7 @@ impl Node {
 
     /// Whether the cell has more than one handle.
     pub(crate) fn is_shared(&self) -> bool {
-        self.front.handles.load(Relaxed) > 1
+        self.front.handles.load(Ordering::Acquire) > 1
     }
 
     /// Runs `f` on the value the cell points at, kept open meanwhile. Only cells with several handles need the lock:
@@ -214,17 +214,17 @@ impl Node {
         self.front.life.end_moved_cell()
     }
 
-    /// Ends a hold on the value, and closes it if that was the last. What is read of the front line is read before: once
-    /// the word has changed, the slot may be another's.
+    /// Ends a hold on the value, and closes it if that was the last. Once the word has changed the slot of a small value may
+    /// be another's; that of a large one stays until its balance is closed too, and only now are all its uses known.
     #[inline]
     fn follow(&self, end: impl FnOnce(&Life) -> Ended) -> Ended {
-        let (uses, large, from_host) = (self.front.uses.load(Relaxed), self.is_large(), self.born() == 0);
+        let (large, from_host) = (self.is_large(), self.born() == 0);
         let ended = end(&self.front.life);
         if ended.closed && large {
             if from_host {
                 self.queue_host_bytes();
             }
-            if self.back.balance.close(uses) {
+            if self.back.balance.close(self.front.uses.load(Relaxed)) {
                 self.free_buffer();
             }
         }

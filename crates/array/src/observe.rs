@@ -16,8 +16,8 @@ pub trait Observer {
     /// An op was submitted. Cells that it writes still point at what they held before.
     fn submitted(&self, note: &Note<'_>);
 
-    /// The thread read a value: what it submits from now on may depend on it.
-    fn waited(&self) {}
+    /// The thread did what submitting again would not repeat: it read a value, or changed what is kept about an array.
+    fn unrepeatable(&self) {}
 }
 
 /// A submission, as observers see it.
@@ -88,7 +88,7 @@ pub(crate) fn tell(
         .iter()
         .map(|input| match input {
             Input::Array(array) => (*array).clone(),
-            Input::Cell(array) => array.base(),
+            Input::Cell(array) => array.plain_base(),
         })
         .collect();
     let (target, in_place) = target;
@@ -96,12 +96,12 @@ pub(crate) fn tell(
     each(|o| o.submitted(&note));
 }
 
-/// The thread is about to read a value.
+/// The thread does what submitting again would not repeat.
 #[inline]
-pub(crate) fn reading() {
+pub fn note_unrepeatable() {
     let window = current();
     // SAFETY: our own window, if there is one; no other reference to the owner's part is alive.
     if !window.is_null() && unsafe { (*window).owner() }.observed {
-        each(|o| o.waited());
+        each(|o| o.unrepeatable());
     }
 }

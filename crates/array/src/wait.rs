@@ -222,7 +222,7 @@ impl Array {
     /// value meanwhile, that one is waited for.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
-        observe::reading();
+        observe::note_unrepeatable();
         loop {
             if !self.settled_now() {
                 self.pin(|value| wait_for(value, wait))?;

@@ -26,9 +26,9 @@ use crate::task::{OldestFirst, Task, TaskRef};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// How many sources of one line may be early, whatever their size.
-const TURNS_AHEAD: usize = 2;
+const TURNS_AHEAD: usize = 1;
 /// How many bytes of one line may be early, however many sources they are.
-const LITTLE: usize = 4 << 20;
+const LITTLE: usize = 2 << 20;
 
 /// What the asker is ready to run.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Entries of the tape: one a recorded op, holding what its rule declared and nothing else.
 
-use forerun_array::{Array, Attachment, Signature, Verdict};
+use forerun_array::{Array, Attachment, Signature, Verdict, Write};
 use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -150,15 +150,16 @@ impl Variable {
 }
 
 impl Attachment for Variable {
-    fn before_write(&self, whole: bool) -> Result<Verdict> {
+    fn before_write(&self, write: Write) -> Result<Verdict> {
+        let refuse = |text: &str| Err(Error::new(ErrorKind::Value, text));
         match (self.is_leaf(), crate::is_recording()) {
-            (true, true) => {
-                let text = "a variable with a gradient cannot be written in place while recording";
-                Err(Error::new(ErrorKind::Value, text).in_op("setitem"))
+            (true, true) => refuse("a variable with a gradient cannot be written in place while recording"),
+            (false, true) if write.detached => {
+                refuse("an array on the tape cannot be written through a detached one while recording")
             }
             // The variable is what backward is asked about, whatever it holds; recorded writes say themselves what follows.
             (true, false) | (false, true) => Ok(Verdict::Keep),
-            (false, false) if whole => Ok(Verdict::Forget),
+            (false, false) if write.whole => Ok(Verdict::Forget),
             (false, false) => {
                 self.stale.store(true, Relaxed);
                 Ok(Verdict::Keep)

@@ -2,7 +2,7 @@
 
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
-use forerun_array::{Array, Note, Observer, ops};
+use forerun_array::{Array, Note, Observer, note_unrepeatable, ops};
 use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
@@ -53,23 +53,15 @@ pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
 
 /// Makes the array a variable, with a gradient of zeros to begin with.
 pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
-    let zeros = ops::full(&x.shape(), Scalar::Int(0), x.dtype(), loc)?;
-    mark_variable(x, &zeros, req)
+    let base = may_be_variable(x)?;
+    let zeros = ops::full(&base.shape(), Scalar::Int(0), x.dtype(), loc)?;
+    make_variable(x, zeros, req, loc);
+    Ok(())
 }
 
 /// Makes the array a variable whose gradient goes into `grad`.
-pub fn mark_variable(x: &Array, grad: &Array, req: GradReq) -> Result<()> {
-    let fail = |kind, text: String| Err(Error::new(kind, text).in_op("attach_grad"));
-    if x.dtype().kind() != Kind::Float {
-        return fail(ErrorKind::Type, format!("only float arrays have gradients, not {}", x.dtype()));
-    }
-    if x.is_detached() {
-        let text = "a detached array shares its elements with the one it came from: copy it to make it a variable";
-        return fail(ErrorKind::Value, text.to_owned());
-    }
-    if x.base().layout() != x.layout() {
-        return fail(ErrorKind::Value, "a view cannot be a variable of its own: copy it first".to_owned());
-    }
+pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<()> {
+    let base = may_be_variable(x)?;
     if (grad.shape(), grad.dtype()) != (x.shape(), x.dtype()) {
         let text = format!(
             "the gradient of a {} array of shape {} cannot be {} of shape {}",
@@ -78,16 +70,47 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq) -> Result<()> {
             grad.dtype(),
             grad.shape()
         );
-        return fail(ErrorKind::Value, text);
+        return Err(Error::new(ErrorKind::Value, text).in_op(NAME));
     }
-    if req == GradReq::Null {
-        drop_grad(x);
-        return Ok(());
+    // What is kept about a cell lies as the cell does.
+    let dims: Vec<isize> = base.shape().iter().map(|d| *d as isize).collect();
+    let same_order = x.layout().is_dense() && grad.layout().is_dense();
+    if !same_order && x.layout() != base.layout() {
+        let text = "the gradient of a view must lie as the view does: copy the view first";
+        return Err(Error::new(ErrorKind::Value, text).in_op(NAME));
     }
-    let leaf = Leaf { grad: grad.clone(), req, fresh: false };
-    let entry = Entry::new(Body::Leaf(Mutex::new(leaf)), 1, Loc::default());
-    x.attach(Some(Variable::new(entry, 0)));
+    let grad = if x.layout() == base.layout() { grad.clone() } else { ops::reshape(grad, &dims, loc)? };
+    make_variable(x, grad, req, loc);
     Ok(())
+}
+
+const NAME: &str = "attach_grad";
+
+/// What the array's cell holds, if the array shows all of it and can have a gradient.
+fn may_be_variable(x: &Array) -> Result<Array> {
+    let fail = |kind, text: String| Err(Error::new(kind, text).in_op(NAME));
+    if x.dtype().kind() != Kind::Float {
+        return fail(ErrorKind::Type, format!("only float arrays have gradients, not {}", x.dtype()));
+    }
+    if x.is_detached() {
+        let text = "a detached array shares its elements with the one it came from: copy it to make it a variable";
+        return fail(ErrorKind::Value, text.to_owned());
+    }
+    let base = x.base();
+    if x.size() != base.size() || x.layout().overlaps_itself() {
+        return fail(ErrorKind::Value, "a part of an array cannot be a variable of its own: copy it first".to_owned());
+    }
+    Ok(base)
+}
+
+fn make_variable(x: &Array, grad: Array, req: GradReq, loc: Loc) {
+    note_unrepeatable();
+    if req == GradReq::Null {
+        return drop_grad(x);
+    }
+    let leaf = Leaf { grad, req, fresh: false };
+    let entry = Entry::new(Body::Leaf(Mutex::new(leaf)), 1, loc);
+    x.attach(Some(Variable::new(entry, 0)));
 }
 
 /// The array is no variable any more, nor what was computed from one.
@@ -102,7 +125,10 @@ pub fn gradient_of(x: &Array) -> Option<(Array, GradReq)> {
     match &Variable::of(x)?.entry.body {
         Body::Leaf(leaf) => {
             let leaf = leaf.lock();
-            Some((leaf.grad.clone(), leaf.req))
+            // A view of a variable shows the same view of its gradient.
+            let whole = x.base().layout() == x.layout();
+            let grad = if whole { leaf.grad.clone() } else { ops::view_as(&leaf.grad, x.layout(), x.offset()).ok()? };
+            Some((grad, leaf.req))
         }
         Body::Op(_) | Body::Custom(_) => None,
     }

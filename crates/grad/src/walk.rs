@@ -6,7 +6,7 @@ use crate::rules;
 use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
 use crate::tape::{drop_grad, edge_to};
-use forerun_array::{Arg, Array, ops};
+use forerun_array::{Arg, Array, note_unrepeatable, ops};
 use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::Point;
 use parking_lot::Mutex;
@@ -70,7 +70,7 @@ pub fn gradients(
     let mut found: Vec<Option<Array>> = vec![None; variables.len()];
     let mut asked = Vec::with_capacity(variables.len());
     for (i, variable) in variables.iter().enumerate() {
-        match edge_to(variable).filter(|e| e.view.is_none()) {
+        match edge_to(variable) {
             Some(edge) => asked.push(edge),
             None => return fail(format!("variable {i} is not on the tape: it needs attach_grad")),
         }
@@ -91,22 +91,39 @@ pub fn gradients(
         })
     })?;
     let mut result = Vec::with_capacity(found.len());
-    for (i, grad) in found.into_iter().enumerate() {
+    for (i, (grad, edge)) in found.into_iter().zip(&asked).enumerate() {
         match grad {
-            Some(grad) => result.push(dense(grad, loc)?),
+            Some(grad) => result.push(state::with(create_graph, is_training(), || handed_out(&grad, edge, loc))?),
             None => return fail(format!("the heads were not computed from variable {i}")),
         }
     }
     Ok(result)
 }
 
-/// What users get is an array of its own, not a view of something that was on the way.
+/// What users get of a gradient: an array of its own, whatever else shares the value; for a view, that part of it.
+fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
+    let whole = dense(grad.clone(), loc)?;
+    match edge.view {
+        Some((layout, offset)) => ops::copy(&ops::view_as(&whole, layout, offset)?, loc),
+        None => Ok(own(&whole)),
+    }
+}
+
+/// The same value under a cell of its own, as far along the tape.
+fn own(grad: &Array) -> Array {
+    let own = grad.freeze();
+    own.attach(grad.attachment());
+    own
+}
+
+/// Not a view of something that was on the way.
 fn dense(grad: Array, loc: Loc) -> Result<Array> {
     if grad.base().layout() == grad.layout() { Ok(grad) } else { ops::copy(&grad, loc) }
 }
 
 impl Walk {
     fn from(heads: &[&Array], grads: &[Option<&Array>], retain: bool, recording: bool, loc: Loc) -> Result<Walk> {
+        note_unrepeatable();
         let mut walk = Walk { heap: BinaryHeap::new(), stops: HashMap::new(), retain, recording, loc };
         for (i, head) in heads.iter().enumerate() {
             let Some(edge) = edge_to(head) else {
@@ -132,7 +149,8 @@ impl Walk {
     /// Something, or zero, flows back along an edge.
     fn flow(&mut self, edge: &Edge, grad: Option<Array>) -> Result<()> {
         if edge.stale {
-            return fail("an array on the tape was written in place while not recording, then used");
+            let text = "an array on the tape was written in place while not recording; it was computed";
+            return Err(Error::new(ErrorKind::Value, text).in_op("backward").submitted_at(edge.entry.loc));
         }
         let key = Arc::as_ptr(&edge.entry) as usize;
         let heap = &mut self.heap;
@@ -154,14 +172,7 @@ impl Walk {
                 *sum = Sum { grad: Some(through_view(&grad, view, &edge.base, loc)?), own };
             }
             (Some(so_far), Some(view)) if !is_whole(view, &edge.base) => {
-                let so_far = if sum.own {
-                    so_far
-                } else {
-                    let mine = dense(so_far, loc)?;
-                    let copy = mine.freeze();
-                    copy.attach(mine.attachment());
-                    copy
-                };
+                let so_far = if sum.own { so_far } else { own(&dense(so_far, loc)?) };
                 add_through_view(&so_far, &grad, view, loc)?;
                 *sum = Sum { grad: Some(so_far), own: true };
             }
@@ -198,11 +209,12 @@ impl Walk {
                         .into_iter()
                         .zip(&recorded.outputs)
                         .map(|(sum, meta)| match sum.grad {
-                            Some(grad) => dense(grad, self.loc),
+                            Some(grad) => dense(grad, self.loc).map(|grad| own(&grad)),
                             None => ops::full(&meta.shape(), Scalar::Int(0), meta.dtype, self.loc),
                         })
                         .collect();
                     let back = (recorded.callback)(grads?)?;
+                    let back: Vec<Option<Array>> = back.iter().map(|b| b.as_ref().map(own)).collect();
                     self.check(&recorded.edges, &back)?;
                     self.flow_all(&recorded.edges, back)?;
                 }

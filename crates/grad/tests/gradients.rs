@@ -7,6 +7,7 @@ use common::{array, check, check_first, numbers, tape_gradients, values};
 use forerun_array::ops::{Activation, BatchNorm, Channels};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
+use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
 use forerun_ops::{Beyond, COMPOSITE, Op, Point, ReduceKind, STRUCTURED};
 
@@ -378,4 +379,51 @@ fn every_structured_op_is_spoken_for() {
         };
         assert!(spoken, "{}", row.name);
     }
+}
+
+/// What is handed out is the asker's own: changing it changes nothing else.
+#[test]
+fn gradients_are_their_askers_own() {
+    let (x, y) = (array(&[2], &[1.0, 2.0]), array(&[2], &[3.0, 4.0]));
+    let head = {
+        attach_grad(&x, GradReq::Write, loc()).unwrap();
+        attach_grad(&y, GradReq::Write, loc()).unwrap();
+        record(|| point(Point::Add, &[Arg::Array(&x), Arg::Array(&y)]))
+    };
+    let asked = array(&[2], &[1.0, 1.0]);
+    let found = gradients(&[&head], &[&x, &y], &[Some(&asked)], false, false, loc()).unwrap();
+    ops::in_place(Point::Multiply, &found[0], Arg::Scalar(Scalar::Float(10.0)), loc()).unwrap();
+    assert_eq!((values(&found[0]), values(&found[1]), values(&asked)), (vec![10.0; 2], vec![1.0; 2], vec![1.0; 2]));
+}
+
+#[test]
+fn a_reshaped_array_can_be_a_variable() {
+    let x = ops::transpose(&ops::reshape(&array(&[4], &[1.0, 2.0, 3.0, 4.0]), &[2, 2], loc()).unwrap(), None).unwrap();
+    attach_grad(&x, GradReq::Write, loc()).unwrap();
+    let row = ops::index(&x, &[Index::At(0)]).unwrap();
+    let head = record(|| reduce(ReduceKind::Sum, &point(Point::Square, &[Arg::Array(&row)]), None, false));
+    head.backward().unwrap();
+    assert_eq!(values(&x.grad().unwrap()), [2.0, 6.0, 0.0, 0.0]);
+    assert_eq!(values(&row.grad().unwrap()), [2.0, 6.0]);
+    assert!(attach_grad(&row, GradReq::Write, loc()).is_err());
+}
+
+#[test]
+fn writes_that_would_go_unseen_are_refused() {
+    let x = array(&[3], &[1.0, 2.0, 3.0]);
+    attach_grad(&x, GradReq::Write, loc()).unwrap();
+    record(|| {
+        let y = point(Point::Square, &[Arg::Array(&x)]);
+        let part = ops::index(&y.detach(), &[Index::At(0)]).unwrap();
+        assert!(ops::assign(&part, Arg::Scalar(Scalar::Float(5.0)), loc()).is_err());
+        let error = ops::in_place(Point::Add, &x, Arg::Scalar(Scalar::Float(1.0)), loc()).unwrap_err();
+        assert_eq!(error.to_string(), "add: a variable with a gradient cannot be written in place while recording");
+        // A write that fails for its shape changes nothing.
+        let wide = array(&[4], &[0.0; 4]);
+        assert!(ops::in_place(Point::Add, &y, Arg::Array(&wide), loc()).is_err());
+        assert!(y.backward().is_ok());
+    });
+    let y = record(|| point(Point::Square, &[Arg::Array(&x)]));
+    ops::assign(&ops::index(&y, &[Index::At(0)]).unwrap(), Arg::Scalar(Scalar::Float(0.0)), loc()).unwrap();
+    assert!(y.backward().is_err());
 }

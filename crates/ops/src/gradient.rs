@@ -135,7 +135,7 @@ fn flows(point: Point) -> Vec<Flow> {
         Point::Add => terms(vec![g.clone(), g]),
         Point::Subtract => terms(vec![g.clone(), -g]),
         Point::Multiply => terms(vec![g.clone() * b, g * a]),
-        Point::Divide => terms(vec![g.clone() / b.clone(), -(g * a) / (b.clone() * b)]),
+        Point::Divide => terms(vec![g.clone() / b.clone(), -(g / b.clone()) * (a / b)]),
         Point::Remainder => {
             let quotient = Term::Point(Point::FloorDivide, vec![a, b]);
             terms(vec![g.clone(), -(g * quotient)])

@@ -57,12 +57,17 @@ pub(crate) fn attach_grad(x: &Array, req: &str, loc: Loc) -> PyResult<()> {
 
 /// Makes arrays variables whose gradients go into the given arrays.
 #[pyfunction]
-pub(crate) fn mark_variables(variables: Arrays<'_>, gradients: Arrays<'_>, reqs: Vec<String>) -> PyResult<()> {
+pub(crate) fn mark_variables(
+    py: Python<'_>,
+    variables: Arrays<'_>,
+    gradients: Arrays<'_>,
+    reqs: Vec<String>,
+) -> PyResult<()> {
     if variables.len() != gradients.len() || variables.len() != reqs.len() {
         return Err(PyValueError::new_err("mark_variables: as many gradients and grad_reqs as variables"));
     }
     for ((x, gradient), req) in variables.iter().zip(&gradients).zip(&reqs) {
-        grad::mark_variable(&x.get().0, &gradient.get().0, grad_req(req)?).map_err(raise)?;
+        grad::mark_variable(&x.get().0, &gradient.get().0, grad_req(req)?, here(py)).map_err(raise)?;
     }
     Ok(())
 }
@@ -126,6 +131,24 @@ pub(crate) fn record_function(
     });
     let fresh = grad::record_function(&handles(&inputs), &handles(&outputs), own, here(py));
     fresh.into_iter().map(PyArray).collect()
+}
+
+/// The elements as they are now, off the tape, whatever is written to the array later.
+#[pyfunction]
+pub(crate) fn freeze(x: &Bound<'_, PyArray>) -> PyArray {
+    PyArray(x.get().0.freeze())
+}
+
+/// Whether two arrays are handles on the same elements, or views of them.
+#[pyfunction]
+pub(crate) fn shares_cell(a: &Bound<'_, PyArray>, b: &Bound<'_, PyArray>) -> bool {
+    a.get().0.shares_cell(&b.get().0)
+}
+
+/// Whether no gradient flows back through this handle.
+#[pyfunction]
+pub(crate) fn is_detached(x: &Bound<'_, PyArray>) -> bool {
+    x.get().0.is_detached()
 }
 
 /// Walks back from one array.

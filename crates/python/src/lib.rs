@@ -20,3 +20,7 @@ mod rows;
 mod submit;
 mod switches;
 mod wait;
+
+/// The extension's own allocations; Python's stay where they are.
+#[global_allocator]
+static ALLOCATOR: forerun::ScratchAllocator = forerun::ScratchAllocator;

@@ -13,8 +13,8 @@ mod _forerun {
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        adam_update, backward, fresh_gradients, gradients, is_recording, is_training, mark_variables, record_function,
-        set_recording, set_training, sgd_update, use_gradients,
+        adam_update, backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training,
+        mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
     };
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};

@@ -99,9 +99,9 @@ fn softrelu(t: Terms, x: &Array) -> Result<Array> {
 
 fn elu(t: Terms, x: &Array, slope: f64) -> Result<Array> {
     // Of positive ones the exponential might overflow, and an infinity that is not chosen still spoils gradients.
-    let negative = t.two(Point::Minimum, x, 0)?;
-    let e = t.one(Point::Expm1, &negative)?;
     let positive = t.two(Point::Greater, x, 0)?;
+    let negative = t.choose(&positive, 0, x)?;
+    let e = t.one(Point::Expm1, &negative)?;
     t.choose(&positive, x, &t.two(Point::Multiply, &e, slope)?)
 }
 
@@ -119,6 +119,10 @@ pub fn dropout(x: &Array, p: f64, axes: &[isize], training: bool, loc: Loc) -> R
     let x = t.float(x)?;
     if !training || p == 0.0 {
         return copy(&x, loc);
+    }
+    if p == 1.0 {
+        // Nothing is kept, and nothing is left to scale up.
+        return t.two(Point::Multiply, &*x, 0);
     }
     let kept = t.two(Point::GreaterEqual, &uniform(&shape, 0.0, 1.0, DType::F32, loc)?, p)?;
     t.choose(&kept, &t.two(Point::Multiply, &*x, 1.0 / (1.0 - p))?, 0)

@@ -52,10 +52,11 @@ pub fn adopt(x: &Array, value: Array, loc: Loc) -> Result<()> {
 
 /// `x[...] = value`, for an array or a view of one. Writing the whole array forgets what it held, failures included.
 pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
-    before_write(x)?;
+    refuse_read_only(x)?;
     match value {
         Arg::Scalar(s) => {
             let bits = s.to_bits_checked(x.dtype()).map_err(|e| e.in_op("setitem"))?;
+            attach::before_write(x, "setitem")?;
             if x.is_view() {
                 update(x, None, bits, loc)
             } else {
@@ -78,6 +79,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
                 return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
             }
+            attach::before_write(x, "setitem")?;
             if x.is_view() {
                 return update(x, Some(v), 0, loc);
             }
@@ -92,13 +94,13 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     }
 }
 
-/// Elements that several indices name cannot be written one by one; and what is kept about the cell may refuse.
-fn before_write(x: &Array) -> Result<()> {
+/// Elements that several indices name cannot be written one by one.
+fn refuse_read_only(x: &Array) -> Result<()> {
     if x.is_read_only() {
         let text = "assignment destination is read-only: it was broadcast";
         return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
     }
-    attach::before_write(x)
+    Ok(())
 }
 
 /// Writes a view: the base with a region overwritten, by an array or by a scalar.
@@ -125,8 +127,9 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
 
 /// `x op= value`: computed in the promoted dtype, written back in that of `x`.
 pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
-    before_write(x)?;
+    refuse_read_only(x)?;
     let (recipe, words) = in_place_recipe(point, x, value)?;
+    attach::before_write(x, point.row().name)?;
     let second = match value {
         Arg::Array(v) => Some(v.input()),
         Arg::Scalar(_) => None,
