@@ -301,7 +301,7 @@ class Function:
 
     def save_for_backward(self, *arrays: ndarray) -> None:
         """Keep what arrays hold now until ``backward``: later writes do not change it."""
-        self._saved = tuple([array.copy() for array in arrays])
+        self._saved = tuple([_forerun.freeze(array) for array in arrays])
 
     @property
     def saved_tensors(self) -> tuple[ndarray, ...]:

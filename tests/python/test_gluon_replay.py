@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,8 +23,52 @@ class Apart(gluon.HybridBlock):
 def test_inputs_that_are_the_same_array_are_a_case_of_their_own() -> None:
     net = Apart()
     net.hybridize()
+    calls = plain_calls(net)
     a, b = np.array([1.0]), np.array([2.0])
-    assert [net(a, a).item(), net(a, b).item(), net(b, a).item(), net(b, b).item()] == [11.0, 12.0, 21.0, 22.0]
+    for _ in range(2):
+        assert [net(a, a).item(), net(a, b).item(), net(b, a).item(), net(b, b).item()] == [11.0, 12.0, 21.0, 22.0]
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("same", [lambda x: x.detach(), lambda x: x.reshape(2), lambda x: x[:]])
+def test_inputs_that_share_elements(same: Callable[[np.ndarray], np.ndarray]) -> None:
+    net = Apart()
+    net.hybridize()
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    for _ in range(2):
+        assert net(a, same(a)).tolist() == [11.0, 22.0]
+        assert net(a, same(b)).tolist() == [13.0, 24.0]
+
+
+def test_slices_of_one_array_are_captured() -> None:
+    net = Apart()
+    net.hybridize()
+    calls = plain_calls(net)
+    a = np.array([1.0, 2.0, 3.0])
+    for _ in range(3):
+        assert net(a[:-1], a[1:]).tolist() == [12.0, 23.0]
+    assert len(calls) == 1
+
+
+class Halted(gluon.HybridBlock):
+    """Lets a gradient through one of two ways."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return x.detach() * 10 + x
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_detached_inputs(order: tuple[bool, bool]) -> None:
+    net = Halted()
+    net.hybridize()
+    x = np.array([2.0])
+    x.attach_grad()
+    for detached in order * 2:
+        with autograd.record():
+            y = net(x.detach() if detached else x) + x * 100
+        y.backward()
+        assert x.grad is not None
+        assert x.grad.item() == (100.0 if detached else 101.0)
 
 
 class Scaled(gluon.HybridBlock):
@@ -127,13 +173,38 @@ class Gradient(gluon.HybridBlock):
         y = x * x
         if self.way == "grad":
             return autograd.grad(y, x)[0]
-        autograd.backward(y)
+        if self.way == "method":
+            y.backward()
+        else:
+            autograd.backward(y)
         assert x.grad is not None
         return x.grad * 1
 
 
+class Marking(gluon.HybridBlock):
+    """Makes what it computes a variable of its own."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        self.middle = x * 2
+        self.middle.attach_grad()
+        return self.middle * self.middle
+
+
+def test_a_block_that_attaches_gradients_stays_plain() -> None:
+    net = Marking()
+    net.hybridize()
+    for value in (1.0, 3.0):
+        x = np.array([value])
+        x.attach_grad()
+        with warnings.catch_warnings(record=True), autograd.record():
+            y = net(x)
+        y.backward()
+        assert net.middle.grad is not None
+        assert (net.middle.grad.item(), y.item()) == (4 * value, 4 * value * value)
+
+
 @pytest.mark.filterwarnings("ignore:Gradient is not captured")
-@pytest.mark.parametrize("way", ["mark", "grad", "backward"])
+@pytest.mark.parametrize("way", ["mark", "grad", "backward", "method"])
 def test_a_block_that_computes_gradients_stays_plain(way: str) -> None:
     net = Gradient(way)
     net.hybridize()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -69,16 +70,13 @@ def _restore(form: Any, arrays: Iterator[ndarray]) -> Any:
     return form.value
 
 
-def _share(x: ndarray, y: ndarray) -> bool:
-    """Say whether writing into one array writes into the other."""
-    return x is y
-
-
-def _sharing(arrays: list[ndarray]) -> tuple[int, ...]:
-    """Return for each array the number of the first that it shares elements with."""
+def _distinct(arrays: list[ndarray]) -> tuple[list[ndarray], tuple[int, ...]]:
+    """Return every array once, and which of them stands at each place."""
     if len(arrays) < 2:
-        return ()
-    return tuple([next(i for i, first in enumerate(arrays) if _share(first, array)) for array in arrays])
+        return arrays, tuple(range(len(arrays)))
+    numbers: dict[int, int] = {}
+    places = tuple([numbers.setdefault(id(array), len(numbers)) for array in arrays])
+    return list({id(array): array for array in arrays}.values()), places
 
 
 class _Trace(NamedTuple):
@@ -99,7 +97,8 @@ class HybridBlock(Block):
     A replay submits ops and does nothing else. New parameters, children, hooks and arrays as attributes are noticed:
     captures are taken anew. Not noticed are other changes of what ``forward`` looks at: attributes that are numbers or
     strings, global variables. Nor is repeated what it does besides: after ``self.last = x * 2`` the attribute stays
-    what it was when the capture was taken. A result that is a view of an input is a copy of it.
+    what it was when the capture was taken. A result that is a view of an input is a copy of it. An array that
+    ``forward`` reaches both as an input and as a global variable counts as the input.
 
     Examples
     --------
@@ -120,14 +119,12 @@ class HybridBlock(Block):
         self._traces: OrderedDict[Any, _Trace] = OrderedDict()
         # The epoch that the traces belong to.
         self._traced_at = -1
-        # The arrays that the block and those below it own.
-        self._own: list[ndarray] = []
         # Why the calls stay plain ones, once that is known.
         self._plain: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was captured: a copy has arrays of its own."""
-        return {**self.__dict__, "_traces": OrderedDict(), "_traced_at": -1, "_own": []}
+        return {**self.__dict__, "_traces": OrderedDict(), "_traced_at": -1}
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
         """Say whether to capture the computation at the first call and replay it after.
@@ -160,14 +157,15 @@ class HybridBlock(Block):
         except _Opaque as opaque:
             self._stay_plain(str(opaque))
             return super().__call__(*inputs)
-        # A capture tells an input from an array of the block's own by where its elements are.
-        if any(_share(own, array) for array in arrays for own in self._own):
-            return super().__call__(*inputs)
-        metas = tuple([(array.shape, array.dtype, array.device) for array in arrays])
-        key = (form, metas, _sharing(arrays), _forerun.is_training(), _forerun.is_recording())
+        arrays, places = _distinct(arrays)
+        metas = tuple([(array.shape, array.dtype, array.device, _forerun.is_detached(array)) for array in arrays])
+        key = (form, places, metas, _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
-            return self._capture(key, form, arrays)
+            # A capture tells arrays apart by where their elements are: it would take the block's own for the input.
+            if any(_forerun.shares_cell(own, array) for own in self._own_arrays() for array in arrays):
+                return super().__call__(*inputs)
+            return self._capture(key, form, arrays, places)
         self._traces.move_to_end(key)
         return _restore(trace.form, iter(trace.captured.replay(arrays)))
 
@@ -178,23 +176,29 @@ class HybridBlock(Block):
         if any(parameter._data is None for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
-        blocks: list[Block] = []
-        self.apply(blocks.append)
-        self._own = [parameter.data() for parameter in self.collect_params().values()]
-        self._own += [value for block in blocks for value in vars(block).values() if isinstance(value, ndarray)]
-        hooked = [block for block in blocks if block._forward_hooks or block._forward_pre_hooks]
+        hooked = [block for block in self._blocks() if block._forward_hooks or block._forward_pre_hooks]
         if hooked:
             self._stay_plain(f"{type(hooked[0]).__name__} has hooks, which see every call")
         else:
             self._plain = None
         return True
 
+    def _blocks(self) -> list[Block]:
+        blocks: list[Block] = []
+        self.apply(blocks.append)
+        return blocks
+
+    def _own_arrays(self) -> list[ndarray]:
+        """Return the parameters' arrays and those that are attributes, of this block and of all below."""
+        own = [parameter.data() for parameter in self.collect_params().values()]
+        return own + [value for block in self._blocks() for value in vars(block).values() if type(value) is ndarray]
+
     def _stay_plain(self, why: str) -> None:
         if self._plain is None:
             warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
         self._plain = why
 
-    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
+    def _capture(self, key: Any, form: Any, arrays: list[ndarray], places: tuple[int, ...]) -> Any:
         """Call ``forward``, and keep what it submitted if that can be submitted again."""
         result: Any = None
         result_form: Any = None
@@ -203,7 +207,7 @@ class HybridBlock(Block):
         def function(*given: ndarray) -> list[ndarray]:
             nonlocal result, result_form, opaque
             outputs: list[ndarray] = []
-            result = Block.__call__(self, *_restore(form, iter(given)))
+            result = Block.__call__(self, *_restore(form, iter([given[place] for place in places])))
             try:
                 result_form = _flatten(result, outputs)
             except _Opaque as error:
@@ -217,6 +221,9 @@ class HybridBlock(Block):
             thread.capturing = False
         obstacle = thread.obstacle or opaque
         if captured is None and obstacle is None:
+            if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
+                # Nobody can tell which of them was read. The next call may be another matter.
+                return result
             obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
@@ -224,7 +231,8 @@ class HybridBlock(Block):
             self._traces[key] = _Trace(captured, result_form)
             if len(self._traces) > _MOST_TRACES:
                 self._traces.popitem(last=False)
-            self.apply(_note_captured)
+            for block in self._blocks():
+                block._captured = True
         return result
 
     def _signature(self) -> inspect.Signature:
@@ -243,7 +251,3 @@ class HybridBlock(Block):
     def hybrid_forward(self, F: Any, *inputs: Any, **parameters: Any) -> Any:
         """Compute the output from a namespace of functions, the inputs and the parameters' arrays, as in MXNet 1."""
         raise NotImplementedError(f"{type(self).__name__} has neither forward nor hybrid_forward")
-
-
-def _note_captured(block: Block) -> None:
-    block._captured = True
