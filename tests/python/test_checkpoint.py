@@ -241,8 +241,8 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
         "tensor 'x': 9 dimensions, the most are 8",
     ),
     "nothing, of a dimension beyond reason": (
-        raw({"x": entry(shape=[0, 2**62], offsets=[0, 0])}),
-        r"tensor 'x': no array of float32 can have the shape \(0, 4611686018427387904\)",
+        raw({"x": entry(shape=[0, 2**70], offsets=[0, 0])}),
+        rf"tensor 'x': no array of float32 can have the shape \(0, {2**70}\)",
     ),
     "nothing, of dimensions beyond reason together": (
         raw({"x": entry(shape=[2**40, 0, 2**40], offsets=[0, 0])}),

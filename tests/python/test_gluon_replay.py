@@ -137,6 +137,15 @@ def test_what_forward_keeps_does_not_undo_the_capture() -> None:
     for _ in range(4):
         net(np.array([1.0]))
     assert len(calls) == 1
+    other = Shifted()
+    other.hybridize()
+    calls = plain_calls(other)
+    net.hybridize(False)
+    for value in range(4):
+        net(np.array([value]))
+        other(np.array([1.0]))
+        assert net.last.item() == value + 1
+    assert len(calls) == 1
 
 
 def test_traces_are_bounded_and_the_used_ones_stay() -> None:
@@ -203,13 +212,22 @@ def test_a_block_that_attaches_gradients_stays_plain() -> None:
         assert (net.middle.grad.item(), y.item()) == (4 * value, 4 * value * value)
 
 
-@pytest.mark.filterwarnings("ignore:Gradient is not captured")
-@pytest.mark.parametrize("way", ["mark", "grad", "backward", "method"])
-def test_a_block_that_computes_gradients_stays_plain(way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("mark", "it marks variables"),
+        ("grad", "it computes gradients"),
+        ("backward", "it computes gradients"),
+        ("method", ".* asks for gradients"),
+    ],
+)
+def test_a_block_that_computes_gradients_stays_plain(way: str, why: str) -> None:
     net = Gradient(way)
     net.hybridize()
     calls = plain_calls(net)
-    for value in (1.0, 3.0, 5.0):
+    with pytest.warns(UserWarning, match=f"Gradient is not captured: {why}"), autograd.record():
+        net(np.array([1.0]))
+    for value in (3.0, 5.0):
         with autograd.record():
             assert net(np.array([value])).item() == 2 * value
     assert len(calls) == 3

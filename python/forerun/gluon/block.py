@@ -78,6 +78,10 @@ class Block:
     ['dense.weight', 'dense.bias']
     """
 
+    # Whether a capture was taken that this block is part of, and the attributes that `forward` itself set meanwhile.
+    _captured = False
+    _kept: frozenset[str] = frozenset()
+
     def __init__(self, prefix: str | None = None, params: Mapping[str, Parameter] | None = None) -> None:
         self._children: dict[str, Block] = {}
         self._reg_params = ParameterDict()
@@ -87,16 +91,12 @@ class Block:
         self._given = params
         # Whether every parameter of the block itself is known to hold data.
         self._settled = False
-        # Whether a capture was taken that this block is part of.
-        self._captured = False
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a block becomes a child, a parameter one of this block's."""
         former = self.__dict__.get(name)
-        # Captures read arrays, not attributes. What `forward` itself sets while it is captured changes none.
-        noted = self.__dict__.get("_captured") and not thread.capturing
-        if noted and (isinstance(value, ndarray) or isinstance(former, ndarray)):
-            epoch.now += 1
+        if isinstance(value, ndarray) or isinstance(former, ndarray):
+            self._note_array(name)
         # What is replaced by its like keeps its place in the order.
         if isinstance(former, (Block, Parameter)) and not isinstance(value, (Block, Parameter)):
             self._unregister(name)
@@ -110,6 +110,13 @@ class Block:
                 self._children.pop(name, None)
                 value = self._register_parameter(name, value)
         super().__setattr__(name, value)
+
+    def _note_array(self, name: str) -> None:
+        """Let captures be taken anew: they read arrays, not attributes. What ``forward`` keeps, they do not read."""
+        if thread.capturing:
+            self._kept |= {name}
+        elif self._captured and name not in self._kept:
+            epoch.now += 1
 
     def __delattr__(self, name: str) -> None:
         """Delete an attribute; a block is no child any more, a parameter none of this block's."""

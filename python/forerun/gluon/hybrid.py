@@ -5,24 +5,17 @@ from __future__ import annotations
 import inspect
 import itertools
 import warnings
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from forerun import _forerun
 from forerun._capturing import thread
-from forerun._forerun import Captured, ndarray
+from forerun._forerun import Captured, is_detached, ndarray
 from forerun.gluon.block import Block
 from forerun.gluon.functions import F
 from forerun.gluon.parameter import epoch
 
 __all__ = ["HybridBlock"]
-
-
-class _Leaf:
-    """Stands for an array."""
-
-    __slots__ = ()
 
 
 class _Node(NamedTuple):
@@ -43,17 +36,19 @@ class _Opaque(Exception):
     """Something may hold arrays that cannot be found."""
 
 
-_LEAF = _Leaf()
 # How many traces a block keeps; of more, those that were not replayed for longest go.
 _MOST_TRACES = 64
+_clock = itertools.count()
 
 
-def _flatten(value: Any, arrays: list[ndarray]) -> Any:
-    """Take the arrays out of nested lists and tuples; return the form that is left, which can be hashed."""
+def _flatten(value: Any, arrays: dict[int, tuple[int, ndarray]]) -> Any:
+    """Take the arrays out of nested lists and tuples, each once, by identity and with its number.
+
+    Return the form that is left, which can be hashed: a number stands for an array.
+    """
     kind = type(value)
     if kind is ndarray:
-        arrays.append(value)
-        return _LEAF
+        return arrays.setdefault(id(value), (len(arrays), value))[0]
     if kind is tuple or kind is list:
         return _Node(kind, tuple([_flatten(item, arrays) for item in value]))
     if value is None or kind in (bool, int, float, str):
@@ -61,29 +56,24 @@ def _flatten(value: Any, arrays: list[ndarray]) -> Any:
     raise _Opaque(f"{kind.__name__} goes in or comes out")
 
 
-def _restore(form: Any, arrays: Iterator[ndarray]) -> Any:
+def _restore(form: Any, arrays: Sequence[ndarray]) -> Any:
     """Put arrays back into a form."""
-    if form is _LEAF:
-        return next(arrays)
+    if type(form) is int:
+        return arrays[form]
     if type(form) is _Node:
         return form.kind([_restore(item, arrays) for item in form.items])
     return form.value
 
 
-def _distinct(arrays: list[ndarray]) -> tuple[list[ndarray], tuple[int, ...]]:
-    """Return every array once, and which of them stands at each place."""
-    if len(arrays) < 2:
-        return arrays, tuple(range(len(arrays)))
-    numbers: dict[int, int] = {}
-    places = tuple([numbers.setdefault(id(array), len(numbers)) for array in arrays])
-    return list({id(array): array for array in arrays}.values()), places
+class _Trace:
+    """A captured computation, the form of what it returns, and when it was last replayed."""
 
+    __slots__ = ("captured", "form", "used")
 
-class _Trace(NamedTuple):
-    """A captured computation and the form of what it returns."""
-
-    captured: Captured
-    form: Any
+    def __init__(self, captured: Captured, form: Any, used: int) -> None:
+        self.captured = captured
+        self.form = form
+        self.used = used
 
 
 class HybridBlock(Block):
@@ -116,7 +106,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix, params)
         self._active = False
-        self._traces: OrderedDict[Any, _Trace] = OrderedDict()
+        self._traces: dict[Any, _Trace] = {}
         # The epoch that the traces belong to.
         self._traced_at = -1
         # Why the calls stay plain ones, once that is known.
@@ -124,7 +114,7 @@ class HybridBlock(Block):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was captured: a copy has arrays of its own."""
-        return {**self.__dict__, "_traces": OrderedDict(), "_traced_at": -1}
+        return {**self.__dict__, "_traces": {}, "_traced_at": -1}
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
         """Say whether to capture the computation at the first call and replay it after.
@@ -151,23 +141,23 @@ class HybridBlock(Block):
             return super().__call__(*inputs)
         if self._plain is not None:
             return super().__call__(*inputs)
-        arrays: list[ndarray] = []
+        found: dict[int, tuple[int, ndarray]] = {}
         try:
-            form = _flatten(inputs, arrays)
+            form = _flatten(inputs, found)
         except _Opaque as opaque:
             self._stay_plain(str(opaque))
             return super().__call__(*inputs)
-        arrays, places = _distinct(arrays)
-        metas = tuple([(array.shape, array.dtype, array.device, _forerun.is_detached(array)) for array in arrays])
-        key = (form, places, metas, _forerun.is_training(), _forerun.is_recording())
+        arrays = [array for _, array in found.values()]
+        metas = tuple([(array.shape, array.dtype, array.device, is_detached(array)) for array in arrays])
+        key = (form, metas, _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
             # A capture tells arrays apart by where their elements are: it would take the block's own for the input.
             if any(_forerun.shares_cell(own, array) for own in self._own_arrays() for array in arrays):
                 return super().__call__(*inputs)
-            return self._capture(key, form, arrays, places)
-        self._traces.move_to_end(key)
-        return _restore(trace.form, iter(trace.captured.replay(arrays)))
+            return self._capture(key, form, arrays)
+        trace.used = next(_clock)
+        return _restore(trace.form, trace.captured.replay(arrays))
 
     def _prepare(self) -> bool:
         """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
@@ -198,7 +188,7 @@ class HybridBlock(Block):
             warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
         self._plain = why
 
-    def _capture(self, key: Any, form: Any, arrays: list[ndarray], places: tuple[int, ...]) -> Any:
+    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
         """Call ``forward``, and keep what it submitted if that can be submitted again."""
         result: Any = None
         result_form: Any = None
@@ -206,13 +196,13 @@ class HybridBlock(Block):
 
         def function(*given: ndarray) -> list[ndarray]:
             nonlocal result, result_form, opaque
-            outputs: list[ndarray] = []
-            result = Block.__call__(self, *_restore(form, iter([given[place] for place in places])))
+            outputs: dict[int, tuple[int, ndarray]] = {}
+            result = Block.__call__(self, *_restore(form, given))
             try:
                 result_form = _flatten(result, outputs)
             except _Opaque as error:
                 opaque = str(error)
-            return outputs
+            return [array for _, array in outputs.values()]
 
         thread.capturing, thread.obstacle = True, None
         try:
@@ -228,9 +218,9 @@ class HybridBlock(Block):
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now:
-            self._traces[key] = _Trace(captured, result_form)
-            if len(self._traces) > _MOST_TRACES:
-                self._traces.popitem(last=False)
+            if len(self._traces) == _MOST_TRACES:
+                del self._traces[min(self._traces, key=lambda key: self._traces[key].used)]
+            self._traces[key] = _Trace(captured, result_form, next(_clock))
             for block in self._blocks():
                 block._captured = True
         return result
