@@ -13,6 +13,7 @@ import pytest
 
 import forerun
 from forerun import _forerun, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
+from forerun import _safetensors, autograd, gluon, lr_scheduler, np, npx, optimizer
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(7)
@@ -239,6 +240,31 @@ def test_states_of_another_trainer(tmp_path: pathlib.Path) -> None:
         gluon.Trainer(made[:1], "adam").load_states(tmp_path / "states")
 
 
+def test_states_of_another_dtype(tmp_path: pathlib.Path) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd", {"momentum": 0.9})
+    push(made, GRADIENTS[0])
+    trainer.step(1)
+    trainer.save_states(tmp_path / "states")
+    arrays, notes = _safetensors.load(tmp_path / "states")
+    _safetensors.save(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
+    before = trainer._states
+    with pytest.raises(ValueError, match=r"momentum of parameter 1 is int32, not float(32|64)"):
+        trainer.load_states(tmp_path / "states")
+    assert trainer._states is before
+
+
+@pytest.mark.parametrize("size", [0, -1, math.nan])
+def test_sizes_of_a_batch(size: float) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd")
+    push(made, GRADIENTS[0])
+    before = made[0].data().tolist()
+    with pytest.raises(ValueError, match=r"step: .* batch_size, which must be positive, got"):
+        trainer.step(size)
+    assert made[0].data().tolist() == before
+
+
 def test_mistakes() -> None:
     with pytest.raises(ValueError, match="no optimiser 'sdg'; there are adam, adamw"):
         gluon.Trainer(parameters(), "sdg")
@@ -316,8 +342,8 @@ def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
         step(count)
     after = engine.stats()
     if os.environ.get("FORERUN_ENGINE") != "sync":
-        # Op by op, what is computed on the way to the update is an array for a moment. And a worker that starts an update
-        # before this thread has let the old weight go needs a buffer for the new one.
+        # Op by op, what is computed on the way to the update is an array for a moment. And a worker that starts an
+        # update before this thread has let the old weight go needs a buffer for the new one.
         assert forerun.memory_stats(0)["allocated"]["count"] - allocated["count"] <= 20
     assert after["plan_misses"] - before["plan_misses"] <= (after["plan_hits"] - before["plan_hits"]) // 4
     assert after["donated"] > before["donated"]
