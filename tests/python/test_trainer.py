@@ -12,8 +12,7 @@ import numpy
 import pytest
 
 import forerun
-from forerun import _forerun, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
-from forerun import _safetensors, autograd, gluon, lr_scheduler, np, npx, optimizer
+from forerun import _forerun, _safetensors, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(7)
