@@ -2,6 +2,7 @@
 //!
 //! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
 
+mod allocator;
 mod array;
 mod autograd;
 mod capture;
@@ -20,7 +21,3 @@ mod rows;
 mod submit;
 mod switches;
 mod wait;
-
-/// The extension's own allocations; Python's stay where they are.
-#[global_allocator]
-static ALLOCATOR: forerun::ScratchAllocator = forerun::ScratchAllocator;
