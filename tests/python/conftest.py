@@ -43,9 +43,7 @@ class Run(Protocol):
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Give a function that runs a program from a file, with arguments and an environment."""
 
-    def run(
-        program: str, *args: str, timeout: float = 60, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
+    def run(program: str, *args: str, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
         path = tmp_path_factory.mktemp("program") / "program.py"
         path.write_text(textwrap.dedent(program), encoding="utf-8")
         return subprocess.run(
@@ -58,6 +56,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def once() -> None:
+    """Leave tests out where the suite is run again with other settings: their programs choose their own."""
+    if os.environ.get("FORERUN_ENGINE") == "sync" or os.environ.get("FORERUN_DROP_DEAD") == "0":
+        pytest.skip("runs with the engine's plain settings alone")
 
 
 @pytest.fixture(scope="session")

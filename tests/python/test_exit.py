@@ -44,6 +44,7 @@ threading.Thread(target=work).start()
 }
 
 
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("how", FULL)
 def test_a_full_queue_does_not_hold_up_the_end(run: Run, how: str) -> None:
     # A machine that is busy with something else may be late now and then, but not always.

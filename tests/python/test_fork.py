@@ -10,7 +10,10 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Run
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+pytestmark = [
+    pytest.mark.usefixtures("once"),
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"),
+]
 
 # A child reports by its exit status: 0 is well.
 HEAD = """\
@@ -100,7 +103,8 @@ assert well(forked(child))
     passes(run, program, FORERUN_ENGINE="async")
 
 
-def test_children_of_children(run: Run) -> None:
+@pytest.mark.parametrize("engine", ["async", "sync", "seeded:3"])
+def test_children_of_children(run: Run, engine: str) -> None:
     program = """
 y = chain()
 def child():
@@ -110,7 +114,7 @@ def child():
 assert well(forked(child))
 assert y.asnumpy().shape == (600, 600)
 """
-    passes(run, program)
+    passes(run, program, FORERUN_ENGINE=engine)
 
 
 def test_forks_while_other_threads_wait_and_submit(run: Run) -> None:

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Run
 
+pytestmark = pytest.mark.usefixtures("once")
+
 # Computes, then counts the engine's threads by their names.
 THREADS = """
 import os
