@@ -7,6 +7,7 @@ use crate::observe;
 use crate::recipe::Recipe;
 use crate::record::{Record, Word};
 use crate::runtime::runtime;
+use crate::trace;
 use crate::wait;
 use crate::window::{Owner, Window, window};
 use forerun_base::Loc;
@@ -76,6 +77,7 @@ fn submit_value_in(
     loc: Loc,
     handles: u32,
 ) -> &'static Node {
+    let began = trace::clock();
     let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
     // SAFETY: our own window; no other reference to the owner's part is alive.
     let index = unsafe { window.owner() }.next + views;
@@ -95,8 +97,12 @@ fn submit_value_in(
     if graph::is_on() {
         graph::note(recipe, inputs, node, loc);
     }
-    push(window, Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() });
+    let record = Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
+    push(window, record);
     runtime().engine.submitted();
+    if let Some(began) = began {
+        trace::submitted(&record, began);
+    }
     node
 }
 

@@ -123,6 +123,16 @@ impl<T: Copy> Ring<T> {
         self.head() == self.tail()
     }
 
+    /// The item at `index`, consumed or not, if the producer has not written over it yet.
+    ///
+    /// # Safety
+    /// Only the producer.
+    pub unsafe fn recent(&self, index: u64) -> Option<T> {
+        let tail = self.producer.tail.load(Ordering::Relaxed);
+        // SAFETY: the slot was written and not since; only this thread writes slots.
+        (index < tail && tail - index <= self.capacity() as u64).then(|| unsafe { self.get(index) })
+    }
+
     /// The item at `index`.
     ///
     /// # Safety

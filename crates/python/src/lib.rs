@@ -4,6 +4,7 @@
 
 mod array;
 mod autograd;
+mod blockers;
 mod capture;
 mod device;
 mod dtype;
@@ -19,6 +20,7 @@ mod operand;
 mod rows;
 mod submit;
 mod switches;
+mod trace;
 mod wait;
 
 /// The extension's own allocations; Python's stay where they are.

@@ -17,6 +17,8 @@ mod _forerun {
         mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
     };
     #[pymodule_export]
+    use crate::blockers::{blockers, last_wait, reset_blockers, set_sync};
+    #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::PyDevice;
@@ -40,6 +42,9 @@ mod _forerun {
     use crate::switches::{
         note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all,
     };
+
+    #[pymodule_export]
+    use crate::trace::{start_trace, stop_trace};
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
