@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, NamedTuple
 
@@ -36,7 +37,8 @@ class Waiting(NamedTuple):
     """How long it took, planning included."""
 
 
-class Blocker(NamedTuple):
+@dataclass(frozen=True)
+class Blocker:
     """All waits of one call at one line. Times are in seconds."""
 
     count: int
@@ -80,7 +82,7 @@ class Blockers(list[Blocker]):
     def __str__(self) -> str:
         """Write one row a line."""
         head = ("waits at", "call", "count", "parked ms", "helped ms", "longest ms", "longest for")
-        rows = [head]
+        rows: list[tuple[str, ...]] = [head]
         for b in self:
             wanted = b.longest
             target = f"{wanted.op} at {_place(wanted.op_file, wanted.op_line)}" if wanted.op else ""
@@ -99,9 +101,9 @@ class Blockers(list[Blocker]):
 def blockers() -> Blockers:
     """Return which lines of the program waited so far, for how long, and for what.
 
-    Only calls that really had to wait are noted: a value that is there, or that is made on the spot because little leads
-    to it, is no wait. A submission that was held because too much was queued is a row too. A wait that was interrupted
-    is left out.
+    Only calls that really had to wait are noted: a value that is there, or that is made on the spot because little
+    leads to it, is no wait. A submission that was held because too much was queued is a row too. A wait that was
+    interrupted is left out.
 
     Returns
     -------
@@ -152,21 +154,22 @@ def last_wait() -> Waiting | None:
     return None if raw is None else _waiting(raw)
 
 
-class no_sync:  # noqa: N801
+class no_sync:
     """Forbid the calling thread to wait for values, in a ``with`` statement.
 
-    Everything that reads a value is refused: printing, ``item()``, ``asnumpy()``, ``wait_to_read()``, ``waitall()``, the truth
-    of an array. A value that is already there may not be read either: whether it is there is a matter of luck, and a
-    program that passes must pass every time. Allowed is what submits, slices or asks for a shape, even where the
-    submission is held because too much is queued; so is ``await x``.
+    Everything that reads a value is refused: printing, ``item()``, ``asnumpy()``, ``wait_to_read()``, ``waitall()``,
+    the truth of an array, and an array where a number is wanted, such as ``np.full((2,), x)``. A value that is already
+    there may not be read either: whether it is there is a matter of luck, and a program that passes must pass every
+    time. Allowed is what submits, slices or asks for a shape, even where the submission is held because too much is
+    queued; so is ``await x``.
 
     The rule is the thread's: other threads wait as before. Contexts nest; the inner one holds.
 
     Parameters
     ----------
     mode
-        ``"error"`` raises ``RuntimeError``; ``"warn"`` issues a ``SyncWarning`` and waits. Both name the line, the call, and
-        the op that it would wait for.
+        ``"error"`` raises ``RuntimeError``; ``"warn"`` issues a ``SyncWarning`` and waits. Both name the line, the
+        call, and the op that it would wait for.
 
     Examples
     --------

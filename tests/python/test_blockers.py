@@ -6,6 +6,8 @@ import inspect
 import os
 import threading
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -94,7 +96,7 @@ def test_a_wait_for_another_threads_value_names_its_op() -> None:
     assert [(row.call, row.op) for row in rows] == [("item", "sum")]
 
 
-BLOCKERS = {
+BLOCKERS: dict[str, Callable[[np.ndarray], Any]] = {
     "item": lambda x: x.item(),
     "float": lambda x: float(x),
     "int": lambda x: int(x),
@@ -159,7 +161,10 @@ def test_no_sync_is_the_threads_and_ends() -> None:
 
 def test_a_warning_names_the_line_and_lets_it_wait() -> None:
     x = np.ones((2,)).sum()
-    with forerun.no_sync("warn"), pytest.warns(forerun.SyncWarning, match="item: waits inside no_sync, for sum") as seen:
+    with (
+        forerun.no_sync("warn"),
+        pytest.warns(forerun.SyncWarning, match="item: waits inside no_sync, for sum") as seen,
+    ):
         assert x.item() == 2.0
     assert (seen[0].filename, seen[0].lineno) == (__file__, here() - 1)
     with forerun.no_sync("warn"), warnings.catch_warnings():

@@ -207,8 +207,8 @@ pub(crate) fn number(node: &Node, generation: u32) -> u64 {
     (node as *const Node as u64) << 16 ^ generation as u64
 }
 
-fn note(start: Instant, event: Event) {
-    let noted = Noted { event, start, end: Instant::now() };
+fn note(start: Instant, end: Instant, event: Event) {
+    let noted = Noted { event, start, end };
     // A thread that is already ending has no ring any more.
     let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(noted));
 }
@@ -232,7 +232,7 @@ fn number_of(record: &Record) -> u64 {
 /// An op was submitted.
 #[cold]
 pub(crate) fn submitted(record: &Record, start: Instant) {
-    note(start, of_record(Happening::Submitted, record));
+    note(start, Instant::now(), of_record(Happening::Submitted, record));
 }
 
 /// Records became a task.
@@ -241,14 +241,14 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
     let task = members.first().map_or(0, |r| number_of(&segment[*r as usize].record));
     let now = Instant::now();
     for r in members {
-        note(now, of_record(Happening::Planned { task, age }, &segment[*r as usize].record));
+        note(now, now, of_record(Happening::Planned { task, age }, &segment[*r as usize].record));
     }
 }
 
 /// A record was run on the spot.
 #[cold]
 pub(crate) fn ran_alone(record: &Record, start: Instant) {
-    note(start, of_record(Happening::Ran { task: number_of(record), records: 1 }, record));
+    note(start, Instant::now(), of_record(Happening::Ran { task: number_of(record), records: 1 }, record));
 }
 
 /// A task was run. Its last record names it: the one that the others lead to.
@@ -257,7 +257,7 @@ pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: I
     if let (Some(first), Some(last)) = (members.first(), members.last()) {
         let task = number_of(&segment[*first as usize].record);
         let what = Happening::Ran { task, records: members.len() as u32 };
-        note(start, Event { bytes, ..of_record(what, &segment[*last as usize].record) });
+        note(start, Instant::now(), Event { bytes, ..of_record(what, &segment[*last as usize].record) });
     }
 }
 
@@ -265,7 +265,7 @@ pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: I
 #[cold]
 pub(crate) fn waited(wait: &Waiting, start: Instant) {
     let Waiting { loc, call, origin, parked, helped, .. } = *wait;
-    note(start, event(Happening::Waited { call, loc, parked, helped }, origin, 0, None, 0));
+    note(start, Instant::now(), event(Happening::Waited { call, loc, parked, helped }, origin, 0, None, 0));
 }
 
 #[cfg(test)]

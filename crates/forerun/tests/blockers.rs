@@ -1,13 +1,13 @@
 //! Who waits, by line; threads that do not mean to wait.
 
-use forerun::{Array, ErrorKind, SyncRule, blockers, full, last_wait, no_sync, ones, reset_blockers, wait_all};
+use forerun::{Array, DType, ErrorKind, SyncRule, blockers, full, last_wait, no_sync, ones, reset_blockers, wait_all};
 use std::sync::Mutex;
 
 /// The table of blockers is the process's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn slow() -> Array {
-    let w = full(&[400, 400], 1e-3);
+    let w = full(&[400, 400], 1e-3, DType::F32);
     (0..8).fold(w.clone(), |x, _| x.matmul(&w))
 }
 
