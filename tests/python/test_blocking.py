@@ -204,6 +204,7 @@ OWN: dict[str, Callable[[], object]] = {
     "autograd.mark_variables": marked,
     "autograd.set_recording": lambda: autograd.set_recording(autograd.is_recording()),
     "autograd.set_training": lambda: autograd.set_training(autograd.is_training()),
+    "ndarray.item_async": lambda: array().item_async().close(),
     "ndarray.backward": lambda: recorded()[1].backward(),
     "npx.batch_norm": lambda: npx.batch_norm(array(3, 3), array(3), array(3), array(3), array(3)),
     "npx.layer_norm": lambda: npx.layer_norm(array(3, 3), array(3), array(3)),

@@ -400,6 +400,19 @@ impl PyArray {
         python_scalar(py, element.item_now(py, "item")?)
     }
 
+    /// ``await x`` waits in the running event loop until the value is there, and gives the array.
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("forerun._asyncio")?.getattr("settle")?.call1((slf,))
+    }
+
+    /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
+    #[pyo3(signature = (*index))]
+    fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, array) = (slf.py(), slf.as_any());
+        let args = std::iter::once(array.clone()).chain(index.iter());
+        py.import("forerun._asyncio")?.getattr("item")?.call1(PyTuple::new(py, args.collect::<Vec<_>>())?)
+    }
+
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_numpy(py, &self.0, "tolist")?.call_method0("tolist")
@@ -647,7 +660,7 @@ fn face_with<'py>(
     py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
 }
 
-fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),

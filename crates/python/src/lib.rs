@@ -4,6 +4,7 @@
 
 mod array;
 mod autograd;
+mod awaiting;
 mod blockers;
 mod capture;
 mod device;

@@ -17,6 +17,8 @@ mod _forerun {
         mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
     };
     #[pymodule_export]
+    use crate::awaiting::{awaited_item, settled_or_call};
+    #[pymodule_export]
     use crate::blockers::{blockers, last_wait, reset_blockers, set_sync};
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
