@@ -43,6 +43,7 @@ _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in
 from forerun import engine, np, npx  # noqa: E402
 from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_blockers  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
+from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
 from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
@@ -57,6 +58,7 @@ __all__ = [
     "__version__",
     "autograd",
     "blockers",
+    "detect_nonfinite",
     "empty_cache",
     "engine",
     "gluon",

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::blockers;
 use crate::no_sync;
 use crate::node::{INLINE, Node};
+use crate::nonfinite;
 use crate::observe;
 use crate::origin::{self, Origin};
 use crate::planner::Until;
@@ -243,6 +244,7 @@ impl Array {
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
         no_sync::check(wait, Some(self))?;
+        nonfinite::check(wait)?;
         observe::note_unrepeatable();
         loop {
             if !self.settled_now() {
@@ -286,6 +288,7 @@ pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
     if let Err(error) = blockers::wait(&target, wait.options(), wait.call, Origin::default) {
         return Err(vec![if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }]);
     }
+    nonfinite::check(wait).map_err(|error| vec![error])?;
     let failures = std::mem::take(&mut *runtime.failures.lock());
     if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(|e| e.read_at(wait.loc)).collect()) }
 }

@@ -19,7 +19,7 @@ pub(crate) fn read<T: Send>(
     if forerun::sync() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
-    if array.settled_now() {
+    if !forerun::detects_nonfinite() && array.settled_now() {
         // A value that is there needs no line; an error does.
         let wait = Wait { allowed: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
@@ -53,6 +53,17 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(|errors| raise_all(py, errors)),
+    }
+}
+
+/// Ends the search for what is not finite; with `ask`, waits for its answers and raises what was found.
+pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
+    let loc = here(py);
+    let (result, raised) = py.detach(move || interruptible(loc, "detect_nonfinite", forerun::stop_detecting));
+    match raised {
+        Some(exception) => Err(exception),
+        None if ask => result.map_err(raise),
+        None => Ok(()),
     }
 }
 
