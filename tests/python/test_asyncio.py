@@ -123,8 +123,9 @@ def test_cancelling_is_safe() -> None:
 @needs_workers
 def test_a_closed_loop_needs_no_news() -> None:
     async def main() -> None:
-        _left = asyncio.ensure_future(slow(40).item_async(0, 0))
+        left = asyncio.ensure_future(slow(40).item_async(0, 0))
         await asyncio.sleep(0)
+        assert not left.done()
 
     asyncio.run(main())
     npx.waitall()
