@@ -25,6 +25,14 @@ _SIZES = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 
 # The format's own bound on the header.
 _LONGEST_HEADER = 100_000_000
+# The name under which a header keeps notes.
+_NOTES = "__metadata__"
+
+# What arrays can be: their dimensions, and what a machine can address, however empty they are.
+_MOST_DIMENSIONS = 8
+_MOST_BYTES = 2**63 - 1
+# No number of a header needs nearly as many digits; longer ones are not even read.
+_MOST_DIGITS = 64
 
 
 class _Entry(NamedTuple):
@@ -44,9 +52,11 @@ def save(
 
     header: dict[str, Any] = {}
     if metadata:
-        header["__metadata__"] = dict(metadata)
+        header[_NOTES] = dict(metadata)
     begin = 0
     for name, array in arrays.items():
+        if name == _NOTES:
+            raise ValueError(f"save: the file format keeps notes under the name {_NOTES!r}: call the array otherwise")
         code = _CODES.get(array.dtype.name)
         if code is None:
             raise TypeError(f"save: {name!r} has dtype {array.dtype.name}, which the file format does not know")
@@ -90,12 +100,16 @@ def _read_header(file: BinaryIO, size: int, path: str) -> tuple[dict[str, _Entry
     if length > min(size - 8, _LONGEST_HEADER):
         raise ValueError(f"load: {path}: the header claims {length} bytes, the file has {size - 8} after its length")
     try:
-        header = json.loads(file.read(length).decode(), object_pairs_hook=lambda pairs: _unique(pairs, path))
+        header = json.loads(
+            file.read(length).decode(),
+            object_pairs_hook=lambda pairs: _unique(pairs, path),
+            parse_int=lambda digits: _number(digits, path),
+        )
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"load: {path}: the header is not JSON: {error}") from error
     if not isinstance(header, dict):
         raise ValueError(f"load: {path}: the header is not an object")
-    metadata = header.pop("__metadata__", {})
+    metadata = header.pop(_NOTES, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise ValueError(f"load: {path}: the metadata is not a mapping of strings")
     start = 8 + length
@@ -111,6 +125,12 @@ def _unique(pairs: list[tuple[str, Any]], path: str) -> dict[str, Any]:
     return made
 
 
+def _number(digits: str, path: str) -> int:
+    if len(digits.removeprefix("-")) > _MOST_DIGITS:
+        raise ValueError(f"load: {path}: the header has a number of {len(digits)} digits")
+    return int(digits)
+
+
 def _read_entry(name: str, entry: Any, size: int, path: str) -> _Entry:
     """Check one array's entry against the number of bytes after the header."""
     where = f"load: {path}: tensor {name!r}"
@@ -122,6 +142,8 @@ def _read_entry(name: str, entry: Any, size: int, path: str) -> _Entry:
     shape, offsets = entry["shape"], entry["data_offsets"]
     if not _are_counts(shape):
         raise ValueError(f"{where}: shape {shape!r} is not a list of counts")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"{where}: {len(shape)} dimensions, the most are {_MOST_DIMENSIONS}")
     if not _are_counts(offsets) or len(offsets) != 2:
         raise ValueError(f"{where}: data_offsets {offsets!r} are not two counts")
     begin, end = offsets
@@ -130,6 +152,9 @@ def _read_entry(name: str, entry: Any, size: int, path: str) -> _Entry:
     needed = math.prod(shape) * _SIZES[dtype]
     if end - begin != needed:
         raise ValueError(f"{where}: {end - begin} bytes for {dtype} of shape {tuple(shape)}, which needs {needed}")
+    # An empty array has no bytes to be compared with, whatever its other dimensions are.
+    if math.prod(count for count in shape if count) * _SIZES[dtype] > _MOST_BYTES:
+        raise ValueError(f"{where}: no array of {dtype} can have the shape {tuple(shape)}")
     return _Entry(dtype, tuple(shape), begin, end)
 
 

@@ -58,23 +58,27 @@ def set_recording(is_record: bool) -> bool:
 class _Scope:
     """Settings of the thread for the length of a ``with`` block; ``None`` leaves one as it is."""
 
-    __slots__ = ("_old_recording", "_old_training", "_recording", "_training")
+    __slots__ = ("_former", "_recording", "_training")
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
         self._training = training
+        # What was set before, once a time that the scope was entered: it may be entered again inside itself.
+        self._former: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
+        self._former.append((is_recording(), is_training()))
         if self._recording is not None:
-            self._old_recording = set_recording(self._recording)
+            set_recording(self._recording)
         if self._training is not None:
-            self._old_training = set_training(self._training)
+            set_training(self._training)
 
     def __exit__(self, *exception: object) -> None:
+        recording, training = self._former.pop()
         if self._recording is not None:
-            _forerun.set_recording(self._old_recording)
+            _forerun.set_recording(recording)
         if self._training is not None:
-            set_training(self._old_training)
+            set_training(training)
 
 
 def record(train_mode: bool = True) -> _Scope:
@@ -165,6 +169,7 @@ def mark_variables(
         gradients = [gradients]
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
+    object_to_replay("it marks variables")
     _forerun.mark_variables(variables, gradients, grad_reqs)
 
 
@@ -212,6 +217,7 @@ def backward(
     array([ 5., 23.])
     """
     heads, head_grads = _pair("backward", heads, head_grads)
+    object_to_replay("it computes gradients")
     with _Scope(None, train_mode):
         _forerun.backward(heads, head_grads, retain_graph)
 
@@ -258,6 +264,7 @@ def grad(
     if not variables:
         raise ValueError("grad: no variables")
     retain = create_graph if retain_graph is None else retain_graph
+    object_to_replay("it computes gradients")
     with _Scope(None, train_mode):
         return _forerun.gradients(heads, variables, head_grads, retain, create_graph)
 
@@ -288,12 +295,13 @@ class Function:
     array([0., 1.])
     """
 
-    def __init__(self) -> None:
-        self._saved: tuple[ndarray, ...] = ()
+    # Of the class, so that a subclass need not call ``super().__init__()``.
+    _saved: tuple[ndarray, ...] = ()
+    _called = False
 
     def save_for_backward(self, *arrays: ndarray) -> None:
-        """Keep arrays until ``backward``."""
-        self._saved = arrays
+        """Keep what arrays hold now until ``backward``: later writes do not change it."""
+        self._saved = tuple([_forerun.freeze(array) for array in arrays])
 
     @property
     def saved_tensors(self) -> tuple[ndarray, ...]:
@@ -302,6 +310,9 @@ class Function:
 
     def __call__(self, *inputs: ndarray) -> Any:
         """Call ``forward``, and record the call as one op if the thread is recording."""
+        if self._called:
+            raise RuntimeError(f"{type(self).__name__}: a Function object is for one call: make another")
+        self._called = True
         recording = _forerun.set_recording(False)
         try:
             result = self.forward(*inputs)

@@ -213,3 +213,50 @@ def test_function_must_give_a_gradient_an_input() -> None:
         y = Broken()(a, a)
     with pytest.raises(ValueError, match=r"Broken.backward: 1 gradients for 2 inputs"):
         y.backward()
+
+
+class Squared(autograd.Function):
+    """Needs what its input was."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        self.save_for_backward(x)
+        return x * x * self.factor
+
+    def backward(self, dy: np.ndarray) -> np.ndarray:
+        (x,) = self.saved_tensors
+        return dy * x * 2 * self.factor
+
+
+def test_function_saves_what_arrays_were() -> None:
+    x = np.array([3.0])
+    x.attach_grad()
+    with autograd.record():
+        h = x * 1
+        y = Squared()(h)
+        h += 100
+    y.backward()
+    assert values(x.grad) == [6.0]
+
+
+def test_function_objects_are_for_one_call() -> None:
+    function = Squared()
+    with autograd.record():
+        function(np.array([1.0]))
+        with pytest.raises(RuntimeError, match="Squared: a Function object is for one call: make another"):
+            function(np.array([5.0]))
+
+
+def test_scopes_can_be_entered_again() -> None:
+    recording, paused = autograd.record(), autograd.pause()
+    settings = []
+    with recording:
+        with recording:
+            with paused, recording, paused:
+                settings.append((autograd.is_recording(), autograd.is_training()))
+            settings.append((autograd.is_recording(), autograd.is_training()))
+        settings.append((autograd.is_recording(), autograd.is_training()))
+    settings.append((autograd.is_recording(), autograd.is_training()))
+    assert settings == [(False, False), (True, True), (True, True), (False, False)]

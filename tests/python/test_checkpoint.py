@@ -152,6 +152,12 @@ def test_arrays_lists_and_dicts(tmp_path: pathlib.Path) -> None:
         npx.load(tmp_path / "bad")
 
 
+def test_the_name_of_the_notes_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="save: the file format keeps notes under the name '__metadata__'"):
+        npx.save(tmp_path / "file", {"__metadata__": np.ones((2,))})
+    assert not list(tmp_path.iterdir())
+
+
 def test_views_are_written_as_they_look(tmp_path: pathlib.Path) -> None:
     x = np.arange(6).reshape(2, 3)
     _safetensors.save(tmp_path / "file", {"x": x.T[::-1]})
@@ -230,6 +236,22 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
         "4 bytes before tensor 'x' belong to none",
     ),
     "a tail": (raw({"x": entry(shape=[1], offsets=[0, 4])}, DATA), "4 bytes at the end belong to no tensor"),
+    "too many dimensions": (
+        raw({"x": entry(shape=[1] * 8 + [2])}, DATA),
+        "tensor 'x': 9 dimensions, the most are 8",
+    ),
+    "nothing, of a dimension beyond reason": (
+        raw({"x": entry(shape=[0, 2**70], offsets=[0, 0])}),
+        rf"tensor 'x': no array of float32 can have the shape \(0, {2**70}\)",
+    ),
+    "nothing, of dimensions beyond reason together": (
+        raw({"x": entry(shape=[2**40, 0, 2**40], offsets=[0, 0])}),
+        "tensor 'x': no array of float32 can have the shape",
+    ),
+    "a number beyond reason": (
+        raw(b'{"x": {"dtype": "F32", "shape": [%b], "data_offsets": [0, 8]}}' % (b"9" * 5000), DATA),
+        "the header has a number of 5000 digits",
+    ),
     "a bool of two": (
         raw({"x": entry("BOOL", [1], [0, 1])}, b"\x02"),
         "tensor 'x': a bool is neither 0 nor 1",

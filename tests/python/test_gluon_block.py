@@ -342,3 +342,37 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(3, 4)" in printed
     assert "Total params: 34" in printed
     assert not net[0]._forward_hooks
+
+
+class Affine(gluon.HybridBlock):
+    """Takes inputs in every way there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = gluon.Parameter("weight", shape=(1,), init="ones")
+
+    def hybrid_forward(
+        self, F: Any, x: np.ndarray, y: float = 0.0, z: float = 0.0, *, weight: np.ndarray, sign: float = 1.0
+    ) -> np.ndarray:
+        return sign * (x * weight + y + 10 * z)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_inputs_by_name(hybrid: bool) -> None:
+    dense = nn.Dense(2)
+    dense.initialize("ones")
+    affine = Affine()
+    affine.initialize()
+    if hybrid:
+        dense.hybridize()
+        affine.hybridize()
+    x = np.ones((1, 3))
+    for _ in range(2):
+        assert dense(x=x).tolist() == [[3.0, 3.0]]
+        assert affine(x=x, sign=-1.0).tolist() == [[-1.0, -1.0, -1.0]]
+        assert affine(x, z=2).tolist() == [[21.0, 21.0, 21.0]]
+    assert nn.Lambda(np.sum)(x, axis=1).tolist() == [3.0]
+    with pytest.raises(TypeError, match="Dense: got an unexpected keyword argument 'z'"):
+        dense(x, z=x)
+    with pytest.raises(TypeError, match="Affine: missing a required argument: 'x'"):
+        affine(sign=1.0)

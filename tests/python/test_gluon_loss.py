@@ -91,6 +91,9 @@ def test_values_and_weights(name: str) -> None:
     weighted = made(single(pred), single(label), single(factors))
     numpy.testing.assert_allclose(weighted.asnumpy(), (elements * factors).mean(1), rtol=1e-5, atol=1e-6)
 
+    of_samples = made(single(pred), single(label), single(factors[:, 0]))
+    numpy.testing.assert_array_equal(of_samples.asnumpy(), weighted.asnumpy())
+
     former = made._weight
     made._weight = 3.0
     numpy.testing.assert_allclose(
@@ -148,6 +151,44 @@ def test_large_logits_stay_finite() -> None:
     pred, label = np.array([[1000.0], [-1000.0]]), np.array([[1.0], [0.0]])
     assert loss.SigmoidBCELoss()(pred, label).tolist() == [0.0, 0.0]
     assert loss.SoftmaxCELoss()(np.array([[1000.0, 0.0]]), np.array([0])).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("positive", [None, 3.0])
+def test_slopes_at_zero(positive: float | None) -> None:
+    label = np.array([[0.0, 1.0, 0.25]])
+    factor = 1.0 if positive is None else positive
+    expected = [0.5, -0.5 * factor, 0.75 * 0.5 - 0.25 * 0.5 * factor]
+    pred = np.zeros((1, 3))
+    pred.attach_grad()
+    with autograd.record():
+        weight = None if positive is None else np.full((3,), positive)
+        total = loss.SigmoidBCELoss()(pred, label, None, weight) * 3
+    total.backward()
+    assert pred.grad is not None
+    numpy.testing.assert_allclose(pred.grad.asnumpy()[0], expected, rtol=1e-6)
+    if positive is None:
+        with autograd.record():
+            total = loss.LogisticLoss(label_format="binary")(pred, label) * 3
+        total.backward()
+        numpy.testing.assert_allclose(pred.grad.asnumpy()[0], expected, rtol=1e-6)
+
+
+def test_weights_of_samples_along_another_axis() -> None:
+    factors = numpy.array([1.0, 0.0, 2.0])
+    found = loss.L1Loss(batch_axis=-1)(single(PRED), single(LABEL), single(factors))
+    numpy.testing.assert_allclose(found.asnumpy(), numpy.abs(LABEL - PRED).mean(0) * factors, rtol=1e-5)
+
+
+def test_weights_of_elements() -> None:
+    factors = numpy.abs(LABEL)
+    found = loss.L1Loss()(single(PRED), single(LABEL), single(factors))
+    numpy.testing.assert_allclose(found.asnumpy(), (numpy.abs(LABEL - PRED) * factors).mean(1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 4), (4, 2), (4, 3, 1), (1,)])
+def test_weights_that_do_not_fit(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"L2Loss: sample_weight of shape .* does not fit losses of shape \(4, 3\)"):
+        loss.L2Loss()(single(PRED), single(LABEL), np.ones(shape))
 
 
 def test_mistakes() -> None:

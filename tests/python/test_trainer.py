@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import numpy
 import pytest
 
-from forerun import autograd, gluon, lr_scheduler, np, npx, optimizer
+import forerun
+from forerun import _forerun, _safetensors, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(7)
@@ -237,6 +239,31 @@ def test_states_of_another_trainer(tmp_path: pathlib.Path) -> None:
         gluon.Trainer(made[:1], "adam").load_states(tmp_path / "states")
 
 
+def test_states_of_another_dtype(tmp_path: pathlib.Path) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd", {"momentum": 0.9})
+    push(made, GRADIENTS[0])
+    trainer.step(1)
+    trainer.save_states(tmp_path / "states")
+    arrays, notes = _safetensors.load(tmp_path / "states")
+    _safetensors.save(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
+    before = trainer._states
+    with pytest.raises(ValueError, match=r"momentum of parameter 1 is int32, not float(32|64)"):
+        trainer.load_states(tmp_path / "states")
+    assert trainer._states is before
+
+
+@pytest.mark.parametrize("size", [0, -1, math.nan])
+def test_sizes_of_a_batch(size: float) -> None:
+    made = parameters()
+    trainer = gluon.Trainer(made, "sgd")
+    push(made, GRADIENTS[0])
+    before = made[0].data().tolist()
+    with pytest.raises(ValueError, match=r"step: .* batch_size, which must be positive, got"):
+        trainer.step(size)
+    assert made[0].data().tolist() == before
+
+
 def test_mistakes() -> None:
     with pytest.raises(ValueError, match="no optimiser 'sdg'; there are adam, adamw"):
         gluon.Trainer(parameters(), "sdg")
@@ -289,3 +316,33 @@ def test_a_network_learns() -> None:
         trainer.step(256)
         losses.append(objective.mean())
     assert losses[-1].item() < 0.1 * losses[0].item()
+
+
+@pytest.mark.parametrize("kind", ["sgd", "momentum", "adam"])
+def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
+    """A step allocates next to nothing, and rates that change with every step need no new plan."""
+    weights = [np.random.normal(size=(200, 300)), np.random.normal(size=(5000,))]
+    grads = [np.random.normal(size=w.shape) for w in weights]
+    states = [[np.zeros(w.shape) for w in weights] for _ in range(2)]
+
+    def step(count: int) -> None:
+        rates = [0.01 / count] * 2
+        if kind == "adam":
+            _forerun.adam_update(weights, grads, *states, rates, [0.0, 0.1], 0.9, 0.999, 1e-8, 1.0, None)
+        else:
+            momenta = states[0] if kind == "momentum" else None
+            _forerun.sgd_update(weights, grads, momenta, rates, [0.0, 0.1], 0.9, 1.0, None)
+        npx.waitall()
+
+    for count in range(1, 4):
+        step(count)
+    before, allocated = engine.stats(), forerun.memory_stats(0)["allocated"]
+    for count in range(4, 24):
+        step(count)
+    after = engine.stats()
+    if os.environ.get("FORERUN_ENGINE") != "sync":
+        # Op by op, what is computed on the way to the update is an array for a moment. And a worker that starts an
+        # update before this thread has let the old weight go needs a buffer for the new one.
+        assert forerun.memory_stats(0)["allocated"]["count"] - allocated["count"] <= 20
+    assert after["plan_misses"] - before["plan_misses"] <= (after["plan_hits"] - before["plan_hits"]) // 4
+    assert after["donated"] > before["donated"]

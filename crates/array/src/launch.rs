@@ -121,15 +121,14 @@ impl Launch {
                 buffers.push(None);
                 continue;
             }
-            let donor =
-                self.plan.donors[self.group].iter().find(|(to, _)| *to == o).map(|(_, from)| *from).filter(|&i| {
-                    let node = self.inputs[i].node;
-                    // Two operands may be the same value from before the segment: then it is read elsewhere too.
-                    node.meta().bytes == output.bytes
-                        && self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1
-                });
-            let donated = donor.and_then(|i| {
+            let candidates = self.plan.donors[self.group].iter().filter(|(to, _)| *to == o).map(|(_, from)| *from);
+            let donated = candidates.into_iter().find_map(|i| {
                 let node = self.inputs[i].node;
+                // Two operands may be the same value from before the segment: then it is read elsewhere too.
+                let alone = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
+                if node.meta().bytes != output.bytes || !alone {
+                    return None;
+                }
                 let buffer = node.donate(self.uses_of(node))?;
                 // SAFETY: the buffer is ours now.
                 addresses[i] = unsafe { &*buffer }.ptr();

@@ -10,9 +10,9 @@ use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Submitted};
 use crate::trace;
 use crate::window::Window;
-use forerun_base::{Error, ErrorKind, Loc};
+use forerun_base::{DType, Error, ErrorKind, Loc};
 use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
-use forerun_plan::{Executable, Group, Kernel, Plan, PlanOptions, Source, plan, write_key};
+use forerun_plan::{Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -219,25 +219,10 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
 /// Which input each output may take the buffer of: dense, whole, of the same element size.
 fn donors(group: &Group) -> Vec<(usize, usize)> {
     match &group.kernel {
-        Kernel::Pointwise(program) => {
-            let mut taken = vec![false; program.inputs.len()];
-            let mut donors = Vec::new();
-            for (o, dtype) in program.outputs.iter().enumerate() {
-                let free = (0..program.inputs.len()).find(|&i| {
-                    let input = &program.inputs[i];
-                    let alone = group.inputs.iter().filter(|x| x.source == group.inputs[i].source).count() == 1;
-                    !taken[i]
-                        && alone
-                        && group.inputs[i].view.is_none()
-                        && input.layout.is_dense()
-                        && input.dtype.size() == dtype.size()
-                });
-                if let Some(i) = free {
-                    taken[i] = true;
-                    donors.push((o, i));
-                }
-            }
-            donors
+        Kernel::Pointwise(program) => program_donors(group, program, 0),
+        // The first output is where the product itself is computed; a tail reads what the others may take over.
+        Kernel::Product(Product { tail: Some(program), .. }) => {
+            program_donors(group, program, 1).into_iter().filter(|&(o, i)| o > 0 && i > 1).collect()
         }
         Kernel::Update(_) if group.inputs.len() == 1 || group.inputs[0].source != group.inputs[1].source => {
             vec![(0, 0)]
@@ -251,6 +236,19 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The same for a program whose inputs are the kernel's from `first` on. Which of them nobody needs any more shows when the
+/// task starts: of a weight and its gradient, the weight.
+fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
+    let may = |dtype: DType, k: usize| {
+        let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);
+        let alone = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
+        alone && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
+    };
+    let outputs = program.outputs.iter().enumerate();
+    let inputs = 0..program.inputs.len();
+    outputs.flat_map(|(o, dtype)| inputs.clone().filter(|k| may(*dtype, *k)).map(move |k| (o, first + k))).collect()
 }
 
 /// Whether a value of this many bytes has a buffer.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
 
+mod allocator;
 mod array;
 mod autograd;
 mod awaiting;
@@ -23,7 +24,3 @@ mod submit;
 mod switches;
 mod trace;
 mod wait;
-
-/// The extension's own allocations; Python's stay where they are.
-#[global_allocator]
-static ALLOCATOR: forerun::ScratchAllocator = forerun::ScratchAllocator;

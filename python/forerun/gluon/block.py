@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import re
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from forerun._capturing import thread
 from forerun._forerun import ndarray
 from forerun._types import DTypeLike
 from forerun.gluon._device import DeviceLike
@@ -76,6 +78,10 @@ class Block:
     ['dense.weight', 'dense.bias']
     """
 
+    # Whether a capture was taken that this block is part of, and the attributes that `forward` itself set meanwhile.
+    _captured = False
+    _kept: frozenset[str] = frozenset()
+
     def __init__(self, prefix: str | None = None, params: Mapping[str, Parameter] | None = None) -> None:
         self._children: dict[str, Block] = {}
         self._reg_params = ParameterDict()
@@ -89,6 +95,8 @@ class Block:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a block becomes a child, a parameter one of this block's."""
         former = self.__dict__.get(name)
+        if isinstance(value, ndarray) or isinstance(former, ndarray):
+            self._note_array(name)
         # What is replaced by its like keeps its place in the order.
         if isinstance(former, (Block, Parameter)) and not isinstance(value, (Block, Parameter)):
             self._unregister(name)
@@ -102,6 +110,13 @@ class Block:
                 self._children.pop(name, None)
                 value = self._register_parameter(name, value)
         super().__setattr__(name, value)
+
+    def _note_array(self, name: str) -> None:
+        """Let captures be taken anew: they read arrays, not attributes. What ``forward`` keeps, they do not read."""
+        if thread.capturing:
+            self._kept |= {name}
+        elif self._captured and name not in self._kept:
+            epoch.now += 1
 
     def __delattr__(self, name: str) -> None:
         """Delete an attribute; a block is no child any more, a parameter none of this block's."""
@@ -410,20 +425,37 @@ class Block:
                 parameter._finish_deferred_init()
         self._settled = all(parameter._data is not None for parameter in parameters)
 
-    def __call__(self, *inputs: Any) -> Any:
+    def _signature(self) -> inspect.Signature:
+        """Return what a call accepts."""
+        return inspect.signature(self.forward)
+
+    def _place(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Give inputs that came by name their positions; return also those that have none."""
+        try:
+            bound = self._signature().bind(*inputs, **named)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        if bound.kwargs:
+            # One of them may stand behind others that have defaults.
+            bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Call the hooks and ``forward``."""
+        if named:
+            inputs, named = self._place(inputs, named)
         if not self._settled:
             self._settle(inputs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, inputs)
-        output = self.forward(*inputs)
+        output = self.forward(*inputs, **named)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, inputs, output)
         return output
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Compute the output. Defined by a subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 

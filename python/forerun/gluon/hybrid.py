@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from forerun import _forerun
 from forerun._capturing import thread
-from forerun._forerun import Captured, ndarray
+from forerun._forerun import Captured, is_detached, ndarray
 from forerun.gluon.block import Block
 from forerun.gluon.functions import F
 from forerun.gluon.parameter import epoch
 
 __all__ = ["HybridBlock"]
-
-
-class _Leaf:
-    """Stands for an array."""
-
-    __slots__ = ()
 
 
 class _Node(NamedTuple):
@@ -40,15 +36,19 @@ class _Opaque(Exception):
     """Something may hold arrays that cannot be found."""
 
 
-_LEAF = _Leaf()
+# How many traces a block keeps; of more, those that were not replayed for longest go.
+_MOST_TRACES = 64
+_clock = itertools.count()
 
 
-def _flatten(value: Any, arrays: list[ndarray]) -> Any:
-    """Take the arrays out of nested lists and tuples; return the form that is left, which can be hashed."""
+def _flatten(value: Any, arrays: dict[int, tuple[int, ndarray]]) -> Any:
+    """Take the arrays out of nested lists and tuples, each once, by identity and with its number.
+
+    Return the form that is left, which can be hashed: a number stands for an array.
+    """
     kind = type(value)
     if kind is ndarray:
-        arrays.append(value)
-        return _LEAF
+        return arrays.setdefault(id(value), (len(arrays), value))[0]
     if kind is tuple or kind is list:
         return _Node(kind, tuple([_flatten(item, arrays) for item in value]))
     if value is None or kind in (bool, int, float, str):
@@ -56,20 +56,24 @@ def _flatten(value: Any, arrays: list[ndarray]) -> Any:
     raise _Opaque(f"{kind.__name__} goes in or comes out")
 
 
-def _restore(form: Any, arrays: Iterator[ndarray]) -> Any:
+def _restore(form: Any, arrays: Sequence[ndarray]) -> Any:
     """Put arrays back into a form."""
-    if form is _LEAF:
-        return next(arrays)
+    if type(form) is int:
+        return arrays[form]
     if type(form) is _Node:
         return form.kind([_restore(item, arrays) for item in form.items])
     return form.value
 
 
-class _Trace(NamedTuple):
-    """A captured computation and the form of what it returns."""
+class _Trace:
+    """A captured computation, the form of what it returns, and when it was last replayed."""
 
-    captured: Captured
-    form: Any
+    __slots__ = ("captured", "form", "used")
+
+    def __init__(self, captured: Captured, form: Any, used: int) -> None:
+        self.captured = captured
+        self.form = form
+        self.used = used
 
 
 class HybridBlock(Block):
@@ -79,6 +83,12 @@ class HybridBlock(Block):
     :meth:`hybridize`, the first call with inputs of some shapes and dtypes captures what it submits, and later ones
     submit all of it in one call. Where that would not give the same results, because a value is read on the way or
     there are hooks, the calls stay plain ones, and a warning says why.
+
+    A replay submits ops and does nothing else. New parameters, children, hooks and arrays as attributes are noticed:
+    captures are taken anew. Not noticed are other changes of what ``forward`` looks at: attributes that are numbers or
+    strings, global variables. Nor is repeated what it does besides: after ``self.last = x * 2`` the attribute stays
+    what it was when the capture was taken. A result that is a view of an input is a copy of it. An array that
+    ``forward`` reaches both as an input and as a global variable counts as the input.
 
     Examples
     --------
@@ -121,26 +131,33 @@ class HybridBlock(Block):
         self._traced_at = -1
         super().hybridize(active, **flags)
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Replay what was captured, or call ``forward``."""
-        if not self._active or thread.capturing:
-            return super().__call__(*inputs)
+        if named:
+            inputs, named = self._place(inputs, named)
+        if not self._active or thread.capturing or named:
+            return super().__call__(*inputs, **named)
         if self._traced_at != epoch.now and not self._prepare():
             return super().__call__(*inputs)
         if self._plain is not None:
             return super().__call__(*inputs)
-        arrays: list[ndarray] = []
+        found: dict[int, tuple[int, ndarray]] = {}
         try:
-            form = _flatten(inputs, arrays)
+            form = _flatten(inputs, found)
         except _Opaque as opaque:
             self._stay_plain(str(opaque))
             return super().__call__(*inputs)
-        shapes = tuple([(array.shape, array.dtype, array.device) for array in arrays])
-        key = (form, shapes, _forerun.is_training(), _forerun.is_recording())
+        arrays = [array for _, array in found.values()]
+        metas = tuple([(array.shape, array.dtype, array.device, is_detached(array)) for array in arrays])
+        key = (form, metas, _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
-            return self._capture(key, inputs, form, arrays)
-        return _restore(trace.form, iter(trace.captured.replay(arrays)))
+            # A capture tells arrays apart by where their elements are: it would take the block's own for the input.
+            if any(_forerun.shares_cell(own, array) for own in self._own_arrays() for array in arrays):
+                return super().__call__(*inputs)
+            return self._capture(key, form, arrays)
+        trace.used = next(_clock)
+        return _restore(trace.form, trace.captured.replay(arrays))
 
     def _prepare(self) -> bool:
         """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
@@ -149,20 +166,29 @@ class HybridBlock(Block):
         if any(parameter._data is None for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
-        hooked: list[Block] = []
-        self.apply(lambda block: hooked.append(block) if block._forward_hooks or block._forward_pre_hooks else None)
+        hooked = [block for block in self._blocks() if block._forward_hooks or block._forward_pre_hooks]
         if hooked:
             self._stay_plain(f"{type(hooked[0]).__name__} has hooks, which see every call")
         else:
             self._plain = None
         return True
 
+    def _blocks(self) -> list[Block]:
+        blocks: list[Block] = []
+        self.apply(blocks.append)
+        return blocks
+
+    def _own_arrays(self) -> list[ndarray]:
+        """Return the parameters' arrays and those that are attributes, of this block and of all below."""
+        own = [parameter.data() for parameter in self.collect_params().values()]
+        return own + [value for block in self._blocks() for value in vars(block).values() if type(value) is ndarray]
+
     def _stay_plain(self, why: str) -> None:
         if self._plain is None:
             warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
         self._plain = why
 
-    def _capture(self, key: Any, inputs: tuple[Any, ...], form: Any, arrays: list[ndarray]) -> Any:
+    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
         """Call ``forward``, and keep what it submitted if that can be submitted again."""
         result: Any = None
         result_form: Any = None
@@ -170,13 +196,13 @@ class HybridBlock(Block):
 
         def function(*given: ndarray) -> list[ndarray]:
             nonlocal result, result_form, opaque
-            outputs: list[ndarray] = []
-            result = Block.__call__(self, *_restore(form, iter(given)))
+            outputs: dict[int, tuple[int, ndarray]] = {}
+            result = Block.__call__(self, *_restore(form, given))
             try:
                 result_form = _flatten(result, outputs)
             except _Opaque as error:
                 opaque = str(error)
-            return outputs
+            return [array for _, array in outputs.values()]
 
         thread.capturing, thread.obstacle = True, None
         try:
@@ -185,18 +211,33 @@ class HybridBlock(Block):
             thread.capturing = False
         obstacle = thread.obstacle or opaque
         if captured is None and obstacle is None:
-            obstacle = "it reads a value on the way, or writes into its inputs"
+            if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
+                # Nobody can tell which of them was read. The next call may be another matter.
+                return result
+            obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now:
-            self._traces[key] = _Trace(captured, result_form)
+            if len(self._traces) == _MOST_TRACES:
+                del self._traces[min(self._traces, key=lambda key: self._traces[key].used)]
+            self._traces[key] = _Trace(captured, result_form, next(_clock))
+            for block in self._blocks():
+                block._captured = True
         return result
 
-    def forward(self, *inputs: Any) -> Any:
+    def _signature(self) -> inspect.Signature:
+        """Return what a call accepts: with ``hybrid_forward``, neither the namespace nor parameters."""
+        if type(self).forward is not HybridBlock.forward:
+            return super()._signature()
+        signature = inspect.signature(self.hybrid_forward)
+        _, *rest = signature.parameters.values()
+        return signature.replace(parameters=[given for given in rest if given.name not in self._reg_params])
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Compute the output: that of ``hybrid_forward``, unless a subclass defines it."""
         parameters = {name: parameter.data() for name, parameter in self._reg_params.items()}
-        return self.hybrid_forward(F, *inputs, **parameters)
+        return self.hybrid_forward(F, *inputs, **named, **parameters)
 
-    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: ndarray) -> Any:
+    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: Any) -> Any:
         """Compute the output from a namespace of functions, the inputs and the parameters' arrays, as in MXNet 1."""
         raise NotImplementedError(f"{type(self).__name__} has neither forward nor hybrid_forward")

@@ -1,7 +1,8 @@
 """Losses: one number a sample, the smaller the better.
 
 When it is made, a loss takes ``weight``, a factor, and ``batch_axis``, the axis of the samples; when it is called,
-``sample_weight``, factors that broadcast against the loss of each element. The elements of a sample are averaged.
+``sample_weight``: one factor a sample, or factors that broadcast to the loss of each element. The elements of a sample
+are averaged.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from forerun import np, npx
 from forerun._forerun import ndarray
+from forerun._types import ArrayLike
 from forerun.gluon.hybrid import HybridBlock
 
 __all__ = [
@@ -59,12 +61,27 @@ class Loss(HybridBlock):
     def _finish(self, loss: ndarray, sample_weight: ndarray | None, factor: float = 1.0) -> ndarray:
         """Weigh the losses of the elements and average them over each sample."""
         if sample_weight is not None:
-            loss = loss * sample_weight
+            loss = loss * self._laid(sample_weight, loss.shape)
         weight = factor if self._weight is None else self._weight * factor
         if weight != 1.0:
             loss = loss * weight
         axes = tuple(axis for axis in range(loss.ndim) if axis != self._batch_axis % loss.ndim)
         return loss.mean(axes) if axes else loss
+
+    def _laid(self, sample_weight: ArrayLike, shape: tuple[int, ...]) -> ndarray:
+        """Lay the weights of samples along the batch axis of losses of a shape."""
+        weights = np.asarray(sample_weight)
+        if weights.ndim == 1 and len(shape) > 1 and weights.size == shape[self._batch_axis]:
+            along = [1] * len(shape)
+            along[self._batch_axis] = weights.size
+            return weights.reshape(along)
+        fits = weights.ndim == len(shape) and all(w in (1, n) for w, n in zip(weights.shape, shape, strict=True))
+        if not fits and weights.ndim:
+            raise ValueError(
+                f"{type(self).__name__}: sample_weight of shape {weights.shape} does not fit losses of shape {shape}"
+                f" with samples along axis {self._batch_axis}"
+            )
+        return weights
 
 
 def _like(x: ndarray, y: ndarray) -> ndarray:
@@ -105,9 +122,11 @@ class L1Loss(Loss):
         return self._finish(np.abs(_like(label, pred) - pred), sample_weight)
 
 
-def _logistic(pred: ndarray, label: ndarray) -> ndarray:
-    """Cross-entropy of logits and probabilities of one class, without an overflow."""
-    return npx.relu(pred) - pred * label + npx.activation(-np.abs(pred), act_type="softrelu")
+def _logistic(pred: ndarray, label: ndarray, pos_weight: ndarray | None = None) -> ndarray:
+    """Cross-entropy of logits and probabilities of one class: without an overflow, exact for those that are sure."""
+    hit = npx.activation(-pred, act_type="softrelu") * label
+    miss = npx.activation(pred, act_type="softrelu") * (1.0 - label)
+    return (hit if pos_weight is None else hit * pos_weight) + miss
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -147,11 +166,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             hit = np.log(pred + 1e-12) * label
             miss = np.log(1.0 - pred + 1e-12) * (1.0 - label)
             loss = -((hit if pos_weight is None else hit * pos_weight) + miss)
-        elif pos_weight is None:
-            loss = _logistic(pred, label)
         else:
-            both = npx.activation(-np.abs(pred), act_type="softrelu") + npx.relu(-pred)
-            loss = pred - pred * label + (1 + (pos_weight - 1) * label) * both
+            loss = _logistic(pred, label, pos_weight)
         return self._finish(loss, sample_weight)
 
 

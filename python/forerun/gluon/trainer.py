@@ -95,6 +95,8 @@ class Trainer:
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Change the parameters, without summing gradients over devices; the arguments are those of :meth:`step`."""
+        if not batch_size > 0:
+            raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
         self._optimizer.rescale_grad = self._scale / batch_size
         chosen = self._with_gradients(ignore_stale_grad)
         if not chosen:
@@ -166,6 +168,11 @@ class Trainer:
                 continue
             if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
                 raise ValueError(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
+            for name, array in zip(names, state, strict=True):
+                if array.dtype != parameter.dtype:
+                    raise ValueError(
+                        f"{where}: {name} of parameter {index} is {array.dtype.name}, not {parameter.dtype.name}"
+                    )
             states[index] = state
         if arrays:
             raise ValueError(f"{where}: {min(arrays)!r} belongs to no parameter")

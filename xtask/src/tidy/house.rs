@@ -33,6 +33,9 @@ impl House {
             }
             paths.insert(name);
         }
+        for entry in std::fs::read_dir(root.join("docs")).into_iter().flatten().flatten() {
+            paths.insert(format!("docs/{}", entry.file_name().to_string_lossy()));
+        }
         Ok(House::new(sources, documents, paths))
     }
 

@@ -160,9 +160,9 @@ class Lambda(Block):
             self._function = function
             self._title = getattr(function, "__name__", type(function).__name__)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Call the function."""
-        return self._function(*inputs)
+        return self._function(*inputs, **named)
 
     def __repr__(self) -> str:
         """Write the name of the function."""
@@ -185,15 +185,15 @@ class HybridLambda(HybridBlock):
         self._function: Callable[..., Any]
         if isinstance(function, str):
             named = _named(function)
-            self._function = lambda F, *inputs: named(*inputs)
+            self._function = lambda F, *inputs, **options: named(*inputs, **options)
             self._title = function
         else:
             self._function = function
             self._title = getattr(function, "__name__", type(function).__name__)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """Call the function."""
-        return self._function(F, *inputs)
+        return self._function(F, *inputs, **named)
 
     def __repr__(self) -> str:
         """Write the name of the function."""
