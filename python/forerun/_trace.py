@@ -19,7 +19,7 @@ class TraceEvent(NamedTuple):
     """Something that happened on a thread. Times are in seconds since the trace was started."""
 
     kind: str
-    """``submitted``, ``planned``, ``ran`` (from its start to its end) or ``waited``."""
+    """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end."""
     thread: str
     start: float
     end: float
@@ -101,6 +101,13 @@ class Trace:
             if event.kind == "planned" and event.task is not None:
                 parts[event.task].append(event)
         arrows = 0
+        # A submission has no length that is worth two clocks; it is drawn short enough for what follows it.
+        lengths: dict[int, float] = {}
+        later: dict[str, float] = {}
+        for event in reversed(self.events):
+            if event.kind == "submitted":
+                lengths[event.value] = min(1e-7, later.get(event.thread, event.start + 1) - event.start)
+            later[event.thread] = event.start
         for event in self.events:
             place = {"pid": process, "tid": threads[event.thread], "ts": event.start * 1e6}
             span = {"ph": "X", "dur": (event.end - event.start) * 1e6, **place}
@@ -112,6 +119,7 @@ class Trace:
                 continue
             args |= {"shape": list(event.shape), "dtype": event.dtype, "bytes": event.bytes}
             if event.kind == "submitted":
+                span["dur"] = lengths[event.value] * 1e6
                 rows.append({"name": f"submit: {event.op}", "cat": "submit", "args": args, **span})
             elif event.kind == "planned":
                 args["age"] = event.age

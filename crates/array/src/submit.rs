@@ -77,7 +77,6 @@ fn submit_value_in(
     loc: Loc,
     handles: u32,
 ) -> &'static Node {
-    let began = trace::clock();
     let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
     // SAFETY: our own window; no other reference to the owner's part is alive.
     let index = unsafe { window.owner() }.next + views;
@@ -98,11 +97,12 @@ fn submit_value_in(
         graph::note(recipe, inputs, node, loc);
     }
     let record = Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
+    if trace::is_on() {
+        // Before anybody can run it.
+        trace::submitted(&record);
+    }
     push(window, record);
     runtime().engine.submitted();
-    if let Some(began) = began {
-        trace::submitted(&record, began);
-    }
     node
 }
 

@@ -14,8 +14,8 @@ use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_plan::Meta;
 use parking_lot::Mutex;
 use std::cell::OnceCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What happened.
@@ -78,18 +78,10 @@ pub struct Lane {
     pub events: Vec<Event>,
 }
 
-/// An event with its clock as it was read.
-#[derive(Clone, Copy)]
-struct Noted {
-    event: Event,
-    start: Instant,
-    end: Instant,
-}
-
 /// The newest events of a thread.
 #[derive(Default)]
 struct Ring {
-    events: Vec<Noted>,
+    events: Vec<Event>,
     /// Where the next one goes once the ring is full.
     next: usize,
     /// How many there may be.
@@ -97,19 +89,19 @@ struct Ring {
 }
 
 impl Ring {
-    fn push(&mut self, noted: Noted) {
+    fn push(&mut self, event: Event) {
         if self.events.len() < self.most {
             // Free unless it is the first.
             self.events.reserve_exact(self.most - self.events.len());
-            return self.events.push(noted);
+            return self.events.push(event);
         }
         if let Some(oldest) = self.events.get_mut(self.next) {
-            *oldest = noted;
+            *oldest = event;
             self.next = (self.next + 1) % self.most;
         }
     }
 
-    fn empty(&mut self, most: usize) -> Vec<Noted> {
+    fn empty(&mut self, most: usize) -> Vec<Event> {
         let next = std::mem::take(&mut self.next);
         self.most = most;
         let mut events = std::mem::take(&mut self.events);
@@ -120,7 +112,7 @@ impl Ring {
 
 struct Rings {
     /// When the trace that is on was started.
-    start: Option<Instant>,
+    start: Option<Duration>,
     most: usize,
     threads: Vec<(String, Arc<Mutex<Ring>>)>,
     /// How many threads had a ring so far.
@@ -159,7 +151,7 @@ pub fn start_trace(most: usize) -> Result<()> {
     for (_, ring) in &rings.threads {
         ring.lock().empty(most);
     }
-    rings.start = Some(Instant::now());
+    rings.start = Some(since_base(Instant::now()));
     ON.store(true, Relaxed);
     Ok(())
 }
@@ -175,14 +167,14 @@ pub fn stop_trace() -> Result<Vec<Lane>> {
     while runtime().planner.try_lock().is_none() {
         std::thread::yield_now();
     }
-    let since = |at: Instant| at.saturating_duration_since(start);
     let mut lanes = Vec::new();
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
         let noted = ring.lock().empty(0);
         // What began before the trace did is not part of it.
-        let noted = noted.into_iter().filter(|noted| noted.start >= start);
-        let events: Vec<Event> = noted.map(|n| Event { start: since(n.start), end: since(n.end), ..n.event }).collect();
+        let events = noted.into_iter().filter(|event| event.start >= start);
+        let events: Vec<Event> =
+            events.map(|event| Event { start: event.start - start, end: event.end - start, ..event }).collect();
         if !events.is_empty() {
             lanes.push(Lane { thread: thread.clone(), events });
         }
@@ -207,10 +199,16 @@ pub(crate) fn number(node: &Node, generation: u32) -> u64 {
     (node as *const Node as u64) << 16 ^ generation as u64
 }
 
+/// The clock as events keep it: small words.
+fn since_base(at: Instant) -> Duration {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    at.saturating_duration_since(*BASE.get_or_init(|| at))
+}
+
 fn note(start: Instant, end: Instant, event: Event) {
-    let noted = Noted { event, start, end };
+    let event = Event { start: since_base(start), end: since_base(end), ..event };
     // A thread that is already ending has no ring any more.
-    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(noted));
+    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(event));
 }
 
 fn event(what: Happening, origin: Origin, value: u64, meta: Option<&'static Meta>, bytes: usize) -> Event {
@@ -229,10 +227,11 @@ fn number_of(record: &Record) -> u64 {
     number(unsafe { &*record.out }, record.generation)
 }
 
-/// An op was submitted.
+/// An op is submitted.
 #[cold]
-pub(crate) fn submitted(record: &Record, start: Instant) {
-    note(start, Instant::now(), of_record(Happening::Submitted, record));
+pub(crate) fn submitted(record: &Record) {
+    let now = Instant::now();
+    note(now, now, of_record(Happening::Submitted, record));
 }
 
 /// Records became a task.
@@ -275,15 +274,14 @@ mod tests {
     #[test]
     fn the_newest_win() {
         let mut ring = Ring { most: 3, ..Ring::default() };
-        let now = Instant::now();
         for value in 0..5 {
             let event = event(Happening::Submitted, Origin::default(), value, None, 0);
-            ring.push(Noted { event, start: now, end: now });
+            ring.push(event);
         }
-        let kept: Vec<u64> = ring.empty(0).iter().map(|noted| noted.event.value).collect();
+        let kept: Vec<u64> = ring.empty(0).iter().map(|event| event.value).collect();
         assert_eq!(kept, [2, 3, 4]);
         let event = event(Happening::Submitted, Origin::default(), 9, None, 0);
-        ring.push(Noted { event, start: now, end: now });
+        ring.push(event);
         assert!(ring.empty(0).is_empty(), "no trace, no room");
     }
 }

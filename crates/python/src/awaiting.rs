@@ -41,9 +41,9 @@ fn start() -> PyResult<()> {
 fn carry(mut bell: PipeReader) {
     let mut rings = [0; 64];
     while bell.read(&mut rings).is_ok_and(|count| count > 0) {
-        let callbacks = std::mem::take(&mut carrier().callbacks);
+        let mut callbacks = std::mem::take(&mut carrier().callbacks);
         let called = Python::try_attach(|py| {
-            for callback in &callbacks {
+            for callback in callbacks.drain(..) {
                 // An event loop that was closed meanwhile needs no news.
                 let _ = callback.call0(py);
             }
