@@ -22,7 +22,7 @@ def here() -> int:
     return frame.f_back.f_lineno
 
 
-def slow(steps: int = 8) -> np.ndarray:
+def slow(steps: int = 24) -> np.ndarray:
     w = np.full((500, 500), 1e-3)
     x = w
     for _ in range(steps):

@@ -29,7 +29,7 @@ def slow() -> np.ndarray:
     """Give a value that takes long enough for its reader to wait."""
     w = np.full((500, 500), 1e-3)
     x = w
-    for _ in range(8):
+    for _ in range(24):
         x = x @ w
     return x
 

@@ -63,7 +63,7 @@ def test_waits_are_in_it() -> None:
     npx.waitall()
     with forerun.trace() as t:
         x = w
-        for _ in range(8):
+        for _ in range(24):
             x = x @ w
         x.asnumpy()
         line = here() - 1

@@ -28,12 +28,12 @@ thread_local! {
 
 /// What becomes of the calling thread's blockers.
 #[inline]
-pub fn sync() -> SyncRule {
+pub fn sync_rule() -> SyncRule {
     SYNC.get()
 }
 
 /// Says what becomes of the calling thread's blockers from now on; returns the former rule.
-pub fn set_sync(rule: SyncRule) -> SyncRule {
+pub fn set_sync_rule(rule: SyncRule) -> SyncRule {
     SYNC.replace(rule)
 }
 
@@ -42,10 +42,10 @@ pub fn no_sync<R>(rule: SyncRule, f: impl FnOnce() -> R) -> R {
     struct Former(SyncRule);
     impl Drop for Former {
         fn drop(&mut self) {
-            set_sync(self.0);
+            set_sync_rule(self.0);
         }
     }
-    let _former = Former(set_sync(rule));
+    let _former = Former(set_sync_rule(rule));
     f()
 }
 
@@ -69,11 +69,11 @@ pub fn refusal(wait: &Wait<'_>, array: Option<&Array>) -> Error {
 /// Looks at the rule before a wait that no frontend has looked at.
 #[inline]
 pub(crate) fn check(wait: &Wait<'_>, array: Option<&Array>) -> Result<()> {
-    if wait.allowed || sync() == SyncRule::Allowed {
+    if wait.allowed || sync_rule() == SyncRule::Allowed {
         return Ok(());
     }
     let error = refusal(wait, array);
-    if sync() == SyncRule::Refused {
+    if sync_rule() == SyncRule::Refused {
         // A capture notes that the thread meant to read.
         observe::note_unrepeatable();
         return Err(error);

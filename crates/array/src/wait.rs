@@ -23,7 +23,7 @@ pub struct Wait<'a> {
     pub loc: Loc,
     /// What the user called, for reports and messages.
     pub call: &'static str,
-    /// The caller has looked at the thread's rule for blockers ([`sync`](crate::sync)) itself.
+    /// The caller has looked at the thread's rule for blockers ([`sync_rule`](crate::sync_rule)) itself.
     pub allowed: bool,
     /// Asked now and then, and at once after a signal; true gives up.
     pub interrupt: Option<&'a dyn Fn() -> bool>,

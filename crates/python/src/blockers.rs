@@ -50,7 +50,7 @@ pub(crate) fn set_sync(rule: &str) -> PyResult<&'static str> {
         "error" => SyncRule::Refused,
         _ => return Err(PyValueError::new_err(format!("no_sync: expected 'warn' or 'error', not '{rule}'"))),
     };
-    Ok(match forerun::set_sync(rule) {
+    Ok(match forerun::set_sync_rule(rule) {
         SyncRule::Allowed => "allow",
         SyncRule::Warned => "warn",
         SyncRule::Refused => "error",

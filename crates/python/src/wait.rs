@@ -16,7 +16,7 @@ pub(crate) fn read<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if forerun::sync() != SyncRule::Allowed {
+    if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
     if !forerun::detects_nonfinite() && array.settled_now() {
@@ -36,7 +36,7 @@ pub(crate) fn read<T: Send>(
 #[cold]
 fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult<()> {
     let error = forerun::refusal(&Wait::at(here(py), call), array);
-    if forerun::sync() == SyncRule::Refused {
+    if forerun::sync_rule() == SyncRule::Refused {
         return Err(raise(error));
     }
     py.import("forerun._blockers")?.getattr("warn")?.call1((error.to_string(),))?;
@@ -46,7 +46,7 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
 /// Waits for everything submitted so far; raises every error nobody has seen.
 pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     let (loc, call) = (here(py), "waitall");
-    if forerun::sync() != SyncRule::Allowed {
+    if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, None, call)?;
     }
     let (result, raised) = py.detach(move || interruptible(loc, call, forerun::wait_all_with));
