@@ -189,6 +189,10 @@ mod tests {
                 }
                 ring.advance(ring.tail());
                 assert!(ring.is_empty() && ring.has_room(4) && !ring.has_room(5));
+                // Consumed items stay to be looked at until they are written over.
+                assert_eq!(ring.recent(lap * 4), Some(lap * 4));
+                assert_eq!(ring.recent(lap * 4 + 4), None);
+                assert_eq!(lap.checked_sub(1).and_then(|lap| ring.recent(lap * 4 + 3)), None);
             }
         }
     }
