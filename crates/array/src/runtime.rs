@@ -1,5 +1,6 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
+use crate::blockers::Blockers;
 use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
@@ -27,6 +28,7 @@ pub(crate) struct Runtime {
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
     pub(crate) held: Held,
+    pub(crate) blockers: Blockers,
     /// Errors that nobody has seen yet.
     pub(crate) failures: Mutex<Vec<Error>>,
     fuse: AtomicBool,
@@ -82,6 +84,7 @@ impl Runtime {
             holders: Holders::default(),
             host: HostQueue::default(),
             held: Held::default(),
+            blockers: Blockers::default(),
             failures: Mutex::new(Vec::new()),
             fuse: AtomicBool::new(!off("FORERUN_FUSE")),
             drop_dead: AtomicBool::new(!off("FORERUN_DROP_DEAD")),
