@@ -26,6 +26,7 @@ __all__ = [
     "activation",
     "batch_dot",
     "batch_norm",
+    "cancel_pending",
     "cpu",
     "current_device",
     "dropout",
@@ -49,6 +50,26 @@ __all__ = [
     "softmax",
     "waitall",
 ]
+
+
+def cancel_pending() -> None:
+    """Cancel everything that was submitted, by any thread, and has not started.
+
+    What runs finishes. Reading a cancelled array raises ``RuntimeError``; ``waitall`` does not, since the program asked
+    for it. What is submitted afterwards is computed as ever.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> x = np.ones((1000, 1000))
+    >>> for _ in range(100):
+    ...     x = x @ x * 0.001
+    >>> npx.cancel_pending()
+    >>> npx.waitall()
+    >>> np.ones((2,)) + 1
+    array([2., 2.])
+    """
+    _forerun.cancel_pending()
 
 
 def waitall() -> None:

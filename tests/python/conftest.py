@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
+from typing import Protocol
 
 import hypothesis
 import numpy
@@ -24,6 +28,42 @@ hypothesis.settings.load_profile("long" if os.environ.get("FORERUN_TEST_LONG") =
 def root() -> pathlib.Path:
     """Give the root of the repository."""
     return ROOT
+
+
+class Run(Protocol):
+    """Runs a program in a process of its own."""
+
+    def __call__(
+        self, program: str, *args: str, timeout: float = 60, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it. A program that hangs fails the test."""
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Give a function that runs a program from a file, with arguments and an environment."""
+
+    def run(
+        program: str, *args: str, timeout: float = 60, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        path = tmp_path_factory.mktemp("program") / "program.py"
+        path.write_text(textwrap.dedent(program), encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, str(path), *args],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, **environment},
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def long() -> bool:
+    """Say whether the long tests were asked for."""
+    return os.environ.get("FORERUN_TEST_LONG") == "1"
 
 
 @pytest.fixture(autouse=True)

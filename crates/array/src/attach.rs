@@ -44,6 +44,11 @@ fn shard(cell: &Node) -> (&'static Shard, usize) {
     (&TABLE[(key >> 7) % SHARDS], key)
 }
 
+/// The locks, held for a fork.
+pub(crate) fn hold() -> Vec<Box<dyn Any>> {
+    TABLE.iter().map(|shard| Box::new(shard.lock()) as Box<dyn Any>).collect()
+}
+
 /// The cell is dead, or its attachment says nothing any more.
 #[cold]
 pub(crate) fn remove(cell: &Node) {

@@ -5,6 +5,7 @@ use crate::recipe::Recipe;
 use crate::submit::Input;
 use crate::trace;
 use forerun_base::{Loc, Shape};
+use std::any::Any;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -31,6 +32,11 @@ pub fn note_submissions(on: bool) -> Vec<Submission> {
     let mut seen = SEEN.lock().unwrap_or_else(|e| e.into_inner());
     ON.store(on, Relaxed);
     std::mem::take(&mut seen)
+}
+
+/// The lock, held for a fork.
+pub(crate) fn hold() -> Box<dyn Any> {
+    Box::new(SEEN.lock().unwrap_or_else(|e| e.into_inner()))
 }
 
 #[inline]

@@ -6,6 +6,7 @@
 
 use forerun_base::Loc;
 use parking_lot::Mutex;
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -58,6 +59,11 @@ impl Holders {
     pub(crate) fn account(&self, op: &'static str, loc: Loc) -> &'static Account {
         let open = || Account { op, loc, bytes: AtomicUsize::new(0), arrays: AtomicUsize::new(0) };
         self.0.lock().entry((op, loc)).or_insert_with(|| Box::leak(Box::new(open())))
+    }
+
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.0.lock())
     }
 
     /// Those who hold something, the largest first.

@@ -169,14 +169,17 @@ fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPla
 /// Planning panicked: every result of the segment fails.
 fn give_up(draft: &Draft, text: &str) {
     for submitted in draft.submitted.iter() {
-        let record = &submitted.record;
-        let error = Error::new(ErrorKind::Runtime, format!("planning panicked: {text}"))
-            .in_op(record.recipe.op().name())
-            .submitted_at(Loc::from_id(record.loc));
-        runtime().note_failure(&error);
-        submitted.out().publish_failed(record.generation, error);
-        release(submitted);
+        fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
     }
+}
+
+/// A record that will not run: its result fails and its uses end.
+pub(crate) fn fail(submitted: &Submitted, error: Error) {
+    let record = &submitted.record;
+    let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
+    runtime().note_failure(&error);
+    submitted.out().publish_failed(record.generation, error);
+    release(submitted);
 }
 
 /// The uses of a record that does not run end here.

@@ -10,12 +10,13 @@
 
 use crate::flights::Flights;
 use crate::inline::{Attempt, run_alone};
-use crate::lower::CachedPlan;
+use crate::lower::{self, CachedPlan};
 use crate::node::Node;
 use crate::record::{Operand, Record, Word};
 use crate::runtime::{Runtime, count, runtime};
-use crate::segment::Draft;
+use crate::segment::{Draft, Submitted};
 use crate::window::Window;
+use forerun_base::Error;
 use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
 use std::collections::HashMap;
@@ -242,8 +243,27 @@ impl Planner {
         }
     }
 
+    /// Fails every record of a window instead of planning it. Trailing views stay: their reader may be on its way.
+    pub(crate) fn fail_records(&mut self, window: &'static Window, error: &Error) {
+        let ring = &window.ring;
+        let mut index = ring.head();
+        let Some(tail) = self.limit(window, index, Until::Idle) else { return };
+        while index < tail {
+            let reader = self.reader(window, index);
+            // SAFETY: between head and tail, under the planner's lock.
+            let record = unsafe { ring.get(reader) };
+            let resolved = operands(&record).iter().map(|w| resolve(window, reader, *w)).collect();
+            let submitted = Submitted::take(record, resolved);
+            lower::fail(&submitted, error.clone());
+            index = reader + 1;
+        }
+        // SAFETY: under the planner's lock; the records before `tail` are settled.
+        unsafe { ring.advance(tail) };
+        self.note_completed(window);
+    }
+
     /// The oldest record that is not done decides which slots the owner may take back.
-    fn note_completed(&mut self, window: &'static Window) {
+    pub(crate) fn note_completed(&mut self, window: &'static Window) {
         self.flights.purge();
         let head = window.ring.head();
         window.set_completed(self.flights.first_of(window).map_or(head, |first| first.min(head)));

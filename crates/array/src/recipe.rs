@@ -3,8 +3,9 @@
 use crate::runtime::runtime;
 use forerun_ops::Op;
 use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// What a record says apart from its values, and how to run it alone.
 pub(crate) struct Recipe {
@@ -23,12 +24,20 @@ pub(crate) struct Single {
     pub(crate) scalars: Box<[u8]>,
 }
 
+fn table() -> MutexGuard<'static, HashMap<u32, &'static Recipe>> {
+    static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe>>> = OnceLock::new();
+    TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The lock of the table, held for a fork.
+pub(crate) fn hold() -> Box<dyn Any> {
+    Box::new(table())
+}
+
 impl Recipe {
     /// The recipe of a signature.
     pub(crate) fn of(signature: &'static Signature) -> &'static Recipe {
-        static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe>>> = OnceLock::new();
-        let mut table = TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
-        table.entry(signature.id).or_insert_with(|| {
+        table().entry(signature.id).or_insert_with(|| {
             Box::leak(Box::new(Recipe { signature, cost: signature.cost(), single: OnceLock::new() }))
         })
     }

@@ -1,12 +1,13 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
 use crate::blockers::Blockers;
+use crate::fork;
 use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
 use crate::window::Windows;
-use forerun_base::Error;
+use forerun_base::{Error, Settings};
 use forerun_cpu::{CpuBackend, Pool};
 use forerun_engine::{Config, Engine, Mode};
 use forerun_plan::{Backend, PlanOptions};
@@ -63,13 +64,15 @@ const MOST_FAILURES: usize = 1000;
 #[inline]
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(Runtime::new)
+    RUNTIME.get_or_init(|| {
+        fork::watch();
+        Runtime::new()
+    })
 }
 
 impl Runtime {
     fn new() -> Runtime {
-        let off = |name: &str| std::env::var(name).is_ok_and(|v| v == "0");
-        let tiny = std::env::var("FORERUN_TINY").ok().and_then(|v| v.parse().ok()).unwrap_or(TINY);
+        let settings = Settings::environment();
         let config = Config::from_env();
         let sync = config.mode == Mode::Sync;
         let engine = Engine::new(config, Arc::new(WindowFeeder));
@@ -86,9 +89,9 @@ impl Runtime {
             held: Held::default(),
             blockers: Blockers::default(),
             failures: Mutex::new(Vec::new()),
-            fuse: AtomicBool::new(!off("FORERUN_FUSE")),
-            drop_dead: AtomicBool::new(!off("FORERUN_DROP_DEAD")),
-            tiny_limit: AtomicUsize::new(tiny),
+            fuse: AtomicBool::new(settings.switch("FORERUN_FUSE").unwrap_or(true)),
+            drop_dead: AtomicBool::new(settings.switch("FORERUN_DROP_DEAD").unwrap_or(true)),
+            tiny_limit: AtomicUsize::new(settings.number("FORERUN_TINY", 0).unwrap_or(TINY)),
         }
     }
 

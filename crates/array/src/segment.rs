@@ -37,6 +37,17 @@ pub(crate) struct Submitted {
 }
 
 impl Submitted {
+    /// Takes a record that leaves the window, once: its result is planned from here on.
+    pub(crate) fn take(record: Record, operands: Vec<Resolved>) -> Submitted {
+        if record.recipe.signature.inputs.len() > 3 {
+            // SAFETY: the list is taken here and only here: the record leaves the window with this call.
+            drop(unsafe { record.inputs[0].take_list() });
+        }
+        let submitted = Submitted { record, operands };
+        submitted.out().begin(record.generation);
+        submitted
+    }
+
     pub(crate) fn out(&self) -> &'static Node {
         // SAFETY: nodes are never freed, and only records with a result are collected.
         unsafe { &*self.record.out }
@@ -95,10 +106,6 @@ impl Draft {
         if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
             return Err(missing.node);
         }
-        if record.recipe.signature.inputs.len() > 3 {
-            // SAFETY: the list is taken here and only here: the record leaves the window with this call.
-            drop(unsafe { record.inputs[0].take_list() });
-        }
         let inputs = resolved
             .iter()
             .map(|r| Operand {
@@ -110,11 +117,10 @@ impl Draft {
             })
             .collect();
         self.records.push(SegmentRecord { signature: record.recipe.signature, inputs, fate: Fate::Seen });
-        // SAFETY: nodes are never freed, and this record has a result.
-        unsafe { &*record.out }.begin(record.generation);
+        let taken = Submitted::take(record, resolved);
         // Nobody shares the list before the segment is complete.
         if let Some(submitted) = Arc::get_mut(&mut self.submitted) {
-            submitted.push(Submitted { record, operands: resolved });
+            submitted.push(taken);
         }
         Ok(())
     }

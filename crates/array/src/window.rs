@@ -13,6 +13,7 @@ use crate::runtime::runtime;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use forerun_base::DType;
 use forerun_engine::Ring;
+use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::null_mut;
@@ -279,6 +280,11 @@ impl Windows {
         self.all[number].store(window as *const Window as *mut Window, Ordering::Relaxed);
         self.count.store(number + 1, Ordering::Release);
         window
+    }
+
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.unowned.lock().unwrap_or_else(|e| e.into_inner()))
     }
 
     fn give_back(&self, window: &'static Window) {

@@ -9,6 +9,7 @@ mod error;
 mod layout;
 mod loc;
 mod scalar;
+mod setting;
 mod shape;
 mod team;
 
@@ -16,7 +17,8 @@ pub use device::Device;
 pub use dtype::{DType, Kind};
 pub use error::{Error, ErrorKind, Result};
 pub use layout::Layout;
-pub use loc::{Loc, LocText, SourceLine, set_foreign_resolver};
+pub use loc::{Loc, LocText, SourceLine, hold_locs, set_foreign_resolver};
 pub use scalar::Scalar;
+pub use setting::Settings;
 pub use shape::{MAX_RANK, Shape};
 pub use team::{BytesLedger, Solo, Team};

@@ -48,6 +48,11 @@ fn table() -> std::sync::MutexGuard<'static, Table> {
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// The lock of the table of locs, held for a fork: the child must find it free.
+pub fn hold_locs() -> Box<dyn std::any::Any> {
+    Box::new(table())
+}
+
 fn intern(site: Site) -> (Loc, bool) {
     let mut table = table();
     if let Some(&id) = table.ids.get(&site) {

@@ -6,6 +6,7 @@
 
 use crate::pages::{HUGE, map, unmap};
 use forerun_base::BytesLedger;
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -185,6 +186,11 @@ impl Pool {
             blocks_large: AtomicU64::new(0),
             central: Mutex::new(Central::default()),
         }))
+    }
+
+    /// The pool's lock, held for a fork: the child must find it free.
+    pub fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.0.central())
     }
 
     /// A block of at least `bytes`; `None` if the system has no memory for it.

@@ -41,6 +41,11 @@ mod real {
         }
     }
 
+    /// In a forked child: asks once more, for the case that the kernel keeps the wish by process.
+    pub(crate) fn prepare_again() {
+        EXPEDITED.store(membarrier(REGISTER), Ordering::Release);
+    }
+
     /// The side that runs all the time.
     #[inline]
     pub(crate) fn light() {

@@ -1,5 +1,6 @@
 //! How the engine is set up: arguments, environment, and what the machine allows. Read once, at the start.
 
+use forerun_base::Settings;
 use std::fs;
 use std::path::Path;
 
@@ -44,27 +45,28 @@ impl Config {
     /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_BUDGET` and
     /// `FORERUN_PREFETCH` (bytes).
     pub fn from_env() -> Config {
-        Config::from_vars(|name| std::env::var(name).ok())
+        Config::from_settings(&Settings::environment())
     }
 
-    fn from_vars(var: impl Fn(&str) -> Option<String>) -> Config {
-        let number = |name: &str| var(name).and_then(|v| v.trim().parse::<usize>().ok());
+    fn from_settings(settings: &Settings<'_>) -> Config {
         let default = Config::default();
-        let threads = ["FORERUN_NUM_THREADS", "OMP_NUM_THREADS"].into_iter().filter_map(number).find(|&n| n > 0);
-        let mode = match var("FORERUN_ENGINE").as_deref().map(str::trim) {
-            Some("sync") => Mode::Sync,
-            Some(text) => match text.strip_prefix("seeded:").and_then(|seed| seed.parse().ok()) {
-                Some(seed) => Mode::Seeded(seed),
-                None => Mode::Async,
-            },
-            None => Mode::Async,
+        let threads = settings.number("FORERUN_NUM_THREADS", 1);
+        // Of a list, one a level of nesting, the first counts.
+        let others = || {
+            let threads = settings.foreign("OMP_NUM_THREADS")?;
+            threads.split(',').next()?.trim().parse().ok().filter(|threads| *threads > 0)
         };
+        let mode = settings.read("FORERUN_ENGINE", "async, sync or seeded:<number>", |value| match value {
+            "async" => Some(Mode::Async),
+            "sync" => Some(Mode::Sync),
+            _ => value.strip_prefix("seeded:").and_then(|seed| seed.parse().ok()).map(Mode::Seeded),
+        });
         Config {
-            workers: threads.unwrap_or(default.workers),
-            mode,
-            intra_op: var("FORERUN_INTRA_OP").is_none_or(|v| v.trim() != "0"),
-            budget: number("FORERUN_BUDGET"),
-            prefetch: number("FORERUN_PREFETCH").unwrap_or(default.prefetch),
+            workers: threads.or_else(others).unwrap_or(default.workers),
+            mode: mode.unwrap_or_default(),
+            intra_op: settings.switch("FORERUN_INTRA_OP").unwrap_or(default.intra_op),
+            budget: settings.number("FORERUN_BUDGET", 1),
+            prefetch: settings.number("FORERUN_PREFETCH", 0).unwrap_or(default.prefetch),
         }
     }
 
@@ -160,19 +162,47 @@ fn physical_memory() -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn from(pairs: &[(&str, &str)]) -> Config {
-        Config::from_vars(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string()))
+    /// The configuration, and what was complained about.
+    fn from(pairs: &[(&str, &str)]) -> (Config, String) {
+        let complaints = std::cell::RefCell::new(String::new());
+        let var = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
+        let complain = |text: &str| complaints.borrow_mut().push_str(text);
+        let config = Config::from_settings(&Settings::new(&var, &complain));
+        (config, complaints.take())
     }
 
     #[test]
     fn the_environment_is_read() {
-        let config = from(&[("FORERUN_NUM_THREADS", "3"), ("OMP_NUM_THREADS", "5"), ("FORERUN_INTRA_OP", "0")]);
+        let fine = |pairs: &[(&str, &str)]| {
+            let (config, complaints) = from(pairs);
+            assert_eq!(complaints, "");
+            config
+        };
+        let config = fine(&[("FORERUN_NUM_THREADS", "3"), ("OMP_NUM_THREADS", "5"), ("FORERUN_INTRA_OP", "0")]);
         assert_eq!((config.workers, config.intra_op, config.mode), (3, false, Mode::Async));
-        assert_eq!(from(&[("OMP_NUM_THREADS", "5")]).workers, 5);
-        assert_eq!(from(&[("FORERUN_NUM_THREADS", "0")]).workers, cores());
-        assert_eq!(from(&[("FORERUN_ENGINE", "sync")]).mode, Mode::Sync);
-        assert_eq!(from(&[("FORERUN_ENGINE", "seeded:9")]).mode, Mode::Seeded(9));
-        assert_eq!(from(&[("FORERUN_BUDGET", "1000")]).budget_bytes(), 1000);
+        assert_eq!(fine(&[("OMP_NUM_THREADS", "5")]).workers, 5);
+        assert_eq!(fine(&[("OMP_NUM_THREADS", "6,2")]).workers, 6);
+        assert_eq!(fine(&[("OMP_NUM_THREADS", "what")]).workers, cores());
+        assert_eq!(fine(&[("FORERUN_ENGINE", "sync")]).mode, Mode::Sync);
+        assert_eq!(fine(&[("FORERUN_ENGINE", "seeded:9")]).mode, Mode::Seeded(9));
+        assert_eq!(fine(&[("FORERUN_BUDGET", "1000")]).budget_bytes(), 1000);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (name, value) in [
+            ("FORERUN_NUM_THREADS", "0"),
+            ("FORERUN_NUM_THREADS", "-1"),
+            ("FORERUN_ENGINE", "fast"),
+            ("FORERUN_ENGINE", "seeded:x"),
+            ("FORERUN_INTRA_OP", "yes"),
+            ("FORERUN_BUDGET", "2GiB"),
+            ("FORERUN_PREFETCH", "1e9"),
+        ] {
+            let (config, complaints) = from(&[(name, value)]);
+            assert!(complaints.starts_with(&format!("{name}={value} is passed over: it must be ")), "{complaints}");
+            assert_eq!((config.workers, config.mode, config.intra_op), (cores(), Mode::Async, true));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::asymmetric;
 use crate::config::{Config, Mode};
 use crate::float_mode::FloatMode;
+use crate::gate;
 use crate::job::Jobs;
 use crate::ledger::{Budget, Ledger};
 use crate::parker;
@@ -191,7 +192,7 @@ impl Engine {
         self.state.ready.schedule()
     }
 
-    /// Sends the workers home and waits for them, but not for longer than two seconds: what does not end is left
+    /// Sends the workers home and waits for them, but not for longer than a second: what does not end is left
     /// behind. Tasks that are left can still be run by waiting for them.
     pub fn shutdown(&self) {
         self.state.pool.stop();
@@ -237,12 +238,12 @@ impl Engine {
         }
     }
 
-    /// Fails the tasks that nobody can run any more.
-    fn abandon(&self) {
-        for task in self.state.ready.abandon() {
-            // SAFETY: the task never started and is in no queue any more, so nobody else can run it.
+    /// Fails the tasks that nobody can run any more; those that have started only if nobody runs them either.
+    pub(crate) fn abandon(&self, started: bool, error: &Error) {
+        for task in self.state.ready.abandon(started) {
+            // SAFETY: the task is in no queue any more, and whoever ran it is gone.
             if let Some(work) = unsafe { task.take_work() } {
-                work.fail(Error::new(ErrorKind::Runtime, "the engine was shut down before the task ran"));
+                work.fail(error.clone());
             }
             // SAFETY: the task is finished here, once; its successors are abandoned themselves and join nothing.
             unsafe { task.successors.close(|_| ()) };
@@ -256,7 +257,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         if self.owner {
             self.shutdown();
-            self.abandon();
+            self.abandon(false, &Error::new(ErrorKind::Runtime, "the engine was shut down before the task ran"));
         }
     }
 }
@@ -269,7 +270,10 @@ impl Team for Engine {
     fn split(&self, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
         let width = self.width();
         if pieces <= 1 || width == 1 {
-            (0..pieces).for_each(piece);
+            for index in 0..pieces {
+                gate::checkpoint();
+                piece(index);
+            }
             return;
         }
         let state = &*self.state;

@@ -43,6 +43,8 @@ impl Job {
     fn run(&self, most: usize) -> usize {
         let mut done = 0;
         while done < most {
+            #[cfg(not(loom))]
+            crate::gate::checkpoint();
             // Relaxed: a number is all that is handed out; the job itself was seen through the list's lock.
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.pieces {
@@ -122,6 +124,19 @@ impl Jobs {
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
+    }
+
+    /// In a forked child: the owners of all jobs are gone.
+    #[cfg(not(loom))]
+    pub(crate) fn forget(&self) {
+        self.list.lock().clear();
+        self.open.store(0, Ordering::Relaxed);
+    }
+
+    /// The lock, held for a fork.
+    #[cfg(not(loom))]
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.list.lock())
     }
 
     /// Joins the oldest job that has pieces left and runs at most so many; `joined` is called before the first and

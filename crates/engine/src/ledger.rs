@@ -107,6 +107,13 @@ impl Ledger {
         Draw { ledger: self, before: PROMISE.replace((self, bytes)) }
     }
 
+    /// In a forked child: nothing is spawned, and what was promised to tasks will not be charged.
+    pub(crate) fn forget_tasks(&self) {
+        self.committed.store(self.live.load(Ordering::Relaxed), Ordering::SeqCst);
+        self.unstarted.store(0, Ordering::SeqCst);
+        self.held_back.store(false, Ordering::SeqCst);
+    }
+
     fn freed(&self) {
         if self.held_back.load(Ordering::SeqCst) && self.held_back.swap(false, Ordering::SeqCst) {
             if self.signals.sleep.nobody_searches() {

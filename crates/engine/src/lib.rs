@@ -12,6 +12,9 @@ mod config;
 mod edges;
 mod engine;
 mod float_mode;
+mod fork;
+mod futex;
+mod gate;
 mod job;
 mod ledger;
 mod parker;
@@ -33,6 +36,8 @@ mod worker;
 
 pub use config::{Config, Mode};
 pub use engine::Engine;
+pub use fork::{at_exit, at_fork};
+pub use gate::Paused;
 pub use ledger::Budget;
 pub use ring::{Full, Ring};
 pub use state::{Status, ValueState};

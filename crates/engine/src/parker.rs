@@ -27,7 +27,7 @@ pub(crate) enum Woken {
 mod real {
     use super::*;
     use crate::sync::{AtomicU32, Ordering};
-    use std::ptr;
+    use crate::{futex, gate};
 
     const EMPTY: u32 = 0;
     const TOKEN: u32 = 1;
@@ -48,15 +48,8 @@ mod real {
                 self.0.swap(EMPTY, Ordering::Acquire);
                 return Woken::Called;
             }
-            let time = timeout.map(|t| libc::timespec {
-                tv_sec: t.as_secs().min(i32::MAX as u64) as libc::time_t,
-                tv_nsec: t.subsec_nanos() as _,
-            });
-            let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-            let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-            // SAFETY: the word outlives the call, and `time` is null or points at a timespec on this stack.
-            let failed = unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, PARKED, time) } != 0;
-            let signalled = failed && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
+            // Whoever sleeps holds nothing: a pause need not wait for it.
+            let signalled = gate::outside(|| futex::wait(&self.0, PARKED, timeout));
             match self.0.swap(EMPTY, Ordering::Acquire) {
                 TOKEN => Woken::Called,
                 _ if signalled => Woken::Signalled,
@@ -70,9 +63,7 @@ mod real {
             if self.0.swap(TOKEN, Ordering::Release) != PARKED {
                 return false;
             }
-            let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-            // SAFETY: waking only uses the address.
-            unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, 1) };
+            futex::wake(&self.0, 1);
             true
         }
     }
@@ -81,6 +72,7 @@ mod real {
 #[cfg(all(not(loom), not(target_os = "linux")))]
 mod real {
     use super::*;
+    use crate::gate;
     use crate::sync::{Condvar, Mutex};
 
     /// The token of one thread.
@@ -93,6 +85,10 @@ mod real {
 
         /// Sleeps until unparked or the end of the time.
         pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
+            gate::outside(|| self.sleep(timeout))
+        }
+
+        fn sleep(&self, timeout: Option<Duration>) -> Woken {
             let mut token = self.0.lock();
             if !*token {
                 if let Some(timeout) = timeout {

@@ -3,14 +3,16 @@
 //! Threads are named, take no signals (so that Ctrl-C reaches the frontend's thread), and are never started at import.
 
 use crate::engine::Engine;
+use crate::gate;
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::worker;
+use std::any::Any;
 use std::cell::Cell;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long the end of a program may wait for workers.
-const JOIN_BOUND: Duration = Duration::from_secs(2);
+const JOIN_BOUND: Duration = Duration::from_secs(1);
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
@@ -62,6 +64,7 @@ impl Pool {
         let handle = engine.for_worker();
         let body = move || {
             IS_WORKER.set(true);
+            let _inside = gate::enter();
             worker::main(&handle, index);
             handle.state.pool.leave(index);
         };
@@ -78,6 +81,19 @@ impl Pool {
             }
         }
         self.started.store(threads.iter().flatten().count(), Ordering::Relaxed);
+    }
+
+    /// In a forked child: the threads are not there. Their handles must not be joined, detached or dropped.
+    pub(crate) fn forget_threads(&self) {
+        for thread in self.threads.lock().drain(..).flatten() {
+            std::mem::forget(thread);
+        }
+        self.started.store(0, Ordering::Relaxed);
+    }
+
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.threads.lock())
     }
 
     fn leave(&self, index: usize) {

@@ -19,10 +19,12 @@
 //! at, those of tasks without bytes, of tasks with bytes, and of sources.
 
 use crate::config::Mode;
+use crate::gate::Paused;
 use crate::ledger::Ledger;
 use crate::stats::Counter;
 use crate::sync::{AtomicUsize, Mutex, Ordering, Padded};
 use crate::task::{OldestFirst, Task, TaskRef};
+use std::any::Any;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// How many sources of one line may be early, whatever their size.
@@ -158,15 +160,27 @@ impl Ready {
         }
     }
 
-    /// The tasks that never started, oldest first, when nobody can run them any more.
-    pub(crate) fn abandon(&self) -> Vec<TaskRef> {
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.tasks.lock())
+    }
+
+    /// The tasks that have not started, oldest first. Nobody can start one meanwhile: the gate is closed.
+    pub(crate) fn unstarted(&self, _paused: &Paused) -> Vec<TaskRef> {
+        self.tasks.lock().unfinished.iter().filter(|task| !task.is_started()).cloned().collect()
+    }
+
+    /// Takes out the unfinished tasks, oldest first, when nobody can run them any more; those that have started only if
+    /// nobody runs them either.
+    pub(crate) fn abandon(&self, started: bool) -> Vec<TaskRef> {
         let mut tasks = self.tasks.lock();
         match &mut tasks.queue {
             Queue::OldestFirst(heaps) => heaps.iter_mut().for_each(BinaryHeap::clear),
             Queue::Drawn { tasks, .. } => tasks.clear(),
         }
         self.count.store(0, Ordering::Relaxed);
-        tasks.unfinished.drain(..).filter(|task| !task.is_started()).collect()
+        tasks.early.clear();
+        tasks.unfinished.drain(..).filter(|task| !task.is_done() && (started || !task.is_started())).collect()
     }
 }
 

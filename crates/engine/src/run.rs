@@ -48,17 +48,20 @@ impl Engine {
     /// Runs a started task on this thread. With `inline`, one task that became ready by it is started and given back
     /// to be run next.
     pub(crate) fn run(&self, task: &TaskRef, inline: bool) -> Option<TaskRef> {
-        // SAFETY: the task was started by this thread, which is the only one to run it.
-        let work = unsafe { task.take_work() }.expect("a task runs once");
         {
             let _role = Role::Runs.assume();
             let _draw = self.state.ledger.draw(task.bytes);
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run(self))) {
+            // The work stays in the task while it runs: a child forked meanwhile fails it from there.
+            // SAFETY: the task was started by this thread, which is the only one to run it.
+            if let Some(work) = unsafe { task.work() }
+                && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run(self)))
+            {
                 let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
                 // A second panic must not end the thread; whoever panics in `fail` leaves its values pending.
                 let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
             }
-            let _ = catch_unwind(AssertUnwindSafe(move || drop(work)));
+            // SAFETY: as above; the reference is not used any more.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { task.take_work() })));
         }
         self.state.tasks.add(1);
         self.finish(task, inline && !self.state.pool.is_stopped())

@@ -43,6 +43,21 @@ impl Sleep {
         }
     }
 
+    /// In a forked child: those who searched or slept are gone. `quiet` as for [`Sleep::new`].
+    #[cfg(not(loom))]
+    pub(crate) fn forget(&self, quiet: bool) {
+        self.sleepers.lock().clear();
+        self.asleep.store(0, Ordering::Relaxed);
+        self.searching.store(0, Ordering::Relaxed);
+        self.quiet.store(quiet, Ordering::Relaxed);
+    }
+
+    /// The lock, held for a fork.
+    #[cfg(not(loom))]
+    pub(crate) fn hold(&'static self) -> Box<dyn std::any::Any> {
+        Box::new(self.sleepers.lock())
+    }
+
     /// After publishing something: whether a worker has to be woken for it.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {

@@ -22,6 +22,11 @@ impl Slots {
         self.total.store(total, Ordering::Relaxed);
     }
 
+    /// In a forked child: nobody runs anything.
+    pub(crate) fn forget(&self) {
+        self.taken.store(0, Ordering::Relaxed);
+    }
+
     /// Whether [`Slots::take`] would succeed.
     pub(crate) fn any_free(&self) -> bool {
         self.taken.load(Ordering::Relaxed) < self.total()

@@ -62,10 +62,19 @@ impl Task {
         if index < INLINE_EDGES { &self.edges[index] } else { &self.more_edges[index - INLINE_EDGES] }
     }
 
+    /// The work, where it lies; `None` if it was cancelled.
+    ///
+    /// # Safety
+    /// Only the thread that runs the task may call this, and the reference ends before `take_work`.
+    pub(crate) unsafe fn work(&self) -> Option<&dyn Work> {
+        // SAFETY: nobody takes the work of a started task but the thread that runs it.
+        self.work.with(|work| unsafe { (*work).as_deref() })
+    }
+
     /// The work, once.
     ///
     /// # Safety
-    /// Only the thread that runs (or cancels) the task may call this.
+    /// Only the thread that runs (or cancels) the task may call this; a forked child, for those that ran.
     pub(crate) unsafe fn take_work(&self) -> Option<Box<dyn Work>> {
         self.work.with_mut(|work| {
             // SAFETY: one thread alone may call, and nobody else looks into the cell.

@@ -5,6 +5,7 @@
 //! worker runs them. Clocks are read only when it really helps or parks.
 
 use crate::engine::Engine;
+use crate::gate;
 use crate::parker::{self, Woken};
 use crate::ready::Wish;
 use crate::run::Role;
@@ -32,6 +33,7 @@ impl Engine {
         if Role::current() == Role::Runs {
             return Err(Error::new(ErrorKind::Runtime, "a task must not wait for another").read_at(options.loc));
         }
+        let _inside = gate::enter();
         let role = Role::Looks.assume();
         let waited = Waiter::new(self, target, options).wait();
         drop(role);
@@ -64,6 +66,7 @@ impl<'a> Waiter<'a> {
 
     fn wait(mut self) -> Result<Waited> {
         while !self.target.done() {
+            gate::checkpoint();
             match self.target.feed(self.engine) {
                 Fed::Progress => {
                     // Planning may have settled what others wait for.
@@ -196,7 +199,8 @@ impl<'a> Waiter<'a> {
     fn ask(&mut self, now: Instant) -> Result<()> {
         self.asked = Some(now);
         match self.options.interrupt {
-            Some(interrupt) if interrupt() => {
+            // The frontend may wait for a lock that a thread which forks holds.
+            Some(interrupt) if gate::outside(interrupt) => {
                 Err(Error::new(ErrorKind::Interrupted, "the wait was interrupted").read_at(self.options.loc))
             }
             _ => Ok(()),

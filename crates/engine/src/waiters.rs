@@ -62,6 +62,19 @@ impl Waiters {
         }
     }
 
+    /// In a forked child: those who were parked are gone.
+    #[cfg(not(loom))]
+    pub(crate) fn forget(&self) {
+        self.list.lock().clear();
+        self.count.store(0, Ordering::Relaxed);
+    }
+
+    /// The lock, held for a fork.
+    #[cfg(not(loom))]
+    pub(crate) fn hold(&'static self) -> Box<dyn std::any::Any> {
+        Box::new(self.list.lock())
+    }
+
     /// Parks until it is time, a signal, or the end of the timeout; may return early.
     pub(crate) fn park(
         &self,

@@ -5,6 +5,7 @@
 //! asleep.
 
 use crate::engine::Engine;
+use crate::gate;
 use crate::parker;
 use crate::ready::Wish;
 use crate::run::Role;
@@ -30,6 +31,7 @@ pub(crate) fn main(engine: &Engine, index: usize) {
     // The feeder has something that is not to be cut before this.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
+        gate::checkpoint();
         if look_for_pieces(engine) || look_for_task(engine) {
             silent_since = None;
             continue;

@@ -13,4 +13,4 @@ pub use forerun_ops::{Beyond, FillKind, ReduceKind};
 pub use fuse::{Group, Plan, plan};
 pub use kernel::{Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Rows, Update};
 pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
-pub use signature::{Attrs, Meta, Signature};
+pub use signature::{Attrs, Meta, Signature, hold_tables};

@@ -167,6 +167,11 @@ struct Tables {
     signatures: HashMap<SignatureKey, &'static Signature, WordHash>,
 }
 
+/// The lock of the tables of metas and signatures, held for a fork: the child must find it free.
+pub fn hold_tables() -> Box<dyn std::any::Any> {
+    Box::new(tables())
+}
+
 fn tables() -> MutexGuard<'static, Tables> {
     static TABLES: OnceLock<Mutex<Tables>> = OnceLock::new();
     TABLES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())

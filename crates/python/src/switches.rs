@@ -46,6 +46,12 @@ pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     crate::wait::stop_detecting(py, ask)
 }
 
+/// Fails what was submitted and has not started; waits for running pieces, without the GIL.
+#[pyfunction]
+pub(crate) fn cancel_pending(py: Python<'_>) {
+    py.detach(forerun::cancel_pending);
+}
+
 /// Starts the random stream anew.
 #[pyfunction]
 pub(crate) fn seed(seed: u64) {

@@ -2,6 +2,7 @@
 
 use crate::loops::Loop;
 use crate::philox::Words;
+use forerun_base::Settings;
 use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned};
 
 /// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
@@ -141,7 +142,8 @@ impl Isa {
     /// The best one this processor has, or a plainer one if `FORERUN_ISA` names it.
     pub fn detect() -> Isa {
         let best = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Baseline);
-        let wanted = std::env::var("FORERUN_ISA").ok();
-        Isa::ALL.into_iter().find(|isa| Some(isa.name()) == wanted.as_deref()).map_or(best, |isa| isa.min(best))
+        let named = |name: &str| Isa::ALL.into_iter().find(|isa| isa.name() == name);
+        let wanted = Settings::environment().read("FORERUN_ISA", "baseline, avx2 or avx512", named);
+        wanted.map_or(best, |isa| isa.min(best))
     }
 }

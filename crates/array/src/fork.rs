@@ -1,0 +1,74 @@
+//! Fork and exit of the process, as the runtime lives through them.
+//!
+//! Before a fork everything is brought to a stand, which waits for running pieces only, and every lock that the child will
+//! need is taken; so no lock belongs to a thread that the child does not have, and no value is half published. In the
+//! child, values that are there stay readable, everything pending fails with the line that submitted it, and the next
+//! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
+//! may have been anywhere.
+
+use crate::planner::Planner;
+use crate::runtime::{Runtime, runtime};
+use crate::{attach, graph, recipe};
+use forerun_base::{Error, ErrorKind};
+use forerun_engine::{Engine, Paused, at_exit, at_fork};
+use parking_lot::MutexGuard;
+use std::any::Any;
+use std::cell::RefCell;
+
+/// What is held between the two hooks of a fork. Dropped in this order.
+struct Held {
+    locks: Vec<Box<dyn Any>>,
+    planner: MutexGuard<'static, Planner>,
+    paused: Paused,
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// Watches for forks and for the end of the process. Called once, before the runtime is there.
+pub(crate) fn watch() {
+    at_fork(before, parent, child);
+    at_exit(last);
+}
+
+extern "C" fn before() {
+    let runtime = runtime();
+    let paused = Engine::pause();
+    // After the pause only a frontend that runs something tiny on the spot can have it.
+    let planner = runtime.planner.lock();
+    let mut locks = attach::hold();
+    // None of these is ever taken while another is held, but for the engine's own, which come in their order.
+    locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
+    locks.extend([runtime.windows.hold(), runtime.holders.hold(), Box::new(runtime.failures.lock())]);
+    locks.push(runtime.pool.hold());
+    locks.extend(runtime.engine.hold_locks());
+    HELD.set(Some(Held { locks, planner, paused }));
+}
+
+extern "C" fn parent() {
+    drop(HELD.take());
+}
+
+extern "C" fn child() {
+    let Some(Held { locks, mut planner, paused }) = HELD.take() else { return };
+    drop(locks);
+    let runtime: &'static Runtime = runtime();
+    let error = Error::new(ErrorKind::Runtime, "pending at fork: the parent process computes it, this one cannot");
+    runtime.engine.forget_threads(&error, &paused);
+    for window in runtime.windows.iter() {
+        planner.fail_records(window, &error);
+        // A view whose reader its thread had not submitted yet will never have one.
+        // SAFETY: under the planner's lock; nothing before the tail is read any more.
+        unsafe { window.ring.advance(window.ring.tail()) };
+        planner.note_completed(window);
+    }
+    // What nobody has seen yet is the parent's to report.
+    runtime.failures.lock().clear();
+}
+
+/// The process ends: workers finish the task they run and leave, within a bound; what is pending is not computed. Who still
+/// reads an array runs what it needs itself.
+extern "C" fn last() {
+    runtime().engine.shutdown();
+}

@@ -1,0 +1,86 @@
+//! Settings: what the environment says, read once at the start. A value that makes no sense is passed over, and said so.
+
+/// Where settings are read from, and who is told about those that make no sense.
+pub struct Settings<'a> {
+    var: &'a dyn Fn(&str) -> Option<String>,
+    complain: &'a dyn Fn(&str),
+}
+
+impl Settings<'static> {
+    /// The environment of the process; complaints go to standard error.
+    pub fn environment() -> Settings<'static> {
+        Settings {
+            var: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
+            complain: &|text| eprintln!("forerun: {text}"),
+        }
+    }
+}
+
+impl<'a> Settings<'a> {
+    /// Settings from somewhere else.
+    pub fn new(var: &'a dyn Fn(&str) -> Option<String>, complain: &'a dyn Fn(&str)) -> Settings<'a> {
+        Settings { var, complain }
+    }
+
+    /// The setting as `parse` understands it; `None` if it is absent or empty, or if it makes no sense.
+    pub fn read<T>(&self, name: &str, wanted: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let value = (self.var)(name)?;
+        let value = value.trim();
+        if value.is_empty() {
+            return None;
+        }
+        let parsed = parse(value);
+        if parsed.is_none() {
+            (self.complain)(&format!("{name}={value} is passed over: it must be {wanted}"));
+        }
+        parsed
+    }
+
+    /// A whole number from `least` on.
+    pub fn number(&self, name: &str, least: usize) -> Option<usize> {
+        let wanted = format!("a whole number from {least} on");
+        self.read(name, &wanted, |value| value.parse().ok().filter(|number| *number >= least))
+    }
+
+    /// On or off.
+    pub fn switch(&self, name: &str) -> Option<bool> {
+        self.read(name, "0 or 1", |value| match value {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        })
+    }
+
+    /// Another program's setting: what makes no sense here may do so there.
+    pub fn foreign(&self, name: &str) -> Option<String> {
+        (self.var)(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn what_makes_no_sense_is_passed_over_and_named() {
+        let var = |name: &str| match name {
+            "A" => Some(" 3 ".to_owned()),
+            "B" => Some("many".to_owned()),
+            "C" => Some(String::new()),
+            _ => None,
+        };
+        let complaints = RefCell::new(Vec::new());
+        let complain = |text: &str| complaints.borrow_mut().push(text.to_owned());
+        let settings = Settings::new(&var, &complain);
+        assert_eq!((settings.number("A", 1), settings.number("C", 1), settings.number("D", 1)), (Some(3), None, None));
+        assert!(complaints.borrow().is_empty());
+        assert_eq!((settings.number("B", 0), settings.switch("B"), settings.number("A", 4)), (None, None, None));
+        let expected = [
+            "B=many is passed over: it must be a whole number from 0 on",
+            "B=many is passed over: it must be 0 or 1",
+            "A=3 is passed over: it must be a whole number from 4 on",
+        ];
+        assert_eq!(*complaints.borrow(), expected);
+    }
+}

@@ -1,0 +1,89 @@
+"""Settings of the environment: honoured, and named where they make no sense."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Run
+
+# Computes, then counts the engine's threads by their names.
+THREADS = """
+import os
+from forerun import np, npx
+
+x = np.random.normal(size=(700, 700))
+y = [x @ x for _ in range(40)]
+npx.waitall()
+names = []
+for task in os.listdir("/proc/self/task"):
+    with open(f"/proc/self/task/{task}/comm") as comm:
+        names.append(comm.read())
+print(sum(name.startswith("forerun-") for name in names))
+"""
+
+BAD = [
+    ("FORERUN_NUM_THREADS", "many"),
+    ("FORERUN_NUM_THREADS", "0"),
+    ("FORERUN_ENGINE", "fast"),
+    ("FORERUN_ENGINE", "seeded:x"),
+    ("FORERUN_FUSE", "off"),
+    ("FORERUN_DROP_DEAD", "no"),
+    ("FORERUN_INTRA_OP", "2"),
+    ("FORERUN_BUDGET", "2GiB"),
+    ("FORERUN_PREFETCH", "-1"),
+    ("FORERUN_TINY", "x"),
+    ("FORERUN_ISA", "sse"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_what_makes_no_sense_is_named_and_passed_over(run: Run, name: str, value: str) -> None:
+    result = run("from forerun import np; print((np.ones((2,)) + 1).tolist())", **{name: value})
+    assert (result.returncode, result.stdout) == (0, "[2.0, 2.0]\n")
+    assert result.stderr.startswith(f"forerun: {name}={value} is passed over: it must be ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_makes_sense_is_not_mentioned(run: Run) -> None:
+    good = {"FORERUN_NUM_THREADS": "2", "FORERUN_FUSE": "0", "FORERUN_BUDGET": "", "OMP_NUM_THREADS": "2,1"}
+    result = run("from forerun import np; print((np.ones((2,)) + 1).tolist())", **good)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads cannot be counted here")
+@pytest.mark.parametrize(
+    ("environment", "most"),
+    [
+        ({"FORERUN_NUM_THREADS": "3"}, 3),
+        ({"FORERUN_NUM_THREADS": "1", "OMP_NUM_THREADS": "4"}, 1),
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "1"}, 1),
+    ],
+)
+def test_threads_are_as_many_as_asked_for(run: Run, environment: dict[str, str], most: int) -> None:
+    result = run(THREADS, FORERUN_ENGINE="async", **environment)
+    assert result.returncode == 0, result.stderr
+    assert 1 <= int(result.stdout) <= most
+    assert most != 1 or int(result.stdout) == 1
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
+def test_no_more_threads_than_cores_allowed() -> None:
+    core = min(os.sched_getaffinity(0))
+    free = {name: value for name, value in os.environ.items() if name not in ("FORERUN_NUM_THREADS", "OMP_NUM_THREADS")}
+    result = subprocess.run(
+        ["taskset", "-c", str(core), sys.executable, "-c", THREADS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**free, "FORERUN_ENGINE": "async"},
+        check=False,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
