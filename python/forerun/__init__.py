@@ -41,7 +41,10 @@ _FOLDERS = [
 _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
 
 from forerun import engine, np, npx  # noqa: E402
+from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_blockers  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
+from forerun._nonfinite import detect_nonfinite  # noqa: E402
+from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
 from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
 
 if _TYPE_CHECKING:
@@ -51,19 +54,28 @@ if _TYPE_CHECKING:
 _LATER = ("autograd", "gluon", "init", "lr_scheduler", "optimizer")
 
 __all__ = [
+    "SyncWarning",
     "__version__",
     "autograd",
+    "blockers",
+    "detect_nonfinite",
     "empty_cache",
     "engine",
     "gluon",
     "init",
+    "last_wait",
     "lr_scheduler",
     "memory_stats",
+    "no_sync",
     "np",
     "npx",
     "optimizer",
+    "reset_blockers",
     "reset_peak",
+    "start_trace",
     "stats",
+    "stop_trace",
+    "trace",
 ]
 
 

@@ -8,7 +8,11 @@ import re
 import pytest
 
 
-def test_the_examples_run(root: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_run(
+    root: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # What an example writes stays out of the tree.
+    monkeypatch.chdir(tmp_path)
     page = (root / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert examples

@@ -43,7 +43,7 @@ impl Array {
         let runtime = runtime();
         if *runtime.engine.mode() != Mode::Async {
             // What failed is told to whoever reads.
-            let _ = self.wait_to_read_with(&Wait::default());
+            let _ = self.wait_to_read_with(&Wait { allowed: true, ..Wait::default() });
             return true;
         }
         self.pin(|value| {

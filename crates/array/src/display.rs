@@ -13,7 +13,7 @@ const EDGE: usize = 3;
 impl fmt::Display for Array {
     /// Waits for the elements. Where the op that makes them failed, prints the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let snapshot = match self.snapshot_with(&Wait::at(Loc::UNKNOWN)) {
+        let snapshot = match self.snapshot_with(&Wait::at(Loc::UNKNOWN, "display")) {
             Ok(snapshot) => snapshot,
             Err(error) => return write!(f, "<failed: {error}>"),
         };

@@ -4,6 +4,7 @@
 //! leave from the front, and the rest is swept only when the list has doubled.
 
 use crate::node::Node;
+use crate::origin::Origin;
 use crate::window::Window;
 use forerun_engine::TaskRef;
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +15,7 @@ pub(crate) struct Flight {
     pub(crate) window: &'static Window,
     /// First record of its segment.
     pub(crate) start: u64,
-    pub(crate) makes: Vec<&'static Node>,
+    pub(crate) makes: Vec<(&'static Node, Origin)>,
     pub(crate) reads: Vec<&'static Node>,
 }
 
@@ -33,7 +34,7 @@ fn name(node: &Node) -> usize {
 impl Flights {
     /// Notes a flight.
     pub(crate) fn push(&mut self, flight: Flight) {
-        for node in &flight.makes {
+        for (node, _) in &flight.makes {
             self.makers.insert(name(node), flight.task.clone());
         }
         self.list.push_back(flight);
@@ -64,6 +65,12 @@ impl Flights {
         self.makers.get(&name(node)).filter(|task| !task.is_done())
     }
 
+    /// Where a value that an unfinished task makes comes from.
+    pub(crate) fn origin(&self, node: &Node) -> Option<Origin> {
+        let mut makes = self.unfinished().flat_map(|flight| &flight.makes);
+        makes.find(|(made, _)| std::ptr::eq(*made, node)).map(|(_, origin)| *origin)
+    }
+
     /// The unfinished tasks that read a value.
     pub(crate) fn readers<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a TaskRef> {
         self.unfinished().filter(|f| f.reads.iter().any(|n| std::ptr::eq(*n, node))).map(|f| &f.task)
@@ -82,7 +89,7 @@ impl Flights {
 
 /// Takes a flight's values out of the makers, but for those that a later flight makes in the slot's next life.
 fn forget(makers: &mut HashMap<usize, TaskRef>, flight: &Flight) {
-    for node in &flight.makes {
+    for (node, _) in &flight.makes {
         if makers.get(&name(node)).is_some_and(|task| task.age() == flight.task.age()) {
             makers.remove(&name(node));
         }

@@ -41,6 +41,6 @@ impl Future for Ready {
         if !self.array.settled_or_wake(context.waker()) {
             return Poll::Pending;
         }
-        Poll::Ready(self.array.snapshot_with(&Wait::at(self.loc)))
+        Poll::Ready(self.array.snapshot_with(&Wait { allowed: true, ..Wait::at(self.loc, "await") }))
     }
 }

@@ -3,6 +3,7 @@
 use crate::node::Node;
 use crate::recipe::Recipe;
 use crate::submit::Input;
+use crate::trace;
 use forerun_base::{Loc, Shape};
 use std::any::Any;
 use std::sync::Mutex;
@@ -46,7 +47,7 @@ pub(crate) fn is_on() -> bool {
 /// Notes a submission.
 #[cold]
 pub(crate) fn note(recipe: &Recipe, inputs: &[Input<'_>], out: &Node, loc: Loc) {
-    let number = |node: &Node| (node as *const Node as u64) << 16 ^ node.generation() as u64;
+    let number = |node: &Node| trace::number(node, node.generation());
     let read = |input: &Input<'_>| match input {
         Input::Array(array) | Input::Cell(array) => array.cell().with_current(number),
     };

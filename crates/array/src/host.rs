@@ -4,6 +4,7 @@
 //! holds it any more, it only waits for its readers. A copy that would bring the queued bytes above the
 //! prefetch allowance is held until enough of them went back. What the user still holds is never counted.
 
+use crate::blockers;
 use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::wait::{LOCK_PATIENCE, Wait};
@@ -79,10 +80,8 @@ pub fn make_host_room(bytes: usize, wait: &Wait<'_>) -> Result<()> {
     if has_host_room(bytes) {
         return Ok(());
     }
-    let runtime = runtime();
     let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
-    let waited = runtime.held.host.during(|| runtime.engine.wait(&HostTarget(bytes), options));
-    match waited {
+    match blockers::hold(&HostTarget(bytes), options, blockers::HELD_BY_HOST, &runtime().held.host) {
         Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
         // Inside a task nobody can be held; the copy is made all the same.
         _ => Ok(()),

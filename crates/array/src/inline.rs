@@ -6,6 +6,7 @@ use crate::node::{INLINE, Node};
 use crate::planner::{Resolved, resolve};
 use crate::record::Record;
 use crate::runtime::{count, runtime};
+use crate::trace;
 use crate::window::Window;
 use forerun_base::{Error, ErrorKind, Loc, Solo};
 use forerun_engine::Status;
@@ -140,6 +141,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     };
     let io =
         Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
+    let began = trace::clock();
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
@@ -156,6 +158,9 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
                 // SAFETY: the buffer is ours until the value is published.
                 unsafe { Buffer::book(b, op, loc) };
                 out.set_buffer(b);
+            }
+            if let Some(began) = began {
+                trace::ran_alone(record, began);
             }
             out.publish_ready(record.generation);
         }

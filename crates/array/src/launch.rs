@@ -6,6 +6,7 @@ use crate::memory::no_memory;
 use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
+use crate::trace;
 use forerun_base::{Error, Loc, Team};
 use forerun_engine::{Status, Work};
 use forerun_plan::Io;
@@ -207,6 +208,7 @@ impl Work for Launch {
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
         let executable = &self.plan.executables[self.group];
+        let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas say.
         if let Err(error) = unsafe { executable.check(io) } {
             return self.fail_all(&self.blame(error, 0));
@@ -215,6 +217,10 @@ impl Work for Launch {
         // donated buffer belongs to this task alone.
         unsafe { executable.run(io, team) };
         self.settled.store(true, Ordering::Release);
+        if let Some(began) = began {
+            // Before the values can be seen: whoever saw them may end the trace.
+            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
+        }
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.

@@ -4,9 +4,11 @@ use crate::flights::Flight;
 use crate::inline::panic_text;
 use crate::launch::{Bound, Launch, Output, Release};
 use crate::node::{INLINE, Node};
+use crate::origin::Origin;
 use crate::planner::Planner;
 use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Submitted};
+use crate::trace;
 use crate::window::Window;
 use forerun_base::{DType, Error, ErrorKind, Loc};
 use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
@@ -113,7 +115,7 @@ impl Planner {
                 Release::add(&mut releases, operand.node, operand.foreign);
             }
         }
-        let makes: Vec<&'static Node> = outputs.iter().map(|o| o.node).collect();
+        let makes = outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
         let mut reads: Vec<&'static Node> = inputs.iter().map(|i| i.node).collect();
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
@@ -150,6 +152,9 @@ impl Planner {
             settled: AtomicBool::new(false),
         };
         let task = engine.spawn(TaskSpec { work: Box::new(work), source }, &predecessors);
+        if trace::is_on() {
+            trace::planned(&draft.submitted, &group.records, task.age());
+        }
         Flight { task, window, start: draft.start, makes, reads }
     }
 }

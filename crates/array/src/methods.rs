@@ -102,24 +102,24 @@ impl Array {
     /// Waits until the array can be read. Fails with the cause if the op that made it failed.
     #[track_caller]
     pub fn wait_to_read(&self) -> Result<()> {
-        self.wait_to_read_with(&Wait::at(Loc::caller()))
+        self.wait_to_read_with(&Wait::at(Loc::caller(), "wait_to_read"))
     }
 
     /// Waits, and gives the only element.
     #[track_caller]
     pub fn item(&self) -> Result<Scalar> {
-        self.item_with(&Wait::at(Loc::caller()))
+        self.item_with(&Wait::at(Loc::caller(), "item"))
     }
 
     /// Waits, and gives the elements without copying them.
     #[track_caller]
     pub fn snapshot(&self) -> Result<Snapshot> {
-        self.snapshot_with(&Wait::at(Loc::caller()))
+        self.snapshot_with(&Wait::at(Loc::caller(), "snapshot"))
     }
 
     /// Waits, and gives the elements in row-major order as doubles.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<f64>> {
-        Ok(self.snapshot_with(&Wait::at(Loc::caller()))?.to_f64())
+        Ok(self.snapshot_with(&Wait::at(Loc::caller(), "to_vec"))?.to_f64())
     }
 }

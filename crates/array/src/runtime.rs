@@ -1,5 +1,6 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
+use crate::blockers::Blockers;
 use crate::fork;
 use crate::holders::Holders;
 use crate::host::HostQueue;
@@ -28,6 +29,7 @@ pub(crate) struct Runtime {
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
     pub(crate) held: Held,
+    pub(crate) blockers: Blockers,
     /// Errors that nobody has seen yet.
     pub(crate) failures: Mutex<Vec<Error>>,
     fuse: AtomicBool,
@@ -85,6 +87,7 @@ impl Runtime {
             holders: Holders::default(),
             host: HostQueue::default(),
             held: Held::default(),
+            blockers: Blockers::default(),
             failures: Mutex::new(Vec::new()),
             fuse: AtomicBool::new(settings.switch("FORERUN_FUSE").unwrap_or(true)),
             drop_dead: AtomicBool::new(settings.switch("FORERUN_DROP_DEAD").unwrap_or(true)),

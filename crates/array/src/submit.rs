@@ -7,6 +7,7 @@ use crate::observe;
 use crate::recipe::Recipe;
 use crate::record::{Record, Word};
 use crate::runtime::runtime;
+use crate::trace;
 use crate::wait;
 use crate::window::{Owner, Window, window};
 use forerun_base::Loc;
@@ -95,7 +96,12 @@ fn submit_value_in(
     if graph::is_on() {
         graph::note(recipe, inputs, node, loc);
     }
-    push(window, Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() });
+    let record = Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
+    if trace::is_on() {
+        // Before anybody can run it.
+        trace::submitted(&record);
+    }
+    push(window, record);
     runtime().engine.submitted();
     node
 }

@@ -1,8 +1,12 @@
 //! Waiting: what a caller waits for, and the fast path that runs tiny work on the spot. Parking is the engine's.
 
 use crate::array::Array;
+use crate::blockers;
+use crate::no_sync;
 use crate::node::{INLINE, Node};
+use crate::nonfinite;
 use crate::observe;
+use crate::origin::{self, Origin};
 use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::window::{self, Window};
@@ -12,19 +16,27 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How to wait: the line that waits, and who may interrupt.
+/// How to wait: the line that waits, what it called, and who may interrupt.
 #[derive(Clone, Copy, Default)]
 pub struct Wait<'a> {
     /// The user's line.
     pub loc: Loc,
+    /// What the user called, for reports and messages.
+    pub call: &'static str,
+    /// The caller has looked at the thread's rule for blockers ([`sync_rule`](crate::sync_rule)) itself.
+    pub allowed: bool,
     /// Asked now and then, and at once after a signal; true gives up.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
 
 impl Wait<'_> {
-    /// Waiting at this line, without a way to interrupt.
-    pub fn at(loc: Loc) -> Wait<'static> {
-        Wait { loc, interrupt: None }
+    /// Waiting at this line in this call, without a way to interrupt.
+    pub fn at(loc: Loc, call: &'static str) -> Wait<'static> {
+        Wait { loc, call, ..Wait::default() }
+    }
+
+    fn options(&self) -> WaitOptions<'_> {
+        WaitOptions { interrupt: self.interrupt, loc: self.loc }
     }
 }
 
@@ -36,6 +48,7 @@ pub(crate) const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 struct ValueTarget<'a> {
     node: &'a Node,
     age: AtomicU64,
+    origin: OnceLock<Origin>,
 }
 
 impl Target for ValueTarget<'_> {
@@ -54,6 +67,11 @@ impl Target for ValueTarget<'_> {
         let Some(mut planner) = runtime().planner.try_lock() else { return Fed::Later(LOCK_PATIENCE) };
         // SAFETY: windows are never freed.
         let window: &'static Window = unsafe { &*self.node.window() };
+        if self.origin.get().is_none()
+            && let Some(origin) = origin::planned(&planner, self.node)
+        {
+            let _ = self.origin.set(origin);
+        }
         let fed = planner.advance(window, Until::Index(self.node.born()), engine);
         if let Some(age) = planner.age_of(self.node) {
             self.age.store(age, Relaxed);
@@ -145,15 +163,19 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
     }
-    let target = ValueTarget { node, age: AtomicU64::new(0) };
-    let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
-    runtime().engine.wait(&target, options).map(|_| ())
+    let origin = origin::own(node).map_or_else(OnceLock::new, OnceLock::from);
+    let target = ValueTarget { node, age: AtomicU64::new(0), origin };
+    blockers::wait(&target, wait.options(), wait.call, || target.origin.get().copied().unwrap_or_default())
 }
 
 /// In sync mode: the record just submitted runs before its submission returns.
 pub(crate) fn run_now(node: &Node) {
-    // Nothing interrupts this wait; a failure stays in the value for whoever reads it.
-    let _ = wait_for(node, &Wait::default());
+    if settle_now(node) {
+        return;
+    }
+    // Nothing interrupts this wait, and nobody is to blame for it; a failure stays in the value for whoever reads it.
+    let target = ValueTarget { node, age: AtomicU64::new(0), origin: OnceLock::new() };
+    let _ = runtime().engine.wait(&target, WaitOptions::default());
 }
 
 /// Records that a frontend leaves free in the window for its next op: more than any op submits.
@@ -173,12 +195,11 @@ pub fn make_room_with(wait: &Wait<'_>) -> Result<()> {
     if has_room() {
         return Ok(());
     }
-    wait_for_room(window::window(), WaitOptions { interrupt: wait.interrupt, loc: wait.loc })
+    wait_for_room(window::window(), wait.options())
 }
 
 fn wait_for_room(window: &'static Window, options: WaitOptions<'_>) -> Result<()> {
-    let runtime = runtime();
-    runtime.held.window.during(|| runtime.engine.wait(&RoomTarget(window), options)).map(|_| ())
+    blockers::hold(&RoomTarget(window), options, blockers::HELD_BY_WINDOW, &runtime().held.window)
 }
 
 /// The window is full: the submitter helps until there is room.
@@ -222,6 +243,8 @@ impl Array {
     /// value meanwhile, that one is waited for.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
+        no_sync::check(wait, Some(self))?;
+        nonfinite::check(wait)?;
         observe::note_unrepeatable();
         loop {
             if !self.settled_now() {
@@ -260,11 +283,12 @@ impl Array {
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
 pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
     let runtime = runtime();
+    no_sync::check(wait, None).map_err(|error| vec![error])?;
     let target = AllTarget { tails: runtime.windows.tails(), tasks: OnceLock::new() };
-    let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
-    if let Err(error) = runtime.engine.wait(&target, options) {
+    if let Err(error) = blockers::wait(&target, wait.options(), wait.call, Origin::default) {
         return Err(vec![if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }]);
     }
+    nonfinite::check(wait).map_err(|error| vec![error])?;
     let failures = std::mem::take(&mut *runtime.failures.lock());
     if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(|e| e.read_at(wait.loc)).collect()) }
 }
@@ -272,5 +296,5 @@ pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
 #[track_caller]
 pub fn wait_all() -> std::result::Result<(), Vec<Error>> {
-    wait_all_with(&Wait::at(Loc::caller()))
+    wait_all_with(&Wait::at(Loc::caller(), blockers::EVERYTHING))
 }

@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Index,
     /// A number that does not fit the dtype: `OverflowError`.
     Overflow,
+    /// A NaN or an infinity where none is meant to be: `FloatingPointError`.
+    Float,
     /// No memory: `MemoryError`.
     Memory,
     /// A wait was interrupted: `KeyboardInterrupt`.

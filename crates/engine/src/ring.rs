@@ -123,6 +123,16 @@ impl<T: Copy> Ring<T> {
         self.head() == self.tail()
     }
 
+    /// The item at `index`, consumed or not, if the producer has not written over it yet.
+    ///
+    /// # Safety
+    /// Only the producer.
+    pub unsafe fn recent(&self, index: u64) -> Option<T> {
+        let tail = self.producer.tail.load(Ordering::Relaxed);
+        // SAFETY: the slot was written and not since; only this thread writes slots.
+        (index < tail && tail - index <= self.capacity() as u64).then(|| unsafe { self.get(index) })
+    }
+
     /// The item at `index`.
     ///
     /// # Safety
@@ -179,6 +189,10 @@ mod tests {
                 }
                 ring.advance(ring.tail());
                 assert!(ring.is_empty() && ring.has_room(4) && !ring.has_room(5));
+                // Consumed items stay to be looked at until they are written over.
+                assert_eq!(ring.recent(lap * 4), Some(lap * 4));
+                assert_eq!(ring.recent(lap * 4 + 4), None);
+                assert_eq!(lap.checked_sub(1).and_then(|lap| ring.recent(lap * 4 + 3)), None);
             }
         }
     }

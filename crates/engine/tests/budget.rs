@@ -248,8 +248,8 @@ fn start_ahead(size: usize, expected: [usize; 2]) {
 }
 
 #[test]
-fn a_loop_draws_two_turns_ahead_unless_they_are_small() {
-    start_ahead(3 << 20, [2, 2]);
+fn a_loop_draws_one_turn_ahead_unless_they_are_small() {
+    start_ahead(3 << 20, [1, 1]);
     start_ahead(1000, [20, 20]);
 }
 

@@ -33,7 +33,7 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
             return Err(file.value(format!("two parameters are named `{name}`")));
         }
         let array = parameter.array_at(loc)?;
-        let snapshot = array.snapshot_with(&Wait::at(loc))?;
+        let snapshot = array.snapshot_with(&Wait::at(loc, "save"))?;
         saved.push((name, Saved { snapshot, shape: array.shape() }));
     }
     serialize_to_file(saved, None, file.path).map_err(|e| file.broken(e))

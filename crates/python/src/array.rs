@@ -32,8 +32,8 @@ unsafe impl Sync for PyArray {}
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 impl PyArray {
-    fn item_now(&self, py: Python<'_>) -> PyResult<Scalar> {
-        wait::read(py, &self.0, |array, wait| array.item_with(wait))
+    fn item_now(&self, py: Python<'_>, call: &'static str) -> PyResult<Scalar> {
+        wait::read(py, &self.0, call, |array, wait| array.item_with(wait))
     }
 
     fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
@@ -258,7 +258,7 @@ impl PyArray {
             let text = format!("the truth value of an array of shape {} is ambiguous", self.0.shape());
             return Err(PyValueError::new_err(text));
         }
-        Ok(match self.item_now(py)? {
+        Ok(match self.item_now(py, "bool")? {
             Scalar::Bool(value) => value,
             Scalar::Int(value) => value != 0,
             Scalar::Float(value) => value != 0.0,
@@ -266,11 +266,11 @@ impl PyArray {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.item_now(py)?.as_f64())
+        Ok(self.item_now(py, "float")?.as_f64())
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.item_now(py)? {
+        match self.item_now(py, "int")? {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
             Scalar::Float(value) => py.get_type::<PyInt>().call1((value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
@@ -290,15 +290,19 @@ impl PyArray {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("forerun._text")?.getattr("to_repr")?.call1((to_numpy(py, &self.0)?,))
+        py.import("forerun._text")?.getattr("to_repr")?.call1((to_numpy(py, &self.0, "repr")?,))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(to_numpy(py, &self.0)?.str()?.into_any())
+        Ok(to_numpy(py, &self.0, "str")?.str()?.into_any())
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        let value = if self.0.ndim() == 0 { python_scalar(py, self.item_now(py)?)? } else { to_numpy(py, &self.0)? };
+        let value = if self.0.ndim() == 0 {
+            python_scalar(py, self.item_now(py, "format")?)?
+        } else {
+            to_numpy(py, &self.0, "format")?
+        };
         value.call_method1("__format__", (spec,))
     }
 
@@ -310,7 +314,7 @@ impl PyArray {
         dtype: Option<Any<'_, 'py>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = to_numpy(py, &self.0)?;
+        let array = to_numpy(py, &self.0, "numpy.asarray")?;
         let copy = copy.or(writable().then_some(true));
         py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
     }
@@ -371,18 +375,18 @@ impl PyArray {
 
     /// Waits until the value is there; raises the error if computing it failed.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
-        wait::read(py, &self.0, |array, wait| array.wait_to_read_with(wait))
+        wait::read(py, &self.0, "wait_to_read", |array, wait| array.wait_to_read_with(wait))
     }
 
     /// Waits until the value is there. A value is written once, so whoever may read may also write.
     fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
-        self.wait_to_read(py)
+        wait::read(py, &self.0, "wait_to_write", |array, wait| array.wait_to_read_with(wait))
     }
 
     /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
     /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let array = to_numpy(py, &self.0)?;
+        let array = to_numpy(py, &self.0, "asnumpy")?;
         if writable() { array.call_method0("copy") } else { Ok(array) }
     }
 
@@ -390,15 +394,28 @@ impl PyArray {
     #[pyo3(signature = (*index))]
     fn item<'py>(&self, py: Python<'py>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         if index.is_empty() {
-            return python_scalar(py, self.item_now(py)?);
+            return python_scalar(py, self.item_now(py, "item")?);
         }
         let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
-        python_scalar(py, element.item_now(py)?)
+        python_scalar(py, element.item_now(py, "item")?)
+    }
+
+    /// ``await x`` waits in the running event loop until the value is there, and gives the array.
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("forerun._asyncio")?.getattr("settle")?.call1((slf,))
+    }
+
+    /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
+    #[pyo3(signature = (*index))]
+    fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, array) = (slf.py(), slf.as_any());
+        let args = std::iter::once(array.clone()).chain(index.iter());
+        py.import("forerun._asyncio")?.getattr("item")?.call1(PyTuple::new(py, args.collect::<Vec<_>>())?)
     }
 
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, &self.0)?.call_method0("tolist")
+        to_numpy(py, &self.0, "tolist")?.call_method0("tolist")
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
@@ -643,7 +660,7 @@ fn face_with<'py>(
     py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
 }
 
-fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),

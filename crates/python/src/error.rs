@@ -2,7 +2,8 @@
 
 use forerun::{Error, ErrorKind};
 use pyo3::exceptions::{
-    PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+    PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -16,6 +17,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Type => PyTypeError::new_err(text),
         ErrorKind::Index => PyIndexError::new_err(text),
         ErrorKind::Overflow => PyOverflowError::new_err(text),
+        ErrorKind::Float => PyFloatingPointError::new_err(text),
         ErrorKind::Memory => PyMemoryError::new_err(text),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
         ErrorKind::Runtime => PyRuntimeError::new_err(text),

@@ -57,9 +57,9 @@ unsafe extern "C" fn forget_exported(capsule: *mut ffi::PyObject) {
 }
 
 /// The array's value as a read-only NumPy array over the same bytes.
-pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) -> PyResult<Bound<'py, PyAny>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let snapshot = crate::wait::read(py, array, |array, wait| array.snapshot_with(wait))?;
+    let snapshot = crate::wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
     AS_ARRAY.import(py, "numpy", "asarray")?.call1((PySnapshot(snapshot),))
 }
 

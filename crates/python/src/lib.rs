@@ -5,6 +5,8 @@
 mod allocator;
 mod array;
 mod autograd;
+mod awaiting;
+mod blockers;
 mod capture;
 mod device;
 mod dtype;
@@ -20,4 +22,5 @@ mod operand;
 mod rows;
 mod submit;
 mod switches;
+mod trace;
 mod wait;

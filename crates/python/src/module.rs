@@ -17,6 +17,10 @@ mod _forerun {
         mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
     };
     #[pymodule_export]
+    use crate::awaiting::{awaited_item, settled_or_call};
+    #[pymodule_export]
+    use crate::blockers::{blockers, last_wait, reset_blockers, set_sync};
+    #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::PyDevice;
@@ -38,8 +42,12 @@ mod _forerun {
     use crate::memory::{empty_cache, memory_stats, reset_peak};
     #[pymodule_export]
     use crate::switches::{
-        cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, stats, wait_all,
+        cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, start_detecting,
+        stats, stop_detecting, wait_all,
     };
+
+    #[pymodule_export]
+    use crate::trace::{start_trace, stop_trace};
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -121,7 +121,7 @@ pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         Some(Operand::Scalar(scalar)) => Ok(scalar),
         Some(Operand::Array(array)) if array.get().0.ndim() == 0 => {
             let py = object.py();
-            crate::wait::read(py, &array.get().0, |array, wait| array.item_with(wait))
+            crate::wait::read(py, &array.get().0, "item", |array, wait| array.item_with(wait))
         }
         _ => Err(PyTypeError::new_err(format!("expected a number, got {}", object.repr()?))),
     }

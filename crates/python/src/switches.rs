@@ -34,6 +34,18 @@ pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
     crate::wait::everything(py)
 }
 
+/// The calling thread looks for ops that make a NaN or an infinity out of finite numbers from now on.
+#[pyfunction]
+pub(crate) fn start_detecting() -> PyResult<()> {
+    forerun::start_detecting().map_err(crate::error::raise)
+}
+
+/// The calling thread looks no longer. With `ask`, raises what was found and not told yet.
+#[pyfunction]
+pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
+    crate::wait::stop_detecting(py, ask)
+}
+
 /// Fails what was submitted and has not started; waits for running pieces, without the GIL.
 #[pyfunction]
 pub(crate) fn cancel_pending(py: Python<'_>) {

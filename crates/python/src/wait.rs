@@ -4,7 +4,7 @@
 
 use crate::error::{raise, raise_all};
 use crate::loc::here;
-use forerun::{Array, Loc, Result, Wait};
+use forerun::{Array, Loc, Result, SyncRule, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
 
@@ -13,27 +13,57 @@ use std::cell::Cell;
 pub(crate) fn read<T: Send>(
     py: Python<'_>,
     array: &Array,
+    call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if array.settled_now() {
+    if forerun::sync_rule() != SyncRule::Allowed {
+        forbid(py, Some(array), call)?;
+    }
+    if !forerun::detects_nonfinite() && array.settled_now() {
         // A value that is there needs no line; an error does.
-        return read(array, &Wait::default()).map_err(|error| raise(error.read_at(here(py))));
+        let wait = Wait { allowed: true, ..Wait::default() };
+        return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
     }
     let (array, loc) = (array.clone(), here(py));
-    let (result, raised) = py.detach(move || interruptible(loc, |wait| read(&array, wait)));
+    let (result, raised) = py.detach(move || interruptible(loc, call, |wait| read(&array, wait)));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(raise),
     }
 }
 
+/// A blocker where the thread has said that it means none: raises, or warns.
+#[cold]
+fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult<()> {
+    let error = forerun::refusal(&Wait::at(here(py), call), array);
+    if forerun::sync_rule() == SyncRule::Refused {
+        return Err(raise(error));
+    }
+    py.import("forerun._blockers")?.getattr("warn")?.call1((error.to_string(),))?;
+    Ok(())
+}
+
 /// Waits for everything submitted so far; raises every error nobody has seen.
 pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
-    let loc = here(py);
-    let (result, raised) = py.detach(move || interruptible(loc, forerun::wait_all_with));
+    let (loc, call) = (here(py), "waitall");
+    if forerun::sync_rule() != SyncRule::Allowed {
+        forbid(py, None, call)?;
+    }
+    let (result, raised) = py.detach(move || interruptible(loc, call, forerun::wait_all_with));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(|errors| raise_all(py, errors)),
+    }
+}
+
+/// Ends the search for what is not finite; with `ask`, waits for its answers and raises what was found.
+pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
+    let loc = here(py);
+    let (result, raised) = py.detach(move || interruptible(loc, "detect_nonfinite", forerun::stop_detecting));
+    match raised {
+        Some(exception) => Err(exception),
+        None if ask => result.map_err(raise),
+        None => Ok(()),
     }
 }
 
@@ -52,7 +82,7 @@ pub(crate) fn make_host_room(py: Python<'_>, bytes: usize) -> PyResult<()> {
 #[cold]
 fn hold(py: Python<'_>, wait: impl FnOnce(&Wait<'_>) -> Result<()> + Send) -> PyResult<()> {
     let loc = here(py);
-    let (result, raised) = py.detach(move || interruptible(loc, wait));
+    let (result, raised) = py.detach(move || interruptible(loc, "", wait));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(raise),
@@ -62,7 +92,7 @@ fn hold(py: Python<'_>, wait: impl FnOnce(&Wait<'_>) -> Result<()> + Send) -> Py
 /// Runs `wait` with an interrupt that lets Python's signal handlers run; gives what a handler raised beside the result.
 ///
 /// An exception of a handler is raised even when the wait ended well: the handler has run and will not run again.
-fn interruptible<T>(loc: Loc, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<PyErr>) {
+fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<PyErr>) {
     let raised = Cell::new(None);
     let interrupt = || {
         let checked = Python::try_attach(|py| py.check_signals());
@@ -75,7 +105,7 @@ fn interruptible<T>(loc: Loc, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<P
             Some(Ok(())) | None => false,
         }
     };
-    let result = wait(&Wait { loc, interrupt: Some(&interrupt) });
+    let result = wait(&Wait { loc, call, allowed: true, interrupt: Some(&interrupt) });
     (result, raised.take())
 }
 

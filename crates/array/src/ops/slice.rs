@@ -36,7 +36,7 @@ pub fn from_slice<T: Element>(numbers: &[T], shape: &[usize], loc: Loc) -> Resul
         let text = format!("{} numbers do not fill an array of shape {shape}", numbers.len());
         return Err(Error::new(ErrorKind::Value, text).in_op("array"));
     }
-    make_host_room(size_of_val(numbers), &Wait::at(loc))?;
+    make_host_room(size_of_val(numbers), &Wait::at(loc, "from_host"))?;
     // SAFETY: dense elements of this dtype, as many as the shape has.
     unsafe { from_host(numbers.as_ptr() as *const u8, T::DTYPE, Layout::dense(shape), loc) }
 }
@@ -51,7 +51,7 @@ pub fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize], loc: Loc) -> Resu
     if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
         return fail("a truth value is 0 or 1".to_owned());
     }
-    make_host_room(bytes.len(), &Wait::at(loc))?;
+    make_host_room(bytes.len(), &Wait::at(loc, "from_host"))?;
     // SAFETY: as many bytes as the dense elements take; they are copied without regard to their alignment.
     unsafe { from_host(bytes.as_ptr(), dtype, Layout::dense(shape), loc) }
 }

@@ -1,0 +1,287 @@
+//! Traces: what was submitted, planned, run and waited for, with times, for a timeline.
+//!
+//! Every thread notes its events in a ring of its own, the newest in the place of the oldest. A ring has a lock that
+//! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
+//! event. While no trace is on, all it costs is one look at a flag.
+
+use crate::blockers::Waiting;
+use crate::node::Node;
+use crate::origin::Origin;
+use crate::record::Record;
+use crate::runtime::runtime;
+use crate::segment::Submitted;
+use forerun_base::{Error, ErrorKind, Loc, Result};
+use forerun_plan::Meta;
+use parking_lot::Mutex;
+use std::cell::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// An op was submitted.
+    Submitted,
+    /// A record became part of a task.
+    Planned {
+        /// The number of the task.
+        task: u64,
+        /// Its age: older ones go first.
+        age: u64,
+    },
+    /// A task, or a record on the spot, was run, from its start to its end.
+    Ran {
+        /// The number of the task: that of its first value.
+        task: u64,
+        /// How many records it computed.
+        records: u32,
+    },
+    /// A thread waited, from the beginning to the end.
+    Waited {
+        /// What it called.
+        call: &'static str,
+        /// The line that waited.
+        loc: Loc,
+        /// How long it did nothing.
+        parked: Duration,
+        /// How long it ran tasks.
+        helped: Duration,
+    },
+}
+
+/// Something that happened on a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// What happened.
+    pub what: Happening,
+    /// When it began, since the trace was started.
+    pub start: Duration,
+    /// When it ended.
+    pub end: Duration,
+    /// The op and its line; of a task, those of its last record; of a wait, what it waited for.
+    pub origin: Origin,
+    /// A number for the value that the op makes.
+    pub value: u64,
+    /// Dtype and layout of that value.
+    pub meta: Option<&'static Meta>,
+    /// Bytes of what is made.
+    pub bytes: usize,
+}
+
+/// The events of a thread.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// The name of the thread.
+    pub thread: String,
+    /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
+    pub events: Vec<Event>,
+}
+
+/// The newest events of a thread.
+#[derive(Default)]
+struct Ring {
+    events: Vec<Event>,
+    /// Where the next one goes once the ring is full.
+    next: usize,
+    /// How many there may be.
+    most: usize,
+}
+
+impl Ring {
+    fn push(&mut self, event: Event) {
+        if self.events.len() < self.most {
+            // Free unless it is the first.
+            self.events.reserve_exact(self.most - self.events.len());
+            return self.events.push(event);
+        }
+        if let Some(oldest) = self.events.get_mut(self.next) {
+            *oldest = event;
+            self.next = (self.next + 1) % self.most;
+        }
+    }
+
+    fn empty(&mut self, most: usize) -> Vec<Event> {
+        let next = std::mem::take(&mut self.next);
+        self.most = most;
+        let mut events = std::mem::take(&mut self.events);
+        events.rotate_left(next);
+        events
+    }
+}
+
+struct Rings {
+    /// When the trace that is on was started.
+    start: Option<Duration>,
+    most: usize,
+    threads: Vec<(String, Arc<Mutex<Ring>>)>,
+    /// How many threads had a ring so far.
+    count: usize,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static RINGS: Mutex<Rings> = Mutex::new(Rings { start: None, most: 0, threads: Vec::new(), count: 0 });
+
+thread_local! {
+    static RING: OnceCell<Arc<Mutex<Ring>>> = const { OnceCell::new() };
+}
+
+#[cold]
+fn open_ring() -> Arc<Mutex<Ring>> {
+    let mut rings = RINGS.lock();
+    let ring = Arc::new(Mutex::new(Ring { most: rings.most, ..Ring::default() }));
+    let name = match std::thread::current().name() {
+        Some(name) if rings.threads.iter().all(|(taken, _)| taken != name) => name.to_owned(),
+        name => format!("{} {}", name.unwrap_or("thread"), rings.count),
+    };
+    rings.count += 1;
+    rings.threads.push((name, ring.clone()));
+    ring
+}
+
+/// Starts noting events, at most so many a thread.
+pub fn start_trace(most: usize) -> Result<()> {
+    let mut rings = RINGS.lock();
+    if rings.start.is_some() {
+        return Err(Error::new(ErrorKind::Runtime, "a trace is on already").in_op("start_trace"));
+    }
+    rings.most = most;
+    // Threads that ended have only the list's own reference left.
+    rings.threads.retain(|(_, ring)| Arc::strong_count(ring) > 1);
+    for (_, ring) in &rings.threads {
+        ring.lock().empty(most);
+    }
+    rings.start = Some(since_base(Instant::now()));
+    ON.store(true, Relaxed);
+    Ok(())
+}
+
+/// Stops noting events and gives them, thread by thread.
+pub fn stop_trace() -> Result<Vec<Lane>> {
+    let mut rings = RINGS.lock();
+    let Some(start) = rings.start.take() else {
+        return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
+    };
+    ON.store(false, Relaxed);
+    // Whoever is planning notes it before it lets the planner go.
+    while runtime().planner.try_lock().is_none() {
+        std::thread::yield_now();
+    }
+    let mut lanes = Vec::new();
+    for (thread, ring) in &rings.threads {
+        // Whoever is just noting an event finds no room for it.
+        let noted = ring.lock().empty(0);
+        // What began before the trace did is not part of it.
+        let events = noted.into_iter().filter(|event| event.start >= start);
+        let events: Vec<Event> =
+            events.map(|event| Event { start: event.start - start, end: event.end - start, ..event }).collect();
+        if !events.is_empty() {
+            lanes.push(Lane { thread: thread.clone(), events });
+        }
+    }
+    Ok(lanes)
+}
+
+/// Whether events are noted.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    ON.load(Relaxed)
+}
+
+/// The time, if events are noted.
+#[inline]
+pub(crate) fn clock() -> Option<Instant> {
+    if is_on() { Some(Instant::now()) } else { None }
+}
+
+/// A number for a life of a node.
+pub(crate) fn number(node: &Node, generation: u32) -> u64 {
+    (node as *const Node as u64) << 16 ^ generation as u64
+}
+
+/// The clock as events keep it: small words.
+fn since_base(at: Instant) -> Duration {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    at.saturating_duration_since(*BASE.get_or_init(|| at))
+}
+
+fn note(start: Instant, end: Instant, event: Event) {
+    let event = Event { start: since_base(start), end: since_base(end), ..event };
+    // A thread that is already ending has no ring any more.
+    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(event));
+}
+
+fn event(what: Happening, origin: Origin, value: u64, meta: Option<&'static Meta>, bytes: usize) -> Event {
+    Event { what, start: Duration::ZERO, end: Duration::ZERO, origin, value, meta, bytes }
+}
+
+fn of_record(what: Happening, record: &Record) -> Event {
+    let meta = record.recipe.signature.out;
+    let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
+    event(what, origin, number_of(record), Some(meta), meta.bytes)
+}
+
+/// A number for the value that a record makes.
+fn number_of(record: &Record) -> u64 {
+    // SAFETY: nodes are never freed, and only records with a result are noted.
+    number(unsafe { &*record.out }, record.generation)
+}
+
+/// An op is submitted.
+#[cold]
+pub(crate) fn submitted(record: &Record) {
+    let now = Instant::now();
+    note(now, now, of_record(Happening::Submitted, record));
+}
+
+/// Records became a task.
+#[cold]
+pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
+    let task = members.first().map_or(0, |r| number_of(&segment[*r as usize].record));
+    let now = Instant::now();
+    for r in members {
+        note(now, now, of_record(Happening::Planned { task, age }, &segment[*r as usize].record));
+    }
+}
+
+/// A record was run on the spot.
+#[cold]
+pub(crate) fn ran_alone(record: &Record, start: Instant) {
+    note(start, Instant::now(), of_record(Happening::Ran { task: number_of(record), records: 1 }, record));
+}
+
+/// A task was run. Its last record names it: the one that the others lead to.
+#[cold]
+pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: Instant) {
+    if let (Some(first), Some(last)) = (members.first(), members.last()) {
+        let task = number_of(&segment[*first as usize].record);
+        let what = Happening::Ran { task, records: members.len() as u32 };
+        note(start, Instant::now(), Event { bytes, ..of_record(what, &segment[*last as usize].record) });
+    }
+}
+
+/// A thread waited.
+#[cold]
+pub(crate) fn waited(wait: &Waiting, start: Instant) {
+    let Waiting { loc, call, origin, parked, helped, .. } = *wait;
+    note(start, Instant::now(), event(Happening::Waited { call, loc, parked, helped }, origin, 0, None, 0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_win() {
+        let mut ring = Ring { most: 3, ..Ring::default() };
+        for value in 0..5 {
+            let event = event(Happening::Submitted, Origin::default(), value, None, 0);
+            ring.push(event);
+        }
+        let kept: Vec<u64> = ring.empty(0).iter().map(|event| event.value).collect();
+        assert_eq!(kept, [2, 3, 4]);
+        let event = event(Happening::Submitted, Origin::default(), 9, None, 0);
+        ring.push(event);
+        assert!(ring.empty(0).is_empty(), "no trace, no room");
+    }
+}

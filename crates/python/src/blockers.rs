@@ -1,0 +1,58 @@
+//! Who waited, and who must not: plain tuples for the classes of `forerun._blockers`.
+
+use forerun::{Loc, SyncRule, Waiting};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// File and line.
+pub(crate) type Line = (String, u32);
+
+/// The line of a loc; an empty file if it is unknown.
+pub(crate) fn line_of(loc: Loc) -> Line {
+    loc.resolve().map_or_else(|| (String::new(), 0), |line| (line.file, line.line))
+}
+
+/// Its line, its call, the op waited for and the line of that; parked, helped and altogether, in seconds.
+type Wait = (Line, &'static str, &'static str, Line, f64, f64, f64);
+
+fn wait(wait: &Waiting) -> Wait {
+    let seconds = [wait.parked, wait.helped, wait.time].map(|time| time.as_secs_f64());
+    let [parked, helped, time] = seconds;
+    (line_of(wait.loc), wait.call, wait.origin.op, line_of(wait.origin.loc), parked, helped, time)
+}
+
+/// Every line that waited: how often, parked, helped and altogether in seconds, and its longest wait.
+#[pyfunction]
+pub(crate) fn blockers() -> Vec<(u64, f64, f64, f64, Wait)> {
+    let seconds = |time: std::time::Duration| time.as_secs_f64();
+    let row = |b: &forerun::Blocker| (b.count, seconds(b.parked), seconds(b.helped), seconds(b.time), wait(&b.longest));
+    forerun::blockers().iter().map(row).collect()
+}
+
+/// Forgets the waits so far.
+#[pyfunction]
+pub(crate) fn reset_blockers() {
+    forerun::reset_blockers();
+}
+
+/// The last wait of the calling thread.
+#[pyfunction]
+pub(crate) fn last_wait() -> Option<Wait> {
+    forerun::last_wait().as_ref().map(wait)
+}
+
+/// Says what becomes of the calling thread's blockers: ``allow``, ``warn`` or ``error``. Returns the old rule.
+#[pyfunction]
+pub(crate) fn set_sync(rule: &str) -> PyResult<&'static str> {
+    let rule = match rule {
+        "allow" => SyncRule::Allowed,
+        "warn" => SyncRule::Warned,
+        "error" => SyncRule::Refused,
+        _ => return Err(PyValueError::new_err(format!("no_sync: expected 'warn' or 'error', not '{rule}'"))),
+    };
+    Ok(match forerun::set_sync_rule(rule) {
+        SyncRule::Allowed => "allow",
+        SyncRule::Warned => "warn",
+        SyncRule::Refused => "error",
+    })
+}

@@ -1,0 +1,44 @@
+//! Traces as plain tuples, for the classes of `forerun._trace`.
+
+use crate::blockers::{Line, line_of};
+use crate::error::raise;
+use forerun::{Event, Happening};
+use pyo3::prelude::*;
+
+/// Start and end in seconds since the trace was started.
+type Span = (f64, f64);
+/// Task and age, where the event has them.
+type Task = (Option<u64>, Option<u64>);
+/// Call, its line, parked and helped seconds of a wait.
+type Wait = (&'static str, Line, f64, f64);
+/// Kind, span, op, its line, value, shape, dtype, bytes, task, wait.
+type Row =
+    (&'static str, Span, (&'static str, Line), u64, Option<(Vec<usize>, &'static str)>, usize, Task, Option<Wait>);
+
+fn row(event: &Event) -> Row {
+    let span = (event.start.as_secs_f64(), event.end.as_secs_f64());
+    let (kind, task, wait) = match event.what {
+        Happening::Submitted => ("submitted", (None, None), None),
+        Happening::Planned { task, age } => ("planned", (Some(task), Some(age)), None),
+        Happening::Ran { task, .. } => ("ran", (Some(task), None), None),
+        Happening::Waited { call, loc, parked, helped } => {
+            let wait = (call, line_of(loc), parked.as_secs_f64(), helped.as_secs_f64());
+            ("waited", (None, None), Some(wait))
+        }
+    };
+    let made = event.meta.map(|meta| (meta.shape().to_vec(), meta.dtype.name()));
+    (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait)
+}
+
+/// Starts noting events, at most so many a thread.
+#[pyfunction]
+pub(crate) fn start_trace(most: usize) -> PyResult<()> {
+    forerun::start_trace(most).map_err(raise)
+}
+
+/// Stops noting events; gives the name and the events of each thread.
+#[pyfunction]
+pub(crate) fn stop_trace(py: Python<'_>) -> PyResult<Vec<(String, Vec<Row>)>> {
+    let lanes = py.detach(forerun::stop_trace).map_err(raise)?;
+    Ok(lanes.into_iter().map(|lane| (lane.thread, lane.events.iter().map(row).collect())).collect())
+}

@@ -1,0 +1,38 @@
+"""``await x``: the event loop goes on until the engine has the elements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import suppress
+from typing import Any, SupportsIndex
+
+from forerun import _forerun
+from forerun._forerun import ndarray
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    # Whoever awaited may have been cancelled meanwhile.
+    if not future.done():
+        future.set_result(None)
+
+
+def settle(array: ndarray) -> Generator[Any, None, ndarray]:
+    """Wait in the running event loop until the array can be read; raise if what makes it failed."""
+    loop = asyncio.get_running_loop()
+    while True:
+        future: asyncio.Future[None] = loop.create_future()
+
+        def wake(future: asyncio.Future[None] = future) -> None:
+            with suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(_settle, future)
+
+        if _forerun.settled_or_call(array, wake):
+            return array
+        yield from future
+
+
+async def item(array: ndarray, *index: SupportsIndex) -> Any:
+    """Wait in the running event loop, and return the only element, or the one at an index."""
+    element = await (array[tuple(index)] if index else array)
+    return _forerun.awaited_item(element)

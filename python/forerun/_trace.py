@@ -1,0 +1,216 @@
+"""Traces: what was submitted, planned, run and waited for, on which thread and when."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from forerun import _forerun
+
+__all__ = ["Trace", "TraceEvent", "start_trace", "stop_trace", "trace"]
+
+_MOST = 1 << 16
+
+
+class TraceEvent(NamedTuple):
+    """Something that happened on a thread. Times are in seconds since the trace was started."""
+
+    kind: str
+    """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end."""
+    thread: str
+    start: float
+    end: float
+    op: str
+    """The op; of a task that fuses several, the last; of a wait, the op that was waited for."""
+    file: str
+    """The file of the line that submitted the op."""
+    line: int
+    value: int
+    """A number for the value that the op makes."""
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    task: int | None
+    """The number of the task: records that were fused into one task share it."""
+    age: int | None
+    """The age of the task: older ones go first. Known of what was planned."""
+    call: str
+    """What a wait called; empty otherwise."""
+    call_file: str
+    call_line: int
+    parked: float
+    """How long a wait did nothing."""
+    helped: float
+    """How long a wait ran tasks."""
+
+
+def _event(thread: str, raw: _forerun._Event) -> TraceEvent:
+    kind, (start, end), (op, (file, line)), value, made, size, (task, age), wait = raw
+    shape, dtype = made or ([], "")
+    call, (call_file, call_line), parked, helped = wait or ("", ("", 0), 0.0, 0.0)
+    return TraceEvent(
+        kind, thread, start, end, op, file, line, value, tuple(shape), dtype, size, task, age,
+        call, call_file, call_line, parked, helped,
+    )  # fmt: skip
+
+
+class Trace:
+    """The events of a ``with`` statement; see ``trace``.
+
+    Attributes
+    ----------
+    events
+        What happened, in the order in which it began; filled when the trace ends.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self.events: list[TraceEvent] = []
+
+    def __enter__(self) -> Trace:
+        """Start noting."""
+        _forerun.start_trace(self._most)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop noting and keep what was noted."""
+        self._stop()
+
+    def _stop(self) -> None:
+        lanes = _forerun.stop_trace()
+        events = [_event(thread, raw) for thread, rows in lanes for raw in rows]
+        # What began together is told from the outside in.
+        self.events = sorted(events, key=lambda event: (event.start, -event.end))
+
+    def timeline(self) -> dict[str, Any]:
+        """Return the trace in the trace event format that Perfetto and ``chrome://tracing`` read.
+
+        Each thread has a track. What ran is named by its ops, and an arrow leads to it from each of its submissions.
+        """
+        threads = {name: number for number, name in enumerate(sorted({event.thread for event in self.events}), 1)}
+        process = os.getpid()
+        rows: list[dict[str, Any]] = []
+        parts: defaultdict[int, list[TraceEvent]] = defaultdict(list)
+        submitted = {event.value: event for event in self.events if event.kind == "submitted"}
+        for event in self.events:
+            if event.kind == "planned" and event.task is not None:
+                parts[event.task].append(event)
+        arrows = 0
+        # A submission has no length that is worth two clocks; it is drawn short enough for what follows it.
+        lengths: dict[int, float] = {}
+        later: dict[str, float] = {}
+        for event in reversed(self.events):
+            if event.kind == "submitted":
+                lengths[event.value] = min(1e-7, later.get(event.thread, event.start + 1) - event.start)
+            later[event.thread] = event.start
+        for event in self.events:
+            place = {"pid": process, "tid": threads[event.thread], "ts": event.start * 1e6}
+            span = {"ph": "X", "dur": (event.end - event.start) * 1e6, **place}
+            args: dict[str, Any] = {"loc": _loc(event.file, event.line)}
+            if event.kind == "waited":
+                args |= {"loc": _loc(event.call_file, event.call_line), "parked_us": event.parked * 1e6}
+                args |= {"helped_us": event.helped * 1e6, "for": event.op, "for_loc": _loc(event.file, event.line)}
+                rows.append({"name": f"wait: {event.call}", "cat": "wait", "args": args, **span})
+                continue
+            args |= {"shape": list(event.shape), "dtype": event.dtype, "bytes": event.bytes}
+            if event.kind == "submitted":
+                span["dur"] = lengths[event.value] * 1e6
+                rows.append({"name": f"submit: {event.op}", "cat": "submit", "args": args, **span})
+            elif event.kind == "planned":
+                args["age"] = event.age
+                rows.append({"name": f"plan: {event.op}", "cat": "plan", "ph": "i", "s": "t", "args": args, **place})
+            elif event.kind == "ran":
+                fused = parts.get(event.task or 0) or [event]
+                args["age"] = fused[0].age
+                args["fused"] = [{"op": part.op, "loc": _loc(part.file, part.line)} for part in fused]
+                rows.append({"name": " ".join(part.op for part in fused), "cat": "run", "args": args, **span})
+                for part in fused:
+                    if (source := submitted.get(part.value)) is None:
+                        continue
+                    arrows += 1
+                    arrow = {"name": "submission", "cat": "flow", "id": arrows, "pid": process}
+                    rows.append({"ph": "s", "tid": threads[source.thread], "ts": source.start * 1e6, **arrow})
+                    rows.append({"ph": "f", "bp": "e", "tid": place["tid"], "ts": place["ts"], **arrow})
+        rows.sort(key=lambda row: row["ts"])
+        names: list[dict[str, Any]] = [
+            {"name": "thread_name", "ph": "M", "pid": process, "tid": number, "ts": 0, "args": {"name": name}}
+            for name, number in threads.items()
+        ]
+        return {"traceEvents": names + rows, "displayTimeUnit": "ms"}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the timeline to a JSON file, for https://ui.perfetto.dev or ``chrome://tracing``."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.timeline(), file)
+
+
+def _loc(file: str, line: int) -> str:
+    return f"{file}:{line}" if file else ""
+
+
+def trace(events: int = _MOST) -> Trace:
+    """Note what is submitted, planned, run and waited for on every thread, in a ``with`` statement.
+
+    Parameters
+    ----------
+    events
+        How many events a thread keeps at the most; the newest win.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> with forerun.trace() as t:
+    ...     y = np.ones((300, 300)) * 2 + 1
+    ...     y.wait_to_read()
+    >>> [event.op for event in t.events if event.kind == "submitted"]
+    ['full', 'multiply', 'add']
+    >>> t.timeline()["displayTimeUnit"]
+    'ms'
+    """
+    return Trace(events)
+
+
+_RUNNING: list[Trace] = []
+
+
+def start_trace(events: int = _MOST) -> None:
+    """Start a trace; ``stop_trace`` ends it. One trace can be on at a time.
+
+    Parameters
+    ----------
+    events
+        How many events a thread keeps at the most; the newest win.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> forerun.start_trace()
+    >>> forerun.stop_trace().events
+    []
+    """
+    _RUNNING.append(Trace(events).__enter__())
+
+
+def stop_trace() -> Trace:
+    """End the trace that ``start_trace`` started, and return it.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> forerun.start_trace()
+    >>> y = np.ones((2,)) + 1
+    >>> {event.kind for event in forerun.stop_trace().events} >= {"submitted"}
+    True
+    """
+    if not _RUNNING:
+        raise RuntimeError("stop_trace: no trace was started")
+    running = _RUNNING.pop()
+    running._stop()
+    return running

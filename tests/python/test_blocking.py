@@ -1,0 +1,278 @@
+"""Every public name is in a table that says whether it may wait, and what the table says is so.
+
+The table is ``blocking.txt``: a name and a word a line. A new name fails the test until it stands there.
+
+| word | meaning |
+|---|---|
+| never | it submits or looks at shapes |
+| waits | it reads a value |
+| may | it reads a value for some kinds of arguments: nested lists of arrays |
+| plain | it has nothing to do with arrays: a constant, a type, a module, a device |
+
+Wherever a plain number is wanted, an axis or an extent, an array in its place is read: that is the blocker
+``__index__`` or ``__float__``, not the function it is handed to.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import pathlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import forerun
+from forerun import autograd, gluon, np, npx
+
+WORDS = {"never", "waits", "may", "plain"}
+ROOTS = {
+    "np": np, "np.random": np.random, "npx": npx, "autograd": autograd, "gluon": gluon, "gluon.nn": gluon.nn,
+    "gluon.loss": gluon.loss, "gluon.data": gluon.data, "gluon.utils": gluon.utils,
+}  # fmt: skip
+# Slots that every object has, and that say nothing about arrays.
+COMMON = {
+    *dir(object),
+    "__init_subclass__",
+    "__subclasshook__",
+    "__getstate__",
+    "__array_priority__",
+    "__delitem__",
+    "__module__",
+}
+READ = {"__repr__", "__str__", "__format__"}
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Give every public name with what it stands for."""
+    seen: set[int] = set()
+    for root, module in ROOTS.items():
+        for name in module.__all__:
+            thing = getattr(module, name)
+            yield f"{root}.{name}", thing
+            if inspect.isclass(thing) and thing.__module__.startswith("forerun.gluon") and id(thing) not in seen:
+                seen.add(id(thing))
+                for method, member in vars(thing).items():
+                    if not method.startswith("_") and callable(member):
+                        yield f"{root}.{name}.{method}", member
+    for name in dir(np.ndarray):
+        if name in READ or name not in COMMON:
+            yield f"ndarray.{name}", getattr(np.ndarray, name)
+
+
+def table() -> dict[str, str]:
+    """Read the table."""
+    path = pathlib.Path(__file__).with_name("blocking.txt")
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    return {name: word for name, word in lines}
+
+
+TABLE = table()
+
+
+def array(*shape: int) -> np.ndarray:
+    return np.ones(shape)
+
+
+# Calls that are refused: at least one for each name that waits.
+def saved(call: Callable[[str], object]) -> Callable[[pathlib.Path], object]:
+    return lambda path: call(str(path / "file"))
+
+
+def network() -> gluon.nn.Dense:
+    net = gluon.nn.Dense(2)
+    net.initialize()
+    net(array(2, 3))
+    return net
+
+
+def trained() -> gluon.Trainer:
+    net = network()
+    trainer = gluon.Trainer(net.collect_params(), "adam")
+    with autograd.record():
+        loss = net(array(2, 3)).sum()
+    loss.backward()
+    trainer.step(2)
+    return trainer
+
+
+REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
+    "np.allclose": lambda _: np.allclose(array(2), array(2)),
+    "np.array_equal": lambda _: np.array_equal(array(2), array(2)),
+    "np.array": lambda _: np.array([array(), array()]),
+    "np.asarray": lambda _: np.asarray([array(), array()]),
+    "npx.waitall": lambda _: npx.waitall(),
+    "npx.save": saved(lambda path: npx.save(path, [array(2)])),
+    "gluon.utils.clip_global_norm": lambda _: gluon.utils.clip_global_norm([array(2)], 1.0),
+    "gluon.Block.save_parameters": saved(lambda path: network().save_parameters(path)),
+    "gluon.ParameterDict.save": saved(lambda path: network().collect_params().save(path)),
+    "gluon.Trainer.save_states": saved(lambda path: trained().save_states(path)),
+    "ndarray.item": lambda _: array().item(),
+    "ndarray.tolist": lambda _: array(2).tolist(),
+    "ndarray.asnumpy": lambda _: array(2).asnumpy(),
+    "ndarray.wait_to_read": lambda _: array(2).wait_to_read(),
+    "ndarray.wait_to_write": lambda _: array(2).wait_to_write(),
+    "ndarray.__array__": lambda _: numpy.asarray(array(2)),
+    "ndarray.__bool__": lambda _: bool(array()),
+    "ndarray.__float__": lambda _: float(array()),
+    "ndarray.__int__": lambda _: int(array()),
+    "ndarray.__index__": lambda _: [1, 2][np.array(1)],
+    "ndarray.__repr__": lambda _: repr(array(2)),
+    "ndarray.__str__": lambda _: str(array(2)),
+    "ndarray.__format__": lambda _: f"{array():.2f}",
+}
+
+
+def words(word: str) -> list[str]:
+    return [name for name, found in TABLE.items() if found == word]
+
+
+def test_every_public_name_is_in_the_table() -> None:
+    names = {name for name, _ in public()}
+    assert set(TABLE.values()) <= WORDS
+    assert names - TABLE.keys() == set(), "say in blocking.txt whether these may wait"
+    assert TABLE.keys() - names == set(), "these are no public names any more"
+
+
+def test_what_waits_has_a_call_that_is_refused() -> None:
+    assert REFUSED.keys() == {*words("waits"), *words("may")}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_waits_is_refused(name: str, tmp_path: pathlib.Path) -> None:
+    with forerun.no_sync("error"), pytest.raises(RuntimeError, match="waits inside no_sync"):
+        REFUSED[name](tmp_path)
+
+
+# Arguments to try: most functions take some of these.
+TRIED: list[Callable[[], tuple[Any, ...]]] = [
+    lambda: (array(3, 3),),
+    lambda: (array(3, 3), array(3, 3)),
+    lambda: (array(3, 3), 0),
+    lambda: (array(3, 3), 0, 1),
+    lambda: (array(3, 3), (3, 3)),
+    lambda: (array(3, 3), (9,)),
+    lambda: (array(3, 3), array(3, 3), array(3, 3)),
+    lambda: (array(3, 3) > 0, array(3, 3), array(3, 3)),
+    lambda: (array(3, 3) > 0, array(3, 3) > 0),
+    lambda: (array(3, 3) > 0,),
+    lambda: (array(2, 3, 3), array(2, 3, 3)),
+    lambda: (np.arange(3, dtype="int64"), 3),
+    lambda: (array(3, 3), np.zeros((3,), dtype="int64")),
+    lambda: (np.zeros((3,), dtype="int64"), array(3, 3)),
+    lambda: (array(3, 3), "float64"),
+    lambda: (array(3, 3), "relu"),
+    lambda: (array(1, 3), (3, 3)),
+    lambda: ((3, 3),),
+    lambda: (3,),
+    lambda: (0, 3),
+    lambda: (0.0, 1.0, (3,)),
+    lambda: (),
+    # A nested list where an array would do is converted by NumPy, which reads: tried last, for those who want a list.
+    lambda: ([array(3, 3), array(3, 3)],),
+]
+
+
+def recorded() -> tuple[np.ndarray, np.ndarray]:
+    x = array(3)
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+    return x, y
+
+
+def differentiated() -> None:
+    x, y = recorded()
+    autograd.grad(y, [x])
+
+
+def marked() -> None:
+    autograd.mark_variables([array(3)], [array(3)])
+
+
+OWN: dict[str, Callable[[], object]] = {
+    "np.arange": lambda: np.arange(3),
+    "np.full": lambda: np.full((2,), 1),
+    "np.full_like": lambda: np.full_like(array(2), 1),
+    "np.random.seed": lambda: np.random.seed(0),
+    "npx.seed": lambda: npx.seed(0),
+    "autograd.backward": lambda: autograd.backward([recorded()[1]]),
+    "autograd.grad": differentiated,
+    "autograd.mark_variables": marked,
+    "autograd.set_recording": lambda: autograd.set_recording(autograd.is_recording()),
+    "autograd.set_training": lambda: autograd.set_training(autograd.is_training()),
+    "ndarray.item_async": lambda: array().item_async().close(),
+    "ndarray.backward": lambda: recorded()[1].backward(),
+    "npx.batch_norm": lambda: npx.batch_norm(array(3, 3), array(3), array(3), array(3), array(3)),
+    "npx.layer_norm": lambda: npx.layer_norm(array(3, 3), array(3), array(3)),
+    "ndarray.__setitem__": lambda: array(3).__setitem__(slice(None), 2),
+    "ndarray.as_in_ctx": lambda: array(3).as_in_ctx(npx.cpu()),
+    "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
+    "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
+}
+# Methods of blocks, parameters and trainers are called by the training step below, and files by their own tests.
+CALLED = [
+    name
+    for name, thing in public()
+    if TABLE.get(name) == "never"
+    and name.count(".") < 2 + name.startswith("gluon.utils")
+    and not inspect.isclass(thing)
+    if name != "npx.load"
+]
+
+
+def test_loading_never_waits(tmp_path: pathlib.Path) -> None:
+    npx.save(str(tmp_path / "file"), [array(2)])
+    with forerun.no_sync("error"):
+        (loaded,) = npx.load(str(tmp_path / "file"))
+    assert isinstance(loaded, np.ndarray) and loaded.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_what_never_waits_is_let_through(name: str) -> None:
+    thing = dict(public())[name]
+    if not callable(thing):
+        assert isinstance(thing, types.GetSetDescriptorType)
+        with forerun.no_sync("error"):
+            thing.__get__(array(3, 3))
+        return
+    calls: list[Callable[[], object]] = [lambda made=made: thing(*made()) for made in TRIED]  # type: ignore[misc]
+    if name in OWN:
+        calls = [OWN[name]]
+    for call in calls:
+        try:
+            with forerun.no_sync("error"):
+                call()
+            break
+        except (TypeError, ValueError, IndexError, NotImplementedError):
+            # Not its arguments.
+            continue
+    else:
+        pytest.fail("no call of it was tried that went through")
+    npx.waitall()
+
+
+LOSSES = [name for name in gluon.loss.__all__ if name != "Loss"]
+
+
+@pytest.mark.parametrize("name, hybrid", list(itertools.product(LOSSES, [False, True])))
+def test_training_never_waits(name: str, hybrid: bool) -> None:
+    with forerun.no_sync("error"):
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(8, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Dropout(0.1), gluon.nn.Dense(2))
+        net.initialize()
+        if hybrid:
+            net.hybridize()
+        trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.1})
+        loss = getattr(gluon.loss, name)()
+        labels = np.zeros((4,)) if name.startswith("Softmax") else np.zeros((4, 2))
+        for _ in range(3):
+            x = np.random.normal(size=(4, 3))
+            with autograd.record():
+                out = loss(net(x), labels)
+            out.backward()
+            trainer.step(4)
+    npx.waitall()
