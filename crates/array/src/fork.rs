@@ -8,7 +8,7 @@
 
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
-use crate::{attach, graph, recipe};
+use crate::{attach, graph, recipe, trace};
 use forerun_base::{Error, ErrorKind};
 use forerun_engine::{Engine, Paused, at_exit, at_fork};
 use parking_lot::MutexGuard;
@@ -38,6 +38,7 @@ extern "C" fn before() {
     // After the pause only a frontend that runs something tiny on the spot can have it.
     let planner = runtime.planner.lock();
     let mut locks = attach::hold();
+    locks.push(trace::hold());
     // None of these is ever taken while another is held, but for the engine's own, which come in their order.
     locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
     locks.extend([runtime.windows.hold(), runtime.holders.hold(), Box::new(runtime.failures.lock())]);

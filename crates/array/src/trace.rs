@@ -122,6 +122,11 @@ struct Rings {
 static ON: AtomicBool = AtomicBool::new(false);
 static RINGS: Mutex<Rings> = Mutex::new(Rings { start: None, most: 0, threads: Vec::new(), count: 0 });
 
+/// The lock of the rings, held for a fork.
+pub(crate) fn hold() -> Box<dyn std::any::Any> {
+    Box::new(RINGS.lock())
+}
+
 thread_local! {
     static RING: OnceCell<Arc<Mutex<Ring>>> = const { OnceCell::new() };
 }
