@@ -114,18 +114,6 @@ time.sleep(0.1)
 """,
         "",
     ),
-    "daemons that wait": (
-        """
-def work(number):
-    while True:
-        y = x @ x
-        y[0].asnumpy() if number % 2 else npx.waitall()
-for number in range(4):
-    threading.Thread(target=work, args=(number,), daemon=True).start()
-time.sleep(0.2)
-""",
-        "",
-    ),
 }
 
 
