@@ -160,7 +160,7 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
                 let nodes = Arc::clone(&nodes);
                 thread::spawn(move || {
                     nodes[index].value.write(10);
-                    let visit = |successor: *const Node| {
+                    let visit = |successor: *const Node, _late: bool| {
                         // SAFETY: the nodes live until the end of the model.
                         unsafe { (*successor).arrive(1, &[&nodes[0], &nodes[1]]) };
                     };
@@ -172,7 +172,7 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
         let mut arrived = 1;
         for index in 0..2 {
             // SAFETY: each edge is used once, and the nodes live until the end of the model.
-            if !unsafe { nodes[index].successors.push(&nodes[2].edges[index], &nodes[2]) } {
+            if !unsafe { nodes[index].successors.push(&nodes[2].edges[index], &nodes[2], false) } {
                 arrived += 1;
             }
         }
@@ -193,14 +193,14 @@ fn two_spawners_push_onto_one_task_while_it_finishes() {
             let nodes = Arc::clone(&nodes);
             thread::spawn(move || {
                 // SAFETY: each edge is used once, and the nodes live until the end of the model.
-                let pushed = unsafe { nodes[0].successors.push(&nodes[index].edges[0], &nodes[index]) };
+                let pushed = unsafe { nodes[0].successors.push(&nodes[index].edges[0], &nodes[index], false) };
                 nodes[index].arrive(if pushed { 1 } else { 2 }, &[&nodes[0]]);
             })
         };
         let spawners = [spawner(1), spawner(2)];
         nodes[0].value.write(10);
         // SAFETY: closed once; the nodes live until the end of the model.
-        unsafe { nodes[0].successors.close(|successor| (*successor).arrive(1, &[&nodes[0]])) };
+        unsafe { nodes[0].successors.close(|successor, _| (*successor).arrive(1, &[&nodes[0]])) };
         for spawner in spawners {
             spawner.join().unwrap();
         }
