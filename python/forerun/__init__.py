@@ -15,6 +15,7 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import os.path as _path
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -39,6 +40,9 @@ _FOLDERS = [
     "torch/utils",
 ]
 _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
+
+# CUDA's libraries may have come with packages of their own.
+_forerun.search_cuda_in([entry for entry in _sys.path if entry])
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_blockers  # noqa: E402

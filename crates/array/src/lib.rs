@@ -60,6 +60,7 @@ pub use device::{
     set_current_device, set_device_budget, simulate,
 };
 pub use forerun_cpu::ScratchAllocator;
+pub use forerun_cuda::search_in as search_cuda_in;
 pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;

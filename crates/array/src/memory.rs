@@ -113,7 +113,7 @@ pub fn reset_peak() {
 /// Gives the bytes that the pool keeps for reuse back to the system.
 pub fn empty_cache() {
     runtime().pool.trim();
-    accelerators().iter().for_each(|device| device.accelerator.empty_cache());
+    accelerators().for_each(|device| device.accelerator.empty_cache());
 }
 
 /// The error of an allocation that failed. It names those who hold the most.

@@ -2,14 +2,14 @@
 
 use crate::compile::{Compiler, Counts, Unit};
 use crate::lanes::{Lane, Lanes, Ticket};
-use crate::memory::{Memory, MemoryInfo};
+use crate::memory::{Memory, MemoryInfo, Taken};
 use crate::run::{Launch, Products};
 use crate::staging::Staging;
 use crate::sys::{Blas, Context, Driver, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_plan::Kernel;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A device, ready for work. What is launched runs in order on its compute lane.
@@ -22,7 +22,7 @@ pub struct Gpu {
     pub(crate) compiler: Compiler,
     pub(crate) lanes: Lanes,
     pub(crate) memory: Memory,
-    staging: Mutex<Staging>,
+    staging: [Mutex<Staging>; 2],
     products: OnceLock<Result<Products>>,
     tf32: AtomicBool,
     generic: OnceLock<Arc<Unit>>,
@@ -103,7 +103,7 @@ impl Gpu {
             compiler: Compiler::new(driver, context, format!("sm_{}{}", arch.0, arch.1)),
             memory,
             lanes,
-            staging: Mutex::new(Staging::new(driver)),
+            staging: [Mutex::new(Staging::new(driver)), Mutex::new(Staging::new(driver))],
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
             generic: OnceLock::new(),
@@ -199,6 +199,58 @@ impl Gpu {
         self.memory.free(address, bytes)
     }
 
+    /// The same, with what other lanes have to know.
+    pub(crate) fn take_block(&self, bytes: usize) -> Result<Taken> {
+        self.enter()?;
+        self.memory.take(bytes)
+    }
+
+    /// Gives back a block; the compute lane may still use it up to a ticket.
+    pub(crate) fn give_block(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
+        self.enter()?;
+        self.memory.give(address, bytes, since)
+    }
+
+    /// Lets a lane write a word of pinned memory when it comes to it.
+    pub(crate) fn write_word(&self, lane: Lane, word: &'static AtomicU32, value: u32) -> Result<()> {
+        self.enter()?;
+        let address = std::ptr::from_ref(word).addr() as u64;
+        // SAFETY: a word of pinned memory that lasts.
+        let error = unsafe { (self.driver.stream_write)(self.lanes.stream(lane), address, value, 0) };
+        self.driver.check(error, "cuStreamWriteValue32")
+    }
+
+    /// Lets a lane wait until a word of pinned memory has come to a value, counted round and round.
+    pub(crate) fn wait_for_word(&self, lane: Lane, word: &'static AtomicU32, value: u32) -> Result<()> {
+        self.enter()?;
+        let address = std::ptr::from_ref(word).addr() as u64;
+        // SAFETY: as above.
+        let error = unsafe { (self.driver.stream_wait_value)(self.lanes.stream(lane), address, value, 0) };
+        self.driver.check(error, "cuStreamWaitValue32")
+    }
+
+    /// Copies few bytes to the device on the compute lane. Returns when the host's bytes may be changed.
+    ///
+    /// # Safety
+    /// Both addresses must have as many bytes.
+    pub(crate) unsafe fn copy_in_small(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one; the driver takes so few bytes along with the command.
+        self.driver.check(unsafe { (self.driver.copy_in)(to, from.cast(), bytes, stream) }, "cuMemcpyHtoDAsync")
+    }
+
+    /// Copies few bytes to pinned memory on the compute lane.
+    ///
+    /// # Safety
+    /// Both addresses must have as many bytes; those of the host are pinned, and nobody touches them until the lane has passed.
+    pub(crate) unsafe fn copy_out_small(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one.
+        self.driver.check(unsafe { (self.driver.copy_out)(to.cast(), from, bytes, stream) }, "cuMemcpyDtoHAsync")
+    }
+
     /// What there is of memory, and what of it is used.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.enter()?;
@@ -255,7 +307,7 @@ impl Gpu {
     /// The device address must have room for all of them, and nobody may touch that room until the copy is done.
     pub unsafe fn copy_in(&self, from: &[u8], to: u64, team: &dyn Team) -> Result<()> {
         self.enter()?;
-        let mut staging = self.staging.lock().unwrap_or_else(|e| e.into_inner());
+        let mut staging = self.staging[0].lock().unwrap_or_else(|e| e.into_inner());
         staging.copy_in(self.lanes.stream(Lane::ToDevice), from, to, team)
     }
 
@@ -265,7 +317,7 @@ impl Gpu {
     /// The device address must have as many bytes, which nobody writes meanwhile.
     pub unsafe fn copy_out(&self, from: u64, to: &mut [u8], team: &dyn Team) -> Result<()> {
         self.enter()?;
-        let mut staging = self.staging.lock().unwrap_or_else(|e| e.into_inner());
+        let mut staging = self.staging[1].lock().unwrap_or_else(|e| e.into_inner());
         staging.copy_out(self.lanes.stream(Lane::FromDevice), from, to, team)
     }
 

@@ -32,6 +32,15 @@ pub struct MemoryInfo {
     pub emptied: u64,
 }
 
+/// A block that was handed out.
+pub(crate) struct Taken {
+    pub(crate) address: u64,
+    /// Bytes of its class.
+    pub(crate) bytes: usize,
+    /// Up to which ticket of the compute lane it may still be used for what it held; `None` if the driver just made it.
+    pub(crate) since: Option<u64>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Memory {
     driver: &'static Driver,
@@ -42,8 +51,8 @@ pub(crate) struct Memory {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Blocks of each class that nobody uses.
-    spare: HashMap<usize, Vec<u64>>,
+    /// Blocks of each class that nobody uses, and up to which ticket of the compute lane commands may still use them.
+    spare: HashMap<usize, Vec<(u64, u64)>>,
     info: MemoryInfo,
 }
 
@@ -95,14 +104,18 @@ impl Memory {
     }
 
     pub(crate) fn alloc(&self, bytes: usize) -> Result<u64> {
+        self.take(bytes).map(|taken| taken.address)
+    }
+
+    pub(crate) fn take(&self, bytes: usize) -> Result<Taken> {
         let class = class_of(bytes);
         let mut state = self.state();
         state.info.asked += 1;
-        if let Some(address) = state.spare.get_mut(&class).and_then(Vec::pop) {
+        if let Some((address, since)) = state.spare.get_mut(&class).and_then(Vec::pop) {
             state.info.hits += 1;
             state.info.cached -= class;
             state.charge(class);
-            return Ok(address);
+            return Ok(Taken { address, bytes: class, since: Some(since) });
         }
         if state.info.live + class > state.info.limit {
             return Err(self.exhausted(bytes, &state.info));
@@ -115,7 +128,7 @@ impl Memory {
             match self.ask(class) {
                 Ok(address) => {
                     state.charge(class);
-                    return Ok(address);
+                    return Ok(Taken { address, bytes: class, since: None });
                 }
                 Err(error) if error.kind() != ErrorKind::Memory => return Err(error),
                 Err(_) if rung == 0 => {
@@ -151,6 +164,10 @@ impl Memory {
     }
 
     pub(crate) fn free(&self, address: u64, bytes: usize) -> Result<()> {
+        self.give(address, bytes, 0)
+    }
+
+    pub(crate) fn give(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
         let class = class_of(bytes);
         let mut state = self.state();
         state.info.live -= class;
@@ -158,7 +175,7 @@ impl Memory {
             return self.give_back(address);
         }
         state.info.cached += class;
-        state.spare.entry(class).or_default().push(address);
+        state.spare.entry(class).or_default().push((address, since));
         Ok(())
     }
 
@@ -170,7 +187,7 @@ impl Memory {
     /// Gives the cache back to the driver's pool.
     fn release(&self, state: &mut State) -> Result<()> {
         for (class, blocks) in state.spare.drain() {
-            for address in blocks {
+            for (address, _) in blocks {
                 state.info.cached -= class;
                 self.give_back(address)?;
             }

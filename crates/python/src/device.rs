@@ -102,3 +102,9 @@ pub(crate) fn gpu_stats(device: &PyDevice) -> PyResult<(String, usize, usize, us
 pub(crate) fn require_device(device: &PyDevice) -> PyResult<()> {
     check_device(device.0).map_err(raise)
 }
+
+/// Folders in which pip's packages with CUDA's libraries may lie.
+#[pyfunction]
+pub(crate) fn search_cuda_in(folders: Vec<std::path::PathBuf>) {
+    forerun::search_cuda_in(folders);
+}

@@ -1,0 +1,378 @@
+//! A device as plans and engines see it: lanes with tickets, memory in the order of the compute lane, kernels.
+//!
+//! Launches are told to the compute stream by whoever issues. Small copies go there too, by way of pinned slots; large ones to the
+//! copiers. A fault of the device shows when somebody asks how far it is: from then on it is lost, everything counts as
+//! passed and has failed.
+
+use crate::copier::Copier;
+use crate::gpu::{Gpu, Io as DeviceIo};
+use crate::lanes::{Lane as OwnLane, Ticket};
+use crate::pinned::Slots;
+use crate::run::Launch;
+use forerun_base::{Error, ErrorKind, Result};
+use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
+const SMALL_COPY: usize = 64 << 10;
+/// How long a wait looks before it naps, and how long a nap is.
+const LOOK: Duration = Duration::from_micros(100);
+const NAP: Duration = Duration::from_micros(30);
+
+/// What is left to do once a command has passed.
+enum Rest {
+    /// Bytes wait in a slot for their place.
+    Fetch { slot: usize, to: usize, bytes: usize },
+    /// A status says whether the kernel found an index that names nothing.
+    Status { slot: usize, axis: usize, extent: usize },
+}
+
+struct Pending {
+    statuses: Slots,
+    fetches: Slots,
+    rests: HashMap<u64, Rest>,
+}
+
+/// A device; see the module.
+pub struct Cuda {
+    number: usize,
+    gpu: Arc<Gpu>,
+    told: AtomicU64,
+    copiers: [Arc<Copier>; 2],
+    pending: Mutex<Pending>,
+    lost: OnceLock<Error>,
+    /// The process was forked, and this is the child.
+    forked: AtomicBool,
+    nudged: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Cuda {
+    /// How many devices there are; none without a driver.
+    pub fn count() -> usize {
+        Gpu::count()
+    }
+
+    /// Opens a device.
+    pub fn open(number: usize) -> Result<Arc<Cuda>> {
+        let gpu = Gpu::open(number)?;
+        gpu.warm_up();
+        let mut words = Slots::new(gpu.driver, size_of::<AtomicU64>(), 2);
+        let word = |words: &mut Slots| -> Result<&'static AtomicU32> {
+            let address = words.take()?;
+            // SAFETY: a slot of eight bytes that is never given back.
+            let word = unsafe { &*(address as *const AtomicU32) };
+            word.store(0, Ordering::Relaxed);
+            Ok(word)
+        };
+        let copiers = [
+            Arc::new(Copier::new(OwnLane::ToDevice, word(&mut words)?)),
+            Arc::new(Copier::new(OwnLane::FromDevice, word(&mut words)?)),
+        ];
+        let pending = Pending {
+            statuses: Slots::new(gpu.driver, Gpu::STATUS_BYTES, 128),
+            fetches: Slots::new(gpu.driver, SMALL_COPY, 8),
+            rests: HashMap::new(),
+        };
+        Ok(Arc::new(Cuda {
+            number,
+            gpu,
+            told: AtomicU64::new(0),
+            copiers,
+            pending: Mutex::new(pending),
+            lost: OnceLock::new(),
+            forked: AtomicBool::new(false),
+            nudged: Mutex::new(false),
+            bell: Condvar::new(),
+        }))
+    }
+
+    /// The device itself.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn refuse_if_lost(&self) -> Result<()> {
+        if self.forked.load(Ordering::Relaxed) {
+            let text = format!("gpu({}) cannot be used in a forked process", self.number);
+            return Err(Error::new(ErrorKind::Runtime, text));
+        }
+        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// A call went wrong in a way that the device does not get over.
+    fn lose_to(&self, error: Error) -> Error {
+        let text = format!("gpu({}) is lost: {error}", self.number);
+        self.lost.get_or_init(|| Error::new(ErrorKind::Runtime, text)).clone()
+    }
+
+    /// Marks the end of a command of the compute lane.
+    fn take_ticket(&self) -> Result<u64> {
+        let ticket = self.gpu.record(OwnLane::Compute).map_err(|error| self.lose_to(error))?.0;
+        self.told.store(ticket, Ordering::Release);
+        Ok(ticket)
+    }
+
+    fn copier(&self, lane: Lane) -> Option<&Arc<Copier>> {
+        match lane {
+            Lane::Compute => None,
+            Lane::In => Some(&self.copiers[0]),
+            Lane::Out => Some(&self.copiers[1]),
+        }
+    }
+
+    fn finish(&self, rest: Rest) -> Result<()> {
+        match rest {
+            Rest::Fetch { slot, to, bytes } => {
+                // SAFETY: the copy into the slot has passed; whoever told it promised the place.
+                unsafe { std::ptr::copy_nonoverlapping(slot as *const u8, to as *mut u8, bytes) };
+                self.pending().fetches.give_back(slot);
+                Ok(())
+            }
+            Rest::Status { slot, axis, extent } => {
+                // SAFETY: a slot of that size, which the kernel is done with.
+                let raised = Gpu::read_status(unsafe { &*(slot as *const [u8; Gpu::STATUS_BYTES]) });
+                self.pending().statuses.give_back(slot);
+                match raised {
+                    None => Ok(()),
+                    Some(raised) => {
+                        let index = raised.index;
+                        let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+                        Err(Error::new(ErrorKind::Index, text))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A kernel of one device.
+struct CudaKernel {
+    device: std::sync::Weak<Cuda>,
+    launch: Arc<Launch>,
+    /// The axis whose ends indices may be beyond, and its extent.
+    may_raise: Option<(usize, usize)>,
+}
+
+impl DeviceKernel for CudaKernel {
+    unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
+        let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device is gone"))?;
+        device.refuse_if_lost()?;
+        let inputs: Vec<u64> = io.inputs.iter().map(|address| address.addr() as u64).collect();
+        let outputs: Vec<u64> = io.outputs.iter().map(|address| address.addr() as u64).collect();
+        let status = match self.may_raise {
+            None => 0,
+            Some(_) => {
+                let slot = device.pending().statuses.take()?;
+                // SAFETY: a slot of that size that nobody else has.
+                unsafe { std::ptr::write_bytes(slot as *mut u8, 0, Gpu::STATUS_BYTES) };
+                slot
+            }
+        };
+        let io = DeviceIo { inputs: &inputs, outputs: &outputs, scalars: io.scalars, status: status as u64 };
+        // SAFETY: the caller's promise is this one.
+        let launched = unsafe { self.launch.launch(io) };
+        if let Err(error) = launched {
+            if status != 0 {
+                device.pending().statuses.give_back(status);
+            }
+            return Err(error);
+        }
+        let ticket = device.take_ticket()?;
+        if let Some((axis, extent)) = self.may_raise {
+            device.pending().rests.insert(ticket, Rest::Status { slot: status, axis, extent });
+        }
+        Ok(())
+    }
+}
+
+/// A device that plans can be run on. (A newtype: kernels need to find the way back to the shared device.)
+pub struct SharedCuda(pub Arc<Cuda>);
+
+impl Accelerator for SharedCuda {
+    fn describe(&self) -> String {
+        self.0.gpu.name().to_owned()
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.gpu.memory_info().map_or(0, |info| info.limit)
+    }
+
+    fn alloc(&self, bytes: usize) -> Option<DeviceBlock> {
+        let device = &*self.0;
+        device.refuse_if_lost().ok()?;
+        let taken = device.gpu.take_block(bytes).ok()?;
+        // What the driver gives is there in the order of the compute lane too: other lanes wait for this place in it.
+        let since = match taken.since {
+            Some(since) => since,
+            None => device.take_ticket().ok()?,
+        };
+        Some(DeviceBlock {
+            address: std::ptr::without_provenance_mut(taken.address as usize),
+            bytes: taken.bytes,
+            since,
+        })
+    }
+
+    fn free(&self, block: DeviceBlock) {
+        let device = &*self.0;
+        if device.refuse_if_lost().is_ok() {
+            // A block that cannot be given back is lost with the device.
+            let since = device.told.load(Ordering::Acquire);
+            let _ = device.gpu.give_block(block.address.addr() as u64, block.bytes, since);
+        }
+    }
+
+    fn cached(&self) -> usize {
+        self.0.gpu.memory_info().map_or(0, |info| info.cached)
+    }
+
+    fn empty_cache(&self) {
+        let _ = self.0.gpu.empty_cache();
+    }
+
+    fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
+        let may_raise = match kernel {
+            Kernel::Take(rows) | Kernel::ScatterAdd(rows) if rows.beyond == Beyond::Raise => {
+                Some((rows.axis, rows.base.shape[rows.axis]))
+            }
+            _ => None,
+        };
+        Arc::new(CudaKernel { device: Arc::downgrade(&self.0), launch: self.0.gpu.compile(kernel), may_raise })
+    }
+
+    unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
+        let device = &*self.0;
+        device.refuse_if_lost()?;
+        let lane = self.copy_lane(Lane::In, bytes);
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            match device.copier(lane) {
+                Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
+                None => {
+                    device.gpu.copy_in_small(from, to.addr() as u64, bytes)?;
+                    device.take_ticket()?;
+                }
+            }
+        }
+        Ok(lane)
+    }
+
+    unsafe fn copy_out(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
+        let device = &*self.0;
+        device.refuse_if_lost()?;
+        let lane = self.copy_lane(Lane::Out, bytes);
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            match device.copier(lane) {
+                Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
+                None => {
+                    let slot = device.pending().fetches.take()?;
+                    device.gpu.copy_out_small(from.addr() as u64, slot as *mut u8, bytes)?;
+                    let ticket = device.take_ticket()?;
+                    device.pending().rests.insert(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
+                }
+            }
+        }
+        Ok(lane)
+    }
+
+    fn copy_lane(&self, direction: Lane, bytes: usize) -> Lane {
+        if bytes <= SMALL_COPY { Lane::Compute } else { direction }
+    }
+
+    fn wait(&self, lane: Lane, other: Lane, ticket: u64) {
+        let device = &*self.0;
+        let told = match (device.copier(lane), device.copier(other)) {
+            (Some(copier), Some(other)) => {
+                copier.after(&device.gpu, other, ticket);
+                Ok(())
+            }
+            (Some(copier), None) => {
+                copier.after_compute(&device.gpu, ticket);
+                Ok(())
+            }
+            (None, Some(copier)) => device.gpu.wait_for_word(OwnLane::Compute, copier.word(), ticket as u32),
+            (None, None) => Ok(()),
+        };
+        if let Err(error) = told {
+            device.lose_to(error);
+        }
+    }
+
+    fn told(&self, lane: Lane) -> u64 {
+        match self.0.copier(lane) {
+            Some(copier) => copier.told(),
+            None => self.0.told.load(Ordering::Acquire),
+        }
+    }
+
+    fn passed(&self, lane: Lane) -> u64 {
+        let device = &*self.0;
+        if device.refuse_if_lost().is_err() {
+            return self.told(lane);
+        }
+        match device.copier(lane) {
+            Some(copier) => copier.passed(),
+            None => match device.gpu.passed(OwnLane::Compute) {
+                Ok(Ticket(ticket)) => ticket,
+                Err(error) => {
+                    device.lose_to(error);
+                    self.told(lane)
+                }
+            },
+        }
+    }
+
+    fn outcome(&self, lane: Lane, ticket: u64) -> Result<()> {
+        let device = &*self.0;
+        device.refuse_if_lost()?;
+        match device.copier(lane) {
+            Some(copier) => copier.outcome(ticket),
+            None => {
+                let rest = device.pending().rests.remove(&ticket);
+                rest.map_or(Ok(()), |rest| device.finish(rest))
+            }
+        }
+    }
+
+    fn block(&self, tickets: &[u64], at_most: u64) {
+        let device = &*self.0;
+        let start = Instant::now();
+        let deadline = start + Duration::from_micros(at_most);
+        let has_passed =
+            || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
+        loop {
+            if has_passed() {
+                return;
+            }
+            let mut nudged = device.nudged.lock().unwrap_or_else(|e| e.into_inner());
+            let now = Instant::now();
+            if std::mem::take(&mut *nudged) || now >= deadline {
+                return;
+            }
+            if now - start > LOOK {
+                drop(device.bell.wait_timeout(nudged, NAP));
+            } else {
+                drop(nudged);
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn nudge(&self) {
+        *self.0.nudged.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        self.0.bell.notify_all();
+    }
+
+    fn lose(&self) {
+        self.0.forked.store(true, Ordering::Relaxed);
+    }
+}
