@@ -61,6 +61,10 @@ impl Driver for Driven {
     fn nudge(&self) {
         self.0.nudge();
     }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
 }
 
 /// Accelerators that the engine has room for.

@@ -4,9 +4,11 @@
 //! copiers. A fault of the device shows when somebody asks how far it is: from then on it is lost, everything counts as
 //! passed and has failed.
 
+use crate::batch::{Batch, Told};
 use crate::copier::Copier;
 use crate::gpu::{Gpu, Io as DeviceIo};
 use crate::lanes::{Lane as OwnLane, Ticket};
+use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::Launch;
 use forerun_base::{Error, ErrorKind, Result};
@@ -28,6 +30,8 @@ enum Rest {
     Fetch { slot: usize, to: usize, bytes: usize },
     /// A status says whether the kernel found an index that names nothing.
     Status { slot: usize, axis: usize, extent: usize },
+    /// It was never launched.
+    Failed(Error),
 }
 
 struct Pending {
@@ -40,7 +44,8 @@ struct Pending {
 pub struct Cuda {
     number: usize,
     gpu: Arc<Gpu>,
-    told: AtomicU64,
+    /// What was launched and not told yet.
+    batch: Mutex<Batch>,
     copiers: [Arc<Copier>; 2],
     pending: Mutex<Pending>,
     lost: OnceLock<Error>,
@@ -80,7 +85,7 @@ impl Cuda {
         Ok(Arc::new(Cuda {
             number,
             gpu,
-            told: AtomicU64::new(0),
+            batch: Mutex::default(),
             copiers,
             pending: Mutex::new(pending),
             lost: OnceLock::new(),
@@ -113,11 +118,30 @@ impl Cuda {
         self.lost.get_or_init(|| Error::new(ErrorKind::Runtime, text)).clone()
     }
 
-    /// Marks the end of a command of the compute lane.
-    fn take_ticket(&self) -> Result<u64> {
-        let ticket = self.gpu.record(OwnLane::Compute).map_err(|error| self.lose_to(error))?.0;
-        self.told.store(ticket, Ordering::Release);
-        Ok(ticket)
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        self.batch.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Tells the device everything that is held.
+    fn tell(&self, batch: &mut Batch) -> Result<()> {
+        // SAFETY: each launch was promised to hold from when it was held until it has passed.
+        let failed = unsafe { batch.tell(&self.gpu) }.map_err(|error| self.lose_to(error))?;
+        if !failed.is_empty() {
+            let rests = &mut self.pending().rests;
+            rests.extend(failed.into_iter().map(|(ticket, error)| (ticket, Rest::Failed(error))));
+        }
+        Ok(())
+    }
+
+    /// Marks the end of a command of the compute lane that is told at once, after everything that is held.
+    fn take_ticket(&self, batch: &mut Batch) -> Result<u64> {
+        let mark = self.gpu.record(OwnLane::Compute).map_err(|error| self.lose_to(error))?.0;
+        Ok(batch.mark(mark))
+    }
+
+    /// How launches were told so far.
+    pub fn told(&self) -> Told {
+        self.batch().counts
     }
 
     fn copier(&self, lane: Lane) -> Option<&Arc<Copier>> {
@@ -130,6 +154,7 @@ impl Cuda {
 
     fn finish(&self, rest: Rest) -> Result<()> {
         match rest {
+            Rest::Failed(error) => Err(error),
             Rest::Fetch { slot, to, bytes } => {
                 // SAFETY: the copy into the slot has passed; whoever told it promised the place.
                 unsafe { std::ptr::copy_nonoverlapping(slot as *const u8, to as *mut u8, bytes) };
@@ -177,19 +202,12 @@ impl DeviceKernel for CudaKernel {
             }
         };
         let io = DeviceIo { inputs: &inputs, outputs: &outputs, scalars: io.scalars, status: status as u64 };
-        // SAFETY: the caller's promise is this one.
-        let launched = unsafe { self.launch.launch(io) };
-        if let Err(error) = launched {
-            if status != 0 {
-                device.pending().statuses.give_back(status);
-            }
-            return Err(error);
-        }
-        let ticket = device.take_ticket()?;
+        let mut batch = device.batch();
+        let (ticket, ends) = batch.hold(&self.launch, io);
         if let Some((axis, extent)) = self.may_raise {
             device.pending().rests.insert(ticket, Rest::Status { slot: status, axis, extent });
         }
-        Ok(())
+        if ends { device.tell(&mut batch) } else { Ok(()) }
     }
 }
 
@@ -208,11 +226,17 @@ impl Accelerator for SharedCuda {
     fn alloc(&self, bytes: usize) -> Option<DeviceBlock> {
         let device = &*self.0;
         device.refuse_if_lost().ok()?;
+        if let Some(Taken { address, bytes, since: Some(since) }) = device.gpu.memory.take_cached(bytes) {
+            return Some(DeviceBlock { address: std::ptr::without_provenance_mut(address as usize), bytes, since });
+        }
+        // The driver makes memory, and takes it back, in the order of the compute lane.
+        let mut batch = device.batch();
+        device.tell(&mut batch).ok()?;
         let taken = device.gpu.take_block(bytes).ok()?;
-        // What the driver gives is there in the order of the compute lane too: other lanes wait for this place in it.
+        // Other lanes wait for this place in it.
         let since = match taken.since {
             Some(since) => since,
-            None => device.take_ticket().ok()?,
+            None => device.take_ticket(&mut batch).ok()?,
         };
         Some(DeviceBlock {
             address: std::ptr::without_provenance_mut(taken.address as usize),
@@ -224,8 +248,13 @@ impl Accelerator for SharedCuda {
     fn free(&self, block: DeviceBlock) {
         let device = &*self.0;
         if device.refuse_if_lost().is_ok() {
+            let mut batch = device.batch();
+            if Memory::is_large(block.bytes) && device.tell(&mut batch).is_err() {
+                return;
+            }
+            let since = batch.given;
+            drop(batch);
             // A block that cannot be given back is lost with the device.
-            let since = device.told.load(Ordering::Acquire);
             let _ = device.gpu.give_block(block.address.addr() as u64, block.bytes, since);
         }
     }
@@ -235,7 +264,10 @@ impl Accelerator for SharedCuda {
     }
 
     fn empty_cache(&self) {
-        let _ = self.0.gpu.empty_cache();
+        let mut batch = self.0.batch();
+        if self.0.tell(&mut batch).is_ok() {
+            let _ = self.0.gpu.empty_cache();
+        }
     }
 
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
@@ -257,8 +289,10 @@ impl Accelerator for SharedCuda {
             match device.copier(lane) {
                 Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
                 None => {
+                    let mut batch = device.batch();
+                    device.tell(&mut batch)?;
                     device.gpu.copy_in_small(from, to.addr() as u64, bytes)?;
-                    device.take_ticket()?;
+                    device.take_ticket(&mut batch)?;
                 }
             }
         }
@@ -275,8 +309,10 @@ impl Accelerator for SharedCuda {
                 Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
                 None => {
                     let slot = device.pending().fetches.take()?;
+                    let mut batch = device.batch();
+                    device.tell(&mut batch)?;
                     device.gpu.copy_out_small(from.addr() as u64, slot as *mut u8, bytes)?;
-                    let ticket = device.take_ticket()?;
+                    let ticket = device.take_ticket(&mut batch)?;
                     device.pending().rests.insert(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
                 }
             }
@@ -296,10 +332,16 @@ impl Accelerator for SharedCuda {
                 Ok(())
             }
             (Some(copier), None) => {
-                copier.after_compute(&device.gpu, ticket);
-                Ok(())
+                let mut batch = device.batch();
+                let told = if ticket > batch.told { device.tell(&mut batch) } else { Ok(()) };
+                copier.after_compute(&device.gpu, batch.mark_of(ticket));
+                told
             }
-            (None, Some(copier)) => device.gpu.wait_for_word(OwnLane::Compute, copier.word(), ticket as u32),
+            (None, Some(copier)) => {
+                let mut batch = device.batch();
+                let told = device.tell(&mut batch);
+                told.and_then(|()| device.gpu.wait_for_word(OwnLane::Compute, copier.word(), ticket as u32))
+            }
             (None, None) => Ok(()),
         };
         if let Err(error) = told {
@@ -310,7 +352,7 @@ impl Accelerator for SharedCuda {
     fn told(&self, lane: Lane) -> u64 {
         match self.0.copier(lane) {
             Some(copier) => copier.told(),
-            None => self.0.told.load(Ordering::Acquire),
+            None => self.0.batch().given,
         }
     }
 
@@ -322,7 +364,7 @@ impl Accelerator for SharedCuda {
         match device.copier(lane) {
             Some(copier) => copier.passed(),
             None => match device.gpu.passed(OwnLane::Compute) {
-                Ok(Ticket(ticket)) => ticket,
+                Ok(Ticket(mark)) => device.batch().pass(mark),
                 Err(error) => {
                     device.lose_to(error);
                     self.told(lane)
@@ -350,6 +392,11 @@ impl Accelerator for SharedCuda {
         let has_passed =
             || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
         loop {
+            let mut batch = device.batch();
+            if batch.is_due() && device.tell(&mut batch).is_err() {
+                return;
+            }
+            drop(batch);
             if has_passed() {
                 return;
             }
@@ -370,6 +417,13 @@ impl Accelerator for SharedCuda {
     fn nudge(&self) {
         *self.0.nudged.lock().unwrap_or_else(|e| e.into_inner()) = true;
         self.0.bell.notify_all();
+    }
+
+    fn flush(&self) {
+        let mut batch = self.0.batch();
+        if !batch.is_empty() {
+            let _ = self.0.tell(&mut batch);
+        }
     }
 
     fn lose(&self) {

@@ -5,7 +5,7 @@
 
 use crate::gpu::Gpu;
 use crate::lanes::Lane;
-use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, driver_code as code};
+use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, UpdateOutcome, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -22,9 +22,50 @@ pub struct Graph {
 // SAFETY: handles of a graph may be used by any thread, one at a time; changing it takes `&mut`.
 unsafe impl Send for Graph {}
 
+/// A captured sequence that cannot be launched yet.
+pub(crate) struct Captured {
+    gpu: Arc<Gpu>,
+    graph: GraphHandle,
+}
+
+impl Captured {
+    /// Makes it ready to be launched.
+    pub(crate) fn instantiate(self) -> Result<Graph> {
+        let gpu = self.gpu.clone();
+        let mut made = Graph { gpu, graph: self.graph, exec: std::ptr::null_mut(), kernels: Vec::new() };
+        std::mem::forget(self);
+        let driver = made.gpu.driver;
+        // SAFETY: writes one handle.
+        let error = unsafe { (driver.graph_instantiate)(&mut made.exec, made.graph, 0) };
+        driver.check(error, "cuGraphInstantiate")?;
+        Ok(made)
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the handle.
+        unsafe { (self.gpu.driver.graph_destroy)(self.graph) };
+    }
+}
+
 impl Graph {
-    /// Captures what `launches` gives to the compute lane; none of it runs.
+    /// Captures what `launches` gives to the compute lane; none of it runs, and it can be launched.
     pub fn capture(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        let mut made = Graph::record(gpu, launches)?.instantiate()?;
+        made.kernels = made.find_kernels()?;
+        Ok(made)
+    }
+
+    /// Takes over the arguments of another capture of the same sequence; false if it does not fit.
+    pub(crate) fn update(&mut self, captured: &Captured) -> bool {
+        let mut outcome = UpdateOutcome { result: 0, node: std::ptr::null_mut(), from: std::ptr::null_mut() };
+        // SAFETY: handles of this device; writes one outcome.
+        unsafe { (self.gpu.driver.graph_update)(self.exec, captured.graph, &mut outcome) == code::SUCCESS }
+    }
+
+    /// Captures what `launches` gives to the compute lane; none of it runs.
+    pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
         gpu.enter()?;
         let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
         // SAFETY: a stream of this device; the capture is ended below, on every path.
@@ -40,12 +81,7 @@ impl Graph {
             }
             return Err(error);
         }
-        let mut made = Graph { gpu: gpu.clone(), graph, exec: std::ptr::null_mut(), kernels: Vec::new() };
-        // SAFETY: writes one handle.
-        let error = unsafe { (driver.graph_instantiate)(&mut made.exec, graph, 0) };
-        driver.check(error, "cuGraphInstantiate")?;
-        made.kernels = made.find_kernels()?;
-        Ok(made)
+        Ok(Captured { gpu: gpu.clone(), graph })
     }
 
     fn find_kernels(&self) -> Result<Vec<GraphNode>> {

@@ -2,6 +2,7 @@
 //! without a driver there is no device, and nothing else changes. Knows nothing of arrays, engines or the host's kernels.
 
 mod accelerator;
+mod batch;
 mod compile;
 mod copier;
 mod gpu;
@@ -9,6 +10,7 @@ mod graph;
 mod lanes;
 mod memory;
 mod pinned;
+mod rhythm;
 mod run;
 mod staging;
 mod sys;
@@ -16,6 +18,7 @@ mod text;
 mod texts;
 
 pub use accelerator::{Cuda, SharedCuda};
+pub use batch::Told;
 pub use compile::{Counts, TextCompiler};
 pub use gpu::{Gpu, Io, Raised};
 pub use graph::Graph;

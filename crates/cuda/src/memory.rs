@@ -54,6 +54,7 @@ struct State {
     /// Blocks of each class that nobody uses, and up to which ticket of the compute lane commands may still use them.
     spare: HashMap<usize, Vec<(u64, u64)>>,
     info: MemoryInfo,
+    sealed: bool,
 }
 
 /// The class of a size: multiples of 512 bytes, from 4 KiB on four classes between two powers of two.
@@ -107,6 +108,33 @@ impl Memory {
         self.take(bytes).map(|taken| taken.address)
     }
 
+    /// While sealed, only what the cache has is handed out: the driver must not be asked during a capture.
+    pub(crate) fn seal(&self, on: bool) {
+        self.state().sealed = on;
+    }
+
+    /// How often memory was asked for.
+    pub(crate) fn asked(&self) -> u64 {
+        self.state().info.asked
+    }
+
+    /// A block of the cache, if it has one.
+    pub(crate) fn take_cached(&self, bytes: usize) -> Option<Taken> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        let (address, since) = state.spare.get_mut(&class).and_then(Vec::pop)?;
+        state.info.asked += 1;
+        state.info.hits += 1;
+        state.info.cached -= class;
+        state.charge(class);
+        Some(Taken { address, bytes: class, since: Some(since) })
+    }
+
+    /// Whether a block of so many bytes goes back to the driver at once.
+    pub(crate) fn is_large(bytes: usize) -> bool {
+        class_of(bytes) > LARGE
+    }
+
     pub(crate) fn take(&self, bytes: usize) -> Result<Taken> {
         let class = class_of(bytes);
         let mut state = self.state();
@@ -116,6 +144,9 @@ impl Memory {
             state.info.cached -= class;
             state.charge(class);
             return Ok(Taken { address, bytes: class, since: Some(since) });
+        }
+        if state.sealed {
+            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
         }
         if state.info.live + class > state.info.limit {
             return Err(self.exhausted(bytes, &state.info));

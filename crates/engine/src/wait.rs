@@ -135,7 +135,14 @@ impl<'a> Waiter<'a> {
     /// Issues what leads to the target and settles what has passed. True if there was anything.
     fn attend_devices(&self) -> bool {
         let engine = self.engine;
-        engine.devices().any(|(number, _)| engine.attend(number, Wish { heavy: true, ..self.wish() }))
+        let wish = Wish { heavy: true, ..self.wish() };
+        engine.devices().any(|(number, device)| {
+            let attended = engine.attend(number, wish);
+            if device.is_busy() {
+                device.driver.flush();
+            }
+            attended
+        })
     }
 
     /// Nothing to do: looks for a moment, then parks.

@@ -107,6 +107,9 @@ pub trait Accelerator: Send + Sync {
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);
 
+    /// Nothing more is told for now: whatever was held back goes out.
+    fn flush(&self) {}
+
     /// The process was forked, and this is the child: its threads and its connection to the device are gone.
     fn lose(&self);
 }

@@ -63,6 +63,15 @@ pub(crate) struct KernelParams {
     pub(crate) context: Context,
 }
 
+/// What came of bringing a graph up to date.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UpdateOutcome {
+    pub(crate) result: c_int,
+    pub(crate) node: GraphNode,
+    pub(crate) from: GraphNode,
+}
+
 table! {
     /// The functions of libcuda.
     Driver {
@@ -114,6 +123,7 @@ table! {
         graph_set_params = "cuGraphExecKernelNodeSetParams_v2"(
             exec: GraphExec, node: GraphNode, params: *const KernelParams,
         );
+        graph_update = "cuGraphExecUpdate_v2"(exec: GraphExec, graph: GraphHandle, outcome: *mut UpdateOutcome);
         graph_launch = "cuGraphLaunch"(exec: GraphExec, stream: Stream);
         graph_exec_destroy = "cuGraphExecDestroy"(exec: GraphExec);
     }

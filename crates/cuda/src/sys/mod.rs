@@ -9,7 +9,7 @@ mod table;
 pub(crate) use blas::{Blas, Heuristic, code as blas_code};
 pub(crate) use driver::{
     Context, Driver, Event, Function, GraphExec, GraphHandle, GraphNode, KernelParams, MemPool, Module, PoolProps,
-    Stream, code as driver_code,
+    Stream, UpdateOutcome, code as driver_code,
 };
 pub use library::search_in;
 pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};
