@@ -4,6 +4,7 @@
 
 use crate::error::{raise, raise_all};
 use crate::loc::here;
+use crate::outcall;
 use forerun::{Array, Loc, Result, SyncRule, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -39,7 +40,7 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
     if forerun::sync_rule() == SyncRule::Refused {
         return Err(raise(error));
     }
-    py.import("forerun._blockers")?.getattr("warn")?.call1((error.to_string(),))?;
+    outcall::call(&outcall::function(py, "forerun._blockers", "warn")?, (error.to_string(),))?;
     Ok(())
 }
 
