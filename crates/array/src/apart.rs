@@ -98,9 +98,6 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
     let scalars: Vec<u64> = single.scalars.iter().map(|word| record.immediates[*word as usize]).collect();
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars };
     // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
-    unsafe {
-        single.executable.check(io).map_err(blame)?;
-        single.executable.run(io, team);
-    }
+    unsafe { single.executable.check_and_run(io, team) }.map_err(blame)?;
     Ok(owned)
 }

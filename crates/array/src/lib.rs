@@ -7,6 +7,7 @@
 mod apart;
 mod array;
 mod attach;
+mod attention;
 mod awaken;
 mod balance;
 mod blockers;
@@ -50,6 +51,7 @@ mod window;
 
 pub use array::{Arg, Array};
 pub use attach::{Attachment, Verdict, Write};
+pub use attention::reads_plainly;
 pub use blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
 pub use cancel::cancel_pending;
 pub use capture::{Capture, Program, whole_inputs, write_back};

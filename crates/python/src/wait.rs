@@ -17,11 +17,25 @@ pub(crate) fn read<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
+    if forerun::reads_plainly() && array.settled_now() {
+        // A value that is there needs no line; an error does.
+        return read(array, &Wait { plain: true, ..Wait::default() }).map_err(|error| raise(error.read_at(here(py))));
+    }
+    read_slowly(py, array, call, read)
+}
+
+/// The same where the value is not there, or somebody wants to be asked.
+#[cold]
+fn read_slowly<T: Send>(
+    py: Python<'_>,
+    array: &Array,
+    call: &'static str,
+    read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
     if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
     if !forerun::detects_nonfinite() && array.settled_now() {
-        // A value that is there needs no line; an error does.
         let wait = Wait { allowed: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
     }
@@ -106,7 +120,7 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
             Some(Ok(())) | None => false,
         }
     };
-    let result = wait(&Wait { loc, call, allowed: true, interrupt: Some(&interrupt) });
+    let result = wait(&Wait { loc, call, allowed: true, plain: false, interrupt: Some(&interrupt) });
     (result, raised.take())
 }
 
