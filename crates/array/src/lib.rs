@@ -70,6 +70,6 @@ pub use observe::{Note, Observer, add_observer, note_unrepeatable, remove_observ
 pub use origin::Origin;
 pub use random::seed;
 pub use read::Snapshot;
-pub use runtime::{Stats, engine, set_drop_dead, set_fuse, set_tiny_limit, stats};
+pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
 pub use trace::{Event, Happening, Lane, start_trace, stop_trace};
 pub use wait::{AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_with};

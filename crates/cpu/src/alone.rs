@@ -72,9 +72,9 @@ impl Alone {
         let mut operands = [Operand::NONE; 3];
         // SAFETY: each splat has its own place; the addresses and their extent are the caller's promise.
         unsafe {
-            for n in 0..self.arity {
+            for (n, (operand, source)) in operands.iter_mut().zip(self.from).enumerate().take(self.arity) {
                 let copies = splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT);
-                operands[n] = match self.from[n] {
+                *operand = match source {
                     Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
                     Source::Constant(i, size) => {
                         splat(element(io.inputs[i as usize], size), size, copies);
