@@ -19,8 +19,8 @@ pub use forerun_array::{
     detect_nonfinite, detects_nonfinite, empty_cache, engine, has_host_room, has_room, last_wait, make_host_room,
     make_room_with, memory_stats, no_sync, note_submissions, num_threads, ops, reads_plainly, refusal, reset_blockers,
     reset_peak, seed, set_around_wait, set_drop_dead, set_fuse, set_num_threads, set_sync_rule, set_tiny_limit,
-    start_detecting, start_trace, stats, stop_detecting, stop_trace, sync_rule, wait_all, wait_all_with, whole_inputs,
-    write_back,
+    start_detecting, start_trace, stats, stop_detecting, stop_trace, sync_rule, wait_all, wait_all_with, watch_forks,
+    whole_inputs, write_back,
 };
 pub use forerun_base::{
     DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,

@@ -53,6 +53,8 @@ mod _forerun {
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
         crate::wait::start();
+        // Children may be forked before the first op.
+        forerun::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }
