@@ -60,8 +60,16 @@ unsafe extern "C" fn forget_exported(capsule: *mut ffi::PyObject) {
 pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) -> PyResult<Bound<'py, PyAny>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let snapshot = crate::wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
-    let as_array = AS_ARRAY.get_or_try_init(py, || outcall::function(py, "numpy", "asarray").map(Bound::unbind))?;
-    outcall::call(as_array.bind(py), (PySnapshot(snapshot),))
+    let as_array = match AS_ARRAY.get(py) {
+        Some(known) => known.bind(py).clone(),
+        None => {
+            // Not inside the cell: the import runs Python code, a signal handler that comes here too perhaps.
+            let found = outcall::function(py, "numpy", "asarray")?;
+            let _ = AS_ARRAY.set(py, found.clone().unbind());
+            found
+        }
+    };
+    outcall::call(&as_array, (PySnapshot(snapshot),))
 }
 
 /// Whether programs get a copy they may write in the place of the read-only array.
