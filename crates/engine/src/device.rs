@@ -222,6 +222,13 @@ impl Engine {
 
     /// After a task of a device became ready: sees to it that somebody issues it.
     pub(crate) fn call_issuer(&self, number: usize) {
+        // A waiter issues what it needs itself, and calls somebody before it looks no more.
+        if Role::current() != Role::Waits {
+            self.call_now(number);
+        }
+    }
+
+    fn call_now(&self, number: usize) {
         let device = self.device(number);
         if !self.has_workers() {
             self.published();
@@ -237,8 +244,8 @@ impl Engine {
     /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
     pub(crate) fn call_busy_issuers(&self) {
         for (number, device) in self.devices() {
-            if device.is_busy() && device.signals.sleep.is_quiet() {
-                self.call_issuer(number);
+            if device.is_busy() || !device.ready.is_empty() {
+                self.call_now(number);
             }
         }
     }

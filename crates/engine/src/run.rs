@@ -13,8 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) enum Role {
     /// A thread of the user.
     Outside,
-    /// A worker, or in the wait funnel: it looks for work by itself.
+    /// A worker: it looks for work by itself.
     Looks,
+    /// In the wait funnel: it looks for what leads to its target.
+    Waits,
     /// Inside a task.
     Runs,
 }

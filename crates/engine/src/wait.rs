@@ -34,7 +34,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::Runtime, "a task must not wait for another").read_at(options.loc));
         }
         let _inside = gate::enter();
-        let role = Role::Looks.assume();
+        let role = Role::Waits.assume();
         let waited = Waiter::new(self, target, options).wait();
         drop(role);
         self.leave_behind();
