@@ -23,6 +23,7 @@
 
 use crate::balance::Balance;
 use crate::buffer::{Buffer, BufferRef};
+use crate::device;
 use crate::life::{Ended, Life};
 use crate::retired::Linked;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
@@ -292,8 +293,9 @@ impl Node {
         self.back.generation.load(Relaxed) == self.generation()
     }
 
-    fn is_large(&self) -> bool {
-        self.meta().bytes > INLINE
+    /// Whether the value has, or will have, a buffer.
+    pub(crate) fn is_large(&self) -> bool {
+        device::has_buffer(self.meta())
     }
 
     // ---- the back line: whoever runs records ----
@@ -337,6 +339,45 @@ impl Node {
     /// The bytes are there: readers may look.
     pub(crate) fn publish_ready(&self, generation: u32) {
         self.back.state.publish(generation, Status::Ready);
+    }
+
+    /// A device was told to make it.
+    pub(crate) fn publish_issued(&self, generation: u32, lane: u8, ticket: u64) {
+        self.back.state.publish(generation, Status::Issued { lane, ticket: ticket as u32 & 0xff_ffff });
+    }
+
+    /// Uses of a value on a device that were issued and have not settled. Such values have a buffer, so their inline bytes
+    /// are free but for the first word, where an error goes.
+    fn issued(&self) -> &AtomicU64 {
+        // SAFETY: the word is aligned, lives as long as the node, and for values on devices is only used as an atomic.
+        unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
+    }
+
+    /// The value on a device gets its buffer: nothing was issued before.
+    pub(crate) fn begin_issued(&self) {
+        self.issued().store(0, Relaxed);
+    }
+
+    /// `uses` of the value were issued on the lane that gives memory back in its order. If all that is left of the value was,
+    /// the buffer is the caller's to give back.
+    pub(crate) fn note_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        self.issued().fetch_add(uses as u64, Ordering::Relaxed);
+        self.donate_issued(0)
+    }
+
+    /// The uses have settled; before they are taken off the balance.
+    pub(crate) fn end_issued(&self, uses: u32) {
+        self.issued().fetch_sub(uses as u64, Ordering::Release);
+    }
+
+    /// As [`Node::donate`], where uses that were issued count as done: the lane keeps the order.
+    pub(crate) fn donate_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
+        let left = self.back.balance.left()?;
+        if left != uses as u64 + self.issued().load(Ordering::Acquire) {
+            return None;
+        }
+        self.take_buffer()
     }
 
     /// It will never be there.
@@ -383,6 +424,11 @@ impl Node {
         if !self.back.balance.is_left_to(uses) {
             return None;
         }
+        self.take_buffer()
+    }
+
+    /// The buffer of a closed value, unless somebody else holds the bytes too.
+    fn take_buffer(&self) -> Option<*mut Buffer> {
         let buffer = self.back.buffer.load(Relaxed);
         // SAFETY: our uses keep the buffer; the value is closed, so nobody can take a new reference.
         if buffer.is_null() || !unsafe { &*buffer }.is_unshared() {
