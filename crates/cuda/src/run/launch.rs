@@ -40,6 +40,7 @@ impl Launch {
             Kernel::Take(rows) => Box::new(Gatherer::new(&gpu, rows)),
             Kernel::ScatterAdd(rows) => Box::new(Adder::new(&gpu, rows)),
             Kernel::Fill(fill) => Box::new(Filler::new(&gpu, fill)),
+            Kernel::Transfer(_) => unreachable!("transfers are copies, not kernels"),
         };
         Launch { gpu, run }
     }
