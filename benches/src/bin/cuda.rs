@@ -157,6 +157,21 @@ fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
         let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &[]))?;
         line(name, 4.0 * size as f64 / took / 1e9, "GB/s", &format!("{:.1} us", took * 1e6));
     }
+    // What feeds a reduction is evaluated where it is folded.
+    let shape = Shape::of(&[16384, 8192, 1]);
+    let instr = |op, args| Instr { op, dtype: F, out: F, dst: Reg::Temp(0), args };
+    let code = vec![
+        instr(Point::Subtract, [Reg::Input(0), Reg::Scalar(0), Reg::Input(0)]),
+        instr(Point::Exp, [Reg::Temp(0); 3]),
+    ];
+    let inputs = vec![ProgramInput { dtype: F, layout: Layout::dense(shape) }];
+    let program = Program { shape, inputs, scalars: vec![F], code, outputs: vec![], temps: 1 };
+    let (outer, reduced, inner) = (shape[0], shape[1], 1);
+    let fed = Reduce { program, arg: Reg::Temp(0), dtype: F, kind: ReduceKind::Sum, outer, reduced, inner };
+    let launch = gpu.compile(&Kernel::Reduce(fed));
+    ready(&launch);
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors()[..1]))?;
+    line("sum of exp(x - s) along rows, 16384 x 8192", 4.0 * size as f64 / took / 1e9, "GB/s", "");
     release(gpu, buffers, size * 4)
 }
 

@@ -1,8 +1,8 @@
 // A reduction. The order of folds is the host's: rows in blocks of 512 into 64 lanes, columns in blocks of 8, blocks in a
 // binary tree by their number, lanes in halves. How blocks are shared out among threads shows in no bit.
 //
-// A group of threads folds a run of adjacent blocks into WIDTH partial results, BLOCKS_EACH at a time in STEPS steps; the
-// groups of a span make a chunk, chunks a row. All are powers of two of blocks, hence subtrees.
+// A group of threads folds STEPS adjacent blocks into WIDTH partial results; the groups of a span make a chunk, chunks a
+// row. All are powers of two of blocks, hence subtrees.
 #define WIDTH (THREADS * EACH)
 #define GROUPS (256 / THREADS)
 #define LEVELS 20
@@ -68,30 +68,6 @@ DEV void fold_block(const P& p, i64 unit, i64 block, int t, A* acc) {
 }
 #endif
 
-// A tree over up to four blocks, in a loop that is not unrolled: the program that feeds it is then compiled once.
-DEV void fold_blocks(const P& p, i64 unit, i64 block, int t, A* acc) {
-#if BLOCKS_EACH == 1
-    fold_block(p, unit, block, t, acc);
-#else
-    A right[EACH];
-#pragma unroll 1
-    for (int b = 0; b < 4 && block + b < BLOCKS; ++b) {
-        A one[EACH];
-        fold_block(p, unit, block + b, t, one);
-#pragma unroll
-        for (int n = 0; n < EACH; ++n) {
-            if (b == 0) acc[n] = one[n];
-            if (b == 1) acc[n] = fold(acc[n], one[n]);
-            if (b == 2) right[n] = one[n];
-            if (b == 3) right[n] = fold(right[n], one[n]);
-        }
-    }
-    if (block + 2 < BLOCKS)
-#pragma unroll
-        for (int n = 0; n < EACH; ++n) acc[n] = fold(acc[n], right[n]);
-#endif
-}
-
 #if !COLUMNS
 // The fold of a row's 64 lanes, in the group's first thread: lane i meets lane i + 32, then i + 16, and so on.
 DEV A fold_group(A* acc) {
@@ -118,19 +94,19 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     const bool alone = span == GROUPS;
     const i64 unit = alone ? blockIdx.x / CHUNKS : (i64)blockIdx.x * (GROUPS >> span_log) + (group >> span_log);
     const i64 chunk = alone ? blockIdx.x % CHUNKS : 0;
-    const i64 run = STEPS * BLOCKS_EACH, first = (chunk * span + member) * run;
+    const i64 first = (chunk * span + member) * STEPS;
     const bool live = unit < OUTER * TILES;
     A acc[EACH];
 #pragma unroll
     for (int n = 0; n < EACH; ++n) acc[n] = start();
     if (STEPS == 1) {
-        if (live && first < BLOCKS) fold_blocks(p, unit, first, t, acc);
+        if (live && first < BLOCKS) fold_block(p, unit, first, t, acc);
     } else if (live) {
         // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on.
         A cascade[LEVELS][EACH];
         int done = 0;
-        for (i64 block = first; done < STEPS && block < BLOCKS; block += BLOCKS_EACH, ++done) {
-            fold_blocks(p, unit, block, t, acc);
+        for (i64 block = first; done < STEPS && block < BLOCKS; ++block, ++done) {
+            fold_block(p, unit, block, t, acc);
             int level = 0;
             for (int m = done; m & 1; m >>= 1, ++level)
 #pragma unroll
@@ -151,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
 #pragma unroll
             for (int n = 0; n < EACH; ++n) shared[group][lane(t, n)] = acc[n];
         __syncthreads();
-        if ((member & (2 * s - 1)) == 0 && first + s * run < BLOCKS)
+        if ((member & (2 * s - 1)) == 0 && first + s * STEPS < BLOCKS)
 #pragma unroll
             for (int n = 0; n < EACH; ++n) acc[n] = fold(acc[n], shared[group + s][lane(t, n)]);
     }

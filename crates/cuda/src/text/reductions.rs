@@ -18,8 +18,6 @@ pub(crate) struct Shape {
     /// Threads of a group, and partial results of a thread.
     threads: usize,
     each: usize,
-    /// Adjacent blocks that a group folds at a time.
-    blocks_each: usize,
     outer: usize,
     reduced: usize,
     inner: usize,
@@ -51,11 +49,11 @@ pub(crate) struct Round {
 
 /// Thread blocks that a large reduction is cut into: many times what a device holds, so that the last of them leave little
 /// of it idle.
-const BUSY: usize = 4096;
+const BUSY: usize = 16384;
 
 /// Chunks that one round makes one of.
 const fn fan(columns: bool) -> usize {
-    if columns { 64 } else { 512 }
+    if columns { 16 } else { 256 }
 }
 
 impl Shape {
@@ -63,18 +61,12 @@ impl Shape {
         let columns = reduce.inner != 1;
         let rows_each = if reduce.dtype.size() == 8 { 2 } else { 4 };
         let (threads, each) = if columns {
-            (reduce.inner.div_ceil(pack).next_power_of_two().clamp(4, 64), pack)
+            (reduce.inner.div_ceil(pack).next_power_of_two().clamp(4, 32), pack)
         } else {
             (64 / rows_each, rows_each)
         };
         let (outer, reduced, inner) = (reduce.outer, reduce.reduced, reduce.inner);
-        let mut shape = Shape { columns, threads, each, blocks_each: 4, outer, reduced, inner };
-        // Four blocks at a time, if that leaves enough to do for everyone.
-        let short = reduce.program.code.len() <= SHORT;
-        if !short || shape.units() * shape.blocks() < 1024 * 4 * 256 / threads {
-            shape.blocks_each = 1;
-        }
-        shape
+        Shape { columns, threads, each, outer, reduced, inner }
     }
 
     fn blocks(&self) -> usize {
@@ -92,16 +84,15 @@ impl Shape {
     pub(crate) fn share(&self) -> Share {
         let (blocks, tiles, units) = (self.blocks(), self.tiles(), self.units());
         let groups = 256 / self.threads;
-        let needed = blocks.div_ceil(self.blocks_each);
         let mut share = Share { blocks, chunks: 1, steps: 1, span_log: 0, tiles, grid: 0 };
-        if needed < groups {
-            let span = needed.next_power_of_two();
+        if blocks < groups {
+            let span = blocks.next_power_of_two();
             share.span_log = span.ilog2() as usize;
             share.grid = units.div_ceil(groups / span);
             return share;
         }
         share.span_log = groups.ilog2() as usize;
-        let steps = needed.div_ceil(groups);
+        let steps = blocks.div_ceil(groups);
         let wanted = BUSY.div_ceil(units.max(1));
         share.steps = steps.div_ceil(wanted).next_power_of_two();
         share.chunks = steps.div_ceil(share.steps);
@@ -197,10 +188,9 @@ pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape)
     text.push_str(&evaluator.text);
     text.push_str(&fold_text(reduce.kind, reduce.dtype, shape.columns));
     text.push_str(&format!(
-        "#define THREADS {}\n#define EACH {}\n#define BLOCKS_EACH {}\n#define UNROLL {}\n",
+        "#define THREADS {}\n#define EACH {}\n#define UNROLL {}\n",
         shape.threads,
         shape.each,
-        shape.blocks_each,
         if reduce.program.code.len() <= SHORT { 8 } else { 1 },
     ));
     text.push_str(include_str!("../kernels/reduce.cuh"));
@@ -222,7 +212,7 @@ mod tests {
     use super::*;
 
     fn rows(outer: usize, reduced: usize) -> Shape {
-        Shape { columns: false, threads: 16, each: 4, blocks_each: 1, outer, reduced, inner: 1 }
+        Shape { columns: false, threads: 16, each: 4, outer, reduced, inner: 1 }
     }
 
     #[test]

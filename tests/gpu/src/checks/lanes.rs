@@ -5,13 +5,19 @@ use crate::ledger::Ledger;
 use forerun_base::{DType, ErrorKind, Layout, Result, Shape, Solo};
 use forerun_cuda::{Gpu, Graph, Io, Lane};
 use forerun_ops::Point;
-use forerun_plan::{Instr, Kernel, Program, ProgramInput, Reg};
+use forerun_plan::{Instr, Kernel, Program, ProgramInput, Reduce, ReduceKind, Reg};
 use std::sync::Arc;
 
 pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     type Part = fn(&Arc<Gpu>) -> Result<bool>;
-    let parts: [(&str, Part); 5] =
-        [("copies", copies), ("tickets", tickets), ("memory", memory), ("limit", limit), ("graphs", graphs)];
+    let parts: [(&str, Part); 6] = [
+        ("copies", copies),
+        ("tickets", tickets),
+        ("memory", memory),
+        ("limit", limit),
+        ("graphs", graphs),
+        ("wide", wide),
+    ];
     for (name, part) in parts {
         let outcome = part(gpu).map_err(|error| error.to_string());
         ledger.note(
@@ -140,4 +146,33 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
         gpu.free(x, 4 * count)?;
         Ok((captured, twice, changed, graph.kernels()) == (0.0, 6.0, 18.0, 3))
     }
+}
+
+/// More elements than 32-bit indices serve: all but the last two are false; their negation, and the first that holds.
+fn wide(gpu: &Arc<Gpu>) -> Result<bool> {
+    let (b, count) = (DType::Bool, (1usize << 30) + 77);
+    let shape = Shape::of(&[count]);
+    let inputs = vec![ProgramInput { dtype: b, layout: Layout::dense(shape) }];
+    let code = vec![Instr { op: Point::LogicalNot, dtype: b, out: b, dst: Reg::Out(0), args: [Reg::Input(0); 3] }];
+    let not = Program { shape, inputs, scalars: vec![], code, outputs: vec![b], temps: 0 };
+    let bare = Program { code: vec![], outputs: vec![], ..not.clone() };
+    let (arg, kind) = (Reg::Input(0), ReduceKind::ArgMax);
+    let first = Reduce { program: bare, arg, dtype: b, kind, outer: 1, reduced: count, inner: 1 };
+    let [x, y, at] = [gpu.alloc(count)?, gpu.alloc(count)?, gpu.alloc(8)?];
+    let (mut end, mut place) = ([0u8; 4], [0u8; 8]);
+    // SAFETY: the buffers have as many elements.
+    unsafe {
+        gpu.set_bytes(x, 0, count - 2)?;
+        gpu.set_bytes(x + count as u64 - 2, 1, 2)?;
+        for (kernel, out) in [(Kernel::Pointwise(not), y), (Kernel::Reduce(first), at)] {
+            gpu.compile(&kernel).launch(Io { inputs: &[x], outputs: &[out], scalars: &[], status: 0 })?;
+        }
+        gpu.synchronize()?;
+        gpu.copy_out(y + count as u64 - 4, &mut end, &Solo)?;
+        gpu.copy_out(at, &mut place, &Solo)?;
+    }
+    for (address, bytes) in [(x, count), (y, count), (at, 8)] {
+        gpu.free(address, bytes)?;
+    }
+    Ok(end == [1, 1, 0, 0] && i64::from_le_bytes(place) == count as i64 - 2)
 }

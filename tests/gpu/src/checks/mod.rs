@@ -1,5 +1,6 @@
 //! The checks, by what they look at.
 
+mod all;
 mod fills;
 mod lanes;
 mod moves;
@@ -8,23 +9,4 @@ mod products;
 mod reductions;
 mod rows;
 
-use crate::ledger::Ledger;
-use forerun_cuda::Gpu;
-use std::sync::Arc;
-
-type Check = fn(&Arc<Gpu>, &mut Ledger);
-
-/// Every check, with its name.
-pub(crate) const ALL: &[(&str, Check)] = &[
-    ("pointwise", pointwise::check),
-    ("programs", pointwise::programs),
-    ("adding", reductions::adding),
-    ("comparing", reductions::comparing),
-    ("indexing", reductions::indexing),
-    ("fed", reductions::fed),
-    ("fills", fills::check),
-    ("moves", moves::check),
-    ("rows", rows::check),
-    ("products", products::check),
-    ("lanes", lanes::check),
-];
+pub(crate) use all::ALL;
