@@ -244,11 +244,16 @@ pub struct DeviceStats {
     pub waits: u64,
     /// How often that was not needed.
     pub waits_skipped: u64,
+    /// Kernels launched one by one.
+    pub launched: u64,
+    /// Kernels launched as parts of graphs.
+    pub launched_in_graphs: u64,
 }
 
 /// What an accelerator is doing; fails if it is not there.
 pub fn device_stats(device: Device) -> Result<DeviceStats> {
     let own = own(device)?;
+    let (launched, launched_in_graphs) = own.accelerator.launches();
     Ok(DeviceStats {
         description: own.accelerator.describe(),
         capacity: own.accelerator.capacity(),
@@ -256,12 +261,20 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
         cached: own.accelerator.cached(),
         waits: own.waits_told.load(Relaxed),
         waits_skipped: own.waits_skipped.load(Relaxed),
+        launched,
+        launched_in_graphs,
     })
 }
 
 /// How many bytes of an accelerator running ahead may take; the oldest unfinished task alone may go beyond.
 pub fn set_device_budget(device: Device, bytes: usize) -> Result<()> {
     runtime().engine.set_device_budget(own(device)?.number, bytes);
+    Ok(())
+}
+
+/// Whether products of float32 on an accelerator may keep fewer bits of their factors, where it is faster that way.
+pub fn set_fast_products(device: Device, on: bool) -> Result<()> {
+    own(device)?.accelerator.set_fast_products(on);
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub use cancel::cancel_pending;
 pub use capture::{Capture, Program, whole_inputs, write_back};
 pub use device::{
     DeviceStats, accelerator_count, check_device, current_device, device_stats, on_device, reset_device_peak,
-    set_current_device, set_device_budget, simulate,
+    set_current_device, set_device_budget, set_fast_products, simulate,
 };
 pub use forerun_cpu::ScratchAllocator;
 pub use forerun_cuda::search_in as search_cuda_in;

@@ -419,6 +419,15 @@ impl Accelerator for SharedCuda {
         self.0.bell.notify_all();
     }
 
+    fn set_fast_products(&self, on: bool) {
+        self.0.gpu.set_tf32(on);
+    }
+
+    fn launches(&self) -> (u64, u64) {
+        let told = self.0.told();
+        (told.alone, told.in_graphs)
+    }
+
     fn flush(&self) {
         let mut batch = self.0.batch();
         if !batch.is_empty() {

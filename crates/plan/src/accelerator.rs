@@ -107,6 +107,14 @@ pub trait Accelerator: Send + Sync {
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);
 
+    /// Whether products of float32 may keep fewer bits of their factors, where the device is faster that way.
+    fn set_fast_products(&self, _on: bool) {}
+
+    /// How many launches were told one by one, and how many as parts of graphs.
+    fn launches(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
     /// Nothing more is told for now: whatever was held back goes out.
     fn flush(&self) {}
 

@@ -4,6 +4,7 @@ use crate::error::raise;
 use forerun::{Device, check_device, device_stats, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::cell::RefCell;
 
 thread_local! {
@@ -89,12 +90,33 @@ pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
     Ok((stats.capacity.saturating_sub(stats.budget.live), stats.capacity))
 }
 
-/// What an accelerator is and what it did: its description, live and peak bytes, the budget, waits told and left out.
+/// What an accelerator is and what it did.
 #[pyfunction]
-pub(crate) fn gpu_stats(device: &PyDevice) -> PyResult<(String, usize, usize, usize, u64, u64)> {
+pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bound<'py, PyDict>> {
     let stats = device_stats(device.0).map_err(raise)?;
-    let budget = stats.budget;
-    Ok((stats.description, budget.live, budget.peak, budget.limit, stats.waits, stats.waits_skipped))
+    let entries = PyDict::new(py);
+    entries.set_item("description", stats.description)?;
+    entries.set_item("live_bytes", stats.budget.live)?;
+    entries.set_item("peak_bytes", stats.budget.peak)?;
+    entries.set_item("budget", stats.budget.limit)?;
+    entries.set_item("cached_bytes", stats.cached)?;
+    entries.set_item("waits", stats.waits)?;
+    entries.set_item("waits_skipped", stats.waits_skipped)?;
+    entries.set_item("launched", stats.launched)?;
+    entries.set_item("launched_in_graphs", stats.launched_in_graphs)?;
+    Ok(entries)
+}
+
+/// Lets the peak of an accelerator start again from what is live now.
+#[pyfunction]
+pub(crate) fn reset_gpu_peak(device: &PyDevice) -> PyResult<()> {
+    forerun::reset_device_peak(device.0).map_err(raise)
+}
+
+/// Whether products of float32 may keep fewer bits of their factors.
+#[pyfunction]
+pub(crate) fn set_tf32(device: &PyDevice, on: bool) -> PyResult<()> {
+    forerun::set_fast_products(device.0, on).map_err(raise)
 }
 
 /// Fails unless the device is there.

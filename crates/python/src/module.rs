@@ -24,7 +24,8 @@ mod _forerun {
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::{
-        PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, search_cuda_in, set_device,
+        PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, reset_gpu_peak, search_cuda_in,
+        set_device, set_tf32,
     };
     #[pymodule_export]
     use crate::dtype::PyDType;
