@@ -5,6 +5,7 @@ use crate::dtype;
 use crate::index;
 use crate::loc::here;
 use crate::operand::{self, Operand, required, scalar};
+use crate::outcall;
 use crate::submit;
 use forerun::{Arg, Array, DType, Point, ops};
 use pyo3::exceptions::PyValueError;
@@ -162,7 +163,7 @@ pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> P
 
 fn sequence(py: Python<'_>, arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
     let loc = here(py);
-    arrays.try_iter()?.map(|array| required(&array?, op)?.array(loc)).collect()
+    outcall::listed(arrays)?.iter().map(|array| required(&array, op)?.array(loc)).collect()
 }
 
 /// A view with repeated dimensions.

@@ -4,6 +4,7 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
+use crate::outcall;
 use forerun::{Arg, Array, Error, ErrorKind, Kind, Loc, Scalar, ops};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -92,11 +93,11 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
     }
     let sequence = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    if !sequence && !object.hasattr("__array__")? {
+    if !sequence && !outcall::has(object, "__array__")? {
         return Ok(None);
     }
     // NumPy's scalars are numbers as Python's are: they have no say in the width of the result.
-    let converted = object.py().import("forerun._convert")?.getattr("operand")?.call1((object,))?;
+    let converted = outcall::call(&outcall::function(object.py(), "forerun._convert", "operand")?, (object,))?;
     match quick(&converted) {
         Some(Arg::Array(_)) => Ok(Some(Operand::Array(converted.cast_into::<PyArray>()?))),
         Some(Arg::Scalar(scalar)) => Ok(Some(Operand::Scalar(scalar))),
@@ -123,6 +124,6 @@ pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
             let py = object.py();
             crate::wait::read(py, &array.get().0, "item", |array, wait| array.item_with(wait))
         }
-        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", object.repr()?))),
+        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", outcall::method(object, "__repr__", ())?))),
     }
 }
