@@ -5,7 +5,7 @@ use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
 use forerun_cuda::{Cuda, SharedCuda};
 use forerun_engine::{Budget, Driver};
-use forerun_plan::{Accelerator, Lane, Meta};
+use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -244,16 +244,13 @@ pub struct DeviceStats {
     pub waits: u64,
     /// How often that was not needed.
     pub waits_skipped: u64,
-    /// Kernels launched one by one.
-    pub launched: u64,
-    /// Kernels launched as parts of graphs.
-    pub launched_in_graphs: u64,
+    /// How kernels were launched.
+    pub launches: Launches,
 }
 
 /// What an accelerator is doing; fails if it is not there.
 pub fn device_stats(device: Device) -> Result<DeviceStats> {
     let own = own(device)?;
-    let (launched, launched_in_graphs) = own.accelerator.launches();
     Ok(DeviceStats {
         description: own.accelerator.describe(),
         capacity: own.accelerator.capacity(),
@@ -261,8 +258,7 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
         cached: own.accelerator.cached(),
         waits: own.waits_told.load(Relaxed),
         waits_skipped: own.waits_skipped.load(Relaxed),
-        launched,
-        launched_in_graphs,
+        launches: own.accelerator.launches(),
     })
 }
 

@@ -4,17 +4,17 @@
 //! copiers. A fault of the device shows when somebody asks how far it is: from then on it is lost, everything counts as
 //! passed and has failed.
 
-use crate::batch::{Batch, Told};
+use crate::batch::Batch;
 use crate::copier::Copier;
 use crate::gpu::{Gpu, Io as DeviceIo};
-use crate::lanes::{Lane as OwnLane, Ticket};
+use crate::lanes::Lane as OwnLane;
 use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::Launch;
 use forerun_base::{Error, ErrorKind, Result};
-use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane};
+use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,11 @@ const SMALL_COPY: usize = 64 << 10;
 /// How long a wait looks before it naps, and how long a nap is.
 const LOOK: Duration = Duration::from_micros(100);
 const NAP: Duration = Duration::from_micros(30);
+
+/// Bytes between two words that lanes write: lines of their own.
+const WORD: usize = 64;
+/// How often faults are looked for while nothing passes.
+const FAULTS: Duration = Duration::from_millis(1);
 
 /// What is left to do once a command has passed.
 enum Rest {
@@ -48,6 +53,8 @@ pub struct Cuda {
     batch: Mutex<Batch>,
     copiers: [Arc<Copier>; 2],
     pending: Mutex<Pending>,
+    /// How many commands have something left to do.
+    rests: AtomicUsize,
     lost: OnceLock<Error>,
     /// The process was forked, and this is the child.
     forked: AtomicBool,
@@ -65,10 +72,10 @@ impl Cuda {
     pub fn open(number: usize) -> Result<Arc<Cuda>> {
         let gpu = Gpu::open(number)?;
         gpu.warm_up();
-        let mut words = Slots::new(gpu.driver, size_of::<AtomicU64>(), 2);
+        let mut words = Slots::new(gpu.driver, WORD, 3);
         let word = |words: &mut Slots| -> Result<&'static AtomicU32> {
             let address = words.take()?;
-            // SAFETY: a slot of eight bytes that is never given back.
+            // SAFETY: a slot that is never given back.
             let word = unsafe { &*(address as *const AtomicU32) };
             word.store(0, Ordering::Relaxed);
             Ok(word)
@@ -85,7 +92,8 @@ impl Cuda {
         Ok(Arc::new(Cuda {
             number,
             gpu,
-            batch: Mutex::default(),
+            batch: Mutex::new(Batch::new(word(&mut words)?)),
+            rests: AtomicUsize::new(0),
             copiers,
             pending: Mutex::new(pending),
             lost: OnceLock::new(),
@@ -126,22 +134,22 @@ impl Cuda {
     fn tell(&self, batch: &mut Batch) -> Result<()> {
         // SAFETY: each launch was promised to hold from when it was held until it has passed.
         let failed = unsafe { batch.tell(&self.gpu) }.map_err(|error| self.lose_to(error))?;
-        if !failed.is_empty() {
-            let rests = &mut self.pending().rests;
-            rests.extend(failed.into_iter().map(|(ticket, error)| (ticket, Rest::Failed(error))));
+        for (ticket, error) in failed {
+            self.leave(ticket, Rest::Failed(error));
         }
         Ok(())
     }
 
-    /// Marks the end of a command of the compute lane that is told at once, after everything that is held.
-    fn take_ticket(&self, batch: &mut Batch) -> Result<u64> {
-        let mark = self.gpu.record(OwnLane::Compute).map_err(|error| self.lose_to(error))?.0;
-        Ok(batch.mark(mark))
+    /// Something is left to do once a command has passed. The last word wins: what failed has nothing else left.
+    fn leave(&self, ticket: u64, rest: Rest) {
+        if self.pending().rests.insert(ticket, rest).is_none() {
+            self.rests.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
-    /// How launches were told so far.
-    pub fn told(&self) -> Told {
-        self.batch().counts
+    /// Marks the end of a command of the compute lane that is told at once, after everything that is held.
+    fn take_ticket(&self, batch: &mut Batch) -> Result<u64> {
+        batch.take_ticket(&self.gpu).map_err(|error| self.lose_to(error))
     }
 
     fn copier(&self, lane: Lane) -> Option<&Arc<Copier>> {
@@ -178,6 +186,16 @@ impl Cuda {
     }
 }
 
+/// Addresses as the words they are.
+///
+/// # Safety
+/// As for [`std::slice::from_raw_parts`], of words that addresses fit.
+unsafe fn words_of<'a>(first: *const u64, count: usize) -> &'a [u64] {
+    const { assert!(size_of::<*const u8>() == size_of::<u64>()) };
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(first, count) }
+}
+
 /// A kernel of one device.
 struct CudaKernel {
     device: std::sync::Weak<Cuda>,
@@ -190,8 +208,13 @@ impl DeviceKernel for CudaKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
         let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device is gone"))?;
         device.refuse_if_lost()?;
-        let inputs: Vec<u64> = io.inputs.iter().map(|address| address.addr() as u64).collect();
-        let outputs: Vec<u64> = io.outputs.iter().map(|address| address.addr() as u64).collect();
+        // SAFETY: addresses are 64-bit numbers on every machine that has such a device.
+        let (inputs, outputs) = unsafe {
+            (
+                words_of(io.inputs.as_ptr().cast(), io.inputs.len()),
+                words_of(io.outputs.as_ptr().cast(), io.outputs.len()),
+            )
+        };
         let status = match self.may_raise {
             None => 0,
             Some(_) => {
@@ -201,11 +224,11 @@ impl DeviceKernel for CudaKernel {
                 slot
             }
         };
-        let io = DeviceIo { inputs: &inputs, outputs: &outputs, scalars: io.scalars, status: status as u64 };
+        let io = DeviceIo { inputs, outputs, scalars: io.scalars, status: status as u64 };
         let mut batch = device.batch();
         let (ticket, ends) = batch.hold(&self.launch, io);
         if let Some((axis, extent)) = self.may_raise {
-            device.pending().rests.insert(ticket, Rest::Status { slot: status, axis, extent });
+            device.leave(ticket, Rest::Status { slot: status, axis, extent });
         }
         if ends { device.tell(&mut batch) } else { Ok(()) }
     }
@@ -313,7 +336,7 @@ impl Accelerator for SharedCuda {
                     device.tell(&mut batch)?;
                     device.gpu.copy_out_small(from.addr() as u64, slot as *mut u8, bytes)?;
                     let ticket = device.take_ticket(&mut batch)?;
-                    device.pending().rests.insert(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
+                    device.leave(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
                 }
             }
         }
@@ -328,13 +351,14 @@ impl Accelerator for SharedCuda {
         let device = &*self.0;
         let told = match (device.copier(lane), device.copier(other)) {
             (Some(copier), Some(other)) => {
-                copier.after(&device.gpu, other, ticket);
+                copier.after(&device.gpu, other.word(), ticket as u32);
                 Ok(())
             }
             (Some(copier), None) => {
                 let mut batch = device.batch();
                 let told = if ticket > batch.told { device.tell(&mut batch) } else { Ok(()) };
-                copier.after_compute(&device.gpu, batch.mark_of(ticket));
+                let (word, value) = batch.word_of(ticket);
+                copier.after(&device.gpu, word, value);
                 told
             }
             (None, Some(copier)) => {
@@ -363,13 +387,7 @@ impl Accelerator for SharedCuda {
         }
         match device.copier(lane) {
             Some(copier) => copier.passed(),
-            None => match device.gpu.passed(OwnLane::Compute) {
-                Ok(Ticket(mark)) => device.batch().pass(mark),
-                Err(error) => {
-                    device.lose_to(error);
-                    self.told(lane)
-                }
-            },
+            None => device.batch().passed(),
         }
     }
 
@@ -378,9 +396,11 @@ impl Accelerator for SharedCuda {
         device.refuse_if_lost()?;
         match device.copier(lane) {
             Some(copier) => copier.outcome(ticket),
+            None if device.rests.load(Ordering::Relaxed) == 0 => Ok(()),
             None => {
-                let rest = device.pending().rests.remove(&ticket);
-                rest.map_or(Ok(()), |rest| device.finish(rest))
+                let Some(rest) = device.pending().rests.remove(&ticket) else { return Ok(()) };
+                device.rests.fetch_sub(1, Ordering::Relaxed);
+                device.finish(rest)
             }
         }
     }
@@ -388,7 +408,7 @@ impl Accelerator for SharedCuda {
     fn block(&self, tickets: &[u64], at_most: u64) {
         let device = &*self.0;
         let start = Instant::now();
-        let deadline = start + Duration::from_micros(at_most);
+        let (deadline, mut looked) = (start + Duration::from_micros(at_most), start);
         let has_passed =
             || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
         loop {
@@ -404,6 +424,13 @@ impl Accelerator for SharedCuda {
             let now = Instant::now();
             if std::mem::take(&mut *nudged) || now >= deadline {
                 return;
+            }
+            if now - looked > FAULTS {
+                looked = now;
+                if let Err(error) = device.gpu.look_for_faults() {
+                    device.lose_to(error);
+                    return;
+                }
             }
             if now - start > LOOK {
                 drop(device.bell.wait_timeout(nudged, NAP));
@@ -423,9 +450,8 @@ impl Accelerator for SharedCuda {
         self.0.gpu.set_tf32(on);
     }
 
-    fn launches(&self) -> (u64, u64) {
-        let told = self.0.told();
-        (told.alone, told.in_graphs)
+    fn launches(&self) -> Launches {
+        self.0.batch().counts
     }
 
     fn flush(&self) {

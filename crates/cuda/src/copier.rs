@@ -5,7 +5,7 @@
 //! know when the copier got round to a copy. A copier sleeps while it has nothing to do.
 
 use crate::gpu::Gpu;
-use crate::lanes::{Lane, Ticket};
+use crate::lanes::Lane;
 use forerun_base::{Error, Result, Solo};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,10 +15,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 enum Order {
     /// Copies bytes; takes the next ticket.
     Copy { from: usize, to: usize, bytes: usize },
-    /// What follows comes after that ticket of the compute lane.
-    AfterCompute(u64),
-    /// What follows comes after another copier's word has come to a ticket.
-    AfterWord(&'static AtomicU32, u64),
+    /// What follows comes after another lane's word has come to this.
+    After(&'static AtomicU32, u32),
 }
 
 #[derive(Default)]
@@ -70,14 +68,9 @@ impl Copier {
         }
     }
 
-    /// What is told from now on comes after that ticket of the compute lane.
-    pub(crate) fn after_compute(self: &Arc<Copier>, gpu: &Arc<Gpu>, ticket: u64) {
-        self.tell(gpu, Order::AfterCompute(ticket));
-    }
-
-    /// What is told from now on comes after that ticket of another copier.
-    pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, other: &Copier, ticket: u64) {
-        self.tell(gpu, Order::AfterWord(other.word, ticket));
+    /// What is told from now on comes after another lane's word has come to this.
+    pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, word: &'static AtomicU32, value: u32) {
+        self.tell(gpu, Order::After(word, value));
     }
 
     /// Copies bytes between the host and the device, in the copier's direction.
@@ -129,8 +122,7 @@ impl Copier {
 
     fn follow(&self, gpu: &Arc<Gpu>, order: Order, ticket: &mut u64) {
         let result = match order {
-            Order::AfterCompute(other) => gpu.wait(self.lane, Lane::Compute, Ticket(other)),
-            Order::AfterWord(word, other) => gpu.wait_for_word(self.lane, word, other as u32),
+            Order::After(word, value) => gpu.wait_for_word(self.lane, word, value),
             Order::Copy { from, to, bytes } => {
                 *ticket += 1;
                 // SAFETY: whoever told the copier promised what the copies ask for.

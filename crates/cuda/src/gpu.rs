@@ -229,6 +229,16 @@ impl Gpu {
         self.driver.check(error, "cuStreamWaitValue32")
     }
 
+    /// Whether the device is still sound: a fault of a kernel shows here.
+    pub(crate) fn look_for_faults(&self) -> Result<()> {
+        self.enter()?;
+        // SAFETY: a stream of this device.
+        match unsafe { (self.driver.stream_query)(self.lanes.stream(Lane::Compute)) } {
+            code::NOT_READY => Ok(()),
+            error => self.driver.check(error, "cuStreamQuery"),
+        }
+    }
+
     /// Copies few bytes to the device on the compute lane. Returns when the host's bytes may be changed.
     ///
     /// # Safety

@@ -18,7 +18,6 @@ mod text;
 mod texts;
 
 pub use accelerator::{Cuda, SharedCuda};
-pub use batch::Told;
 pub use compile::{Counts, TextCompiler};
 pub use gpu::{Gpu, Io, Raised};
 pub use graph::Graph;

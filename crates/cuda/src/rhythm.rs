@@ -32,10 +32,6 @@ impl Rhythm {
         if self.history.len() > 2 * LONGEST + SURE {
             self.history.pop_front();
         }
-        let before = self.last.insert(name, at);
-        if self.last.len() > 8 * LONGEST {
-            self.last.clear();
-        }
         if let Some(period) = self.period {
             if self.history.len() > period && self.history[self.history.len() - 1 - period] == name {
                 let batch = (period * WORTHWHILE.div_ceil(period)) as u64;
@@ -47,6 +43,10 @@ impl Rhythm {
             }
             self.period = None;
         }
+        if self.last.len() > 8 * LONGEST {
+            self.last.clear();
+        }
+        let before = self.last.insert(name, at);
         let Some(period) = before.map(|before| (at - before) as usize).filter(|period| *period <= LONGEST) else {
             return false;
         };

@@ -39,6 +39,19 @@ unsafe impl Send for DeviceBlock {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceBlock {}
 
+/// How kernels were launched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launches {
+    /// One by one.
+    pub alone: u64,
+    /// As parts of graphs.
+    pub in_graphs: u64,
+    /// Graphs launched.
+    pub graphs: u64,
+    /// Of those, as they were before.
+    pub unchanged: u64,
+}
+
 /// A kernel, ready to be told to the accelerator that compiled it.
 pub trait DeviceKernel: Send + Sync {
     /// Tells the compute lane to run it. Returns at once.
@@ -110,9 +123,9 @@ pub trait Accelerator: Send + Sync {
     /// Whether products of float32 may keep fewer bits of their factors, where the device is faster that way.
     fn set_fast_products(&self, _on: bool) {}
 
-    /// How many launches were told one by one, and how many as parts of graphs.
-    fn launches(&self) -> (u64, u64) {
-        (0, 0)
+    /// How kernels were launched so far.
+    fn launches(&self) -> Launches {
+        Launches::default()
     }
 
     /// Nothing more is told for now: whatever was held back goes out.

@@ -102,8 +102,10 @@ pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bou
     entries.set_item("cached_bytes", stats.cached)?;
     entries.set_item("waits", stats.waits)?;
     entries.set_item("waits_skipped", stats.waits_skipped)?;
-    entries.set_item("launched", stats.launched)?;
-    entries.set_item("launched_in_graphs", stats.launched_in_graphs)?;
+    entries.set_item("launched", stats.launches.alone)?;
+    entries.set_item("launched_in_graphs", stats.launches.in_graphs)?;
+    entries.set_item("graphs", stats.launches.graphs)?;
+    entries.set_item("graphs_unchanged", stats.launches.unchanged)?;
     Ok(entries)
 }
 
