@@ -55,7 +55,7 @@ impl Driver for Driven {
     }
 
     fn block(&self, tickets: &[u64], at_most: Duration) {
-        self.0.block(tickets, at_most);
+        self.0.block(tickets, at_most.as_micros() as u64);
     }
 
     fn nudge(&self) {

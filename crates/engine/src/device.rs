@@ -234,6 +234,15 @@ impl Engine {
         }
     }
 
+    /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
+    pub(crate) fn call_busy_issuers(&self) {
+        for (number, device) in self.devices() {
+            if device.is_busy() && device.signals.sleep.is_quiet() {
+                self.call_issuer(number);
+            }
+        }
+    }
+
     #[cold]
     fn start_issuer(&self, number: usize) {
         let device = self.device(number);
@@ -347,14 +356,16 @@ impl Engine {
 
     /// Everything the task needs to settle has come. What follows it may settle by that.
     fn settle(&self, task: TaskRef) {
-        let (mut next, mut more) = (Some(task), Vec::new());
-        while let Some(task) = next.or_else(|| more.pop()) {
-            next = None;
+        let mut more = vec![task];
+        while let Some(task) = more.pop() {
             {
                 let _role = Role::Runs.assume();
                 // SAFETY: whoever brought the counter down is the only one to settle the task.
-                if let Some(work) = unsafe { task.work() } {
-                    let _ = catch_unwind(AssertUnwindSafe(|| work.settle()));
+                if let Some(work) = unsafe { task.work() }
+                    && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
+                {
+                    let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
+                    let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                 }
                 // SAFETY: as above; the reference is not used any more.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { task.take_work() })));
@@ -363,25 +374,24 @@ impl Engine {
             let visit = |successor: *const Task, late: bool| {
                 // SAFETY: a successor is enrolled, hence alive, until both its counters are down.
                 let follows = unsafe { &*successor };
-                let arrived = match follows.on_device.as_deref() {
-                    Some(on_device) if late => on_device.settling.arrive(1).then(|| &mut more),
-                    _ if !follows.join.arrive(1) => None,
-                    _ => {
-                        // SAFETY: as in `issue`.
-                        self.push(unsafe { TaskRef::again(successor) });
-                        None
-                    }
-                };
-                if let Some(more) = arrived {
+                match follows.on_device.as_deref() {
                     // SAFETY: whoever completes the arrivals is the only one who can settle it, and has not yet.
-                    more.push(unsafe { TaskRef::again(successor) });
+                    Some(on) if late && on.settling.arrive(1) => more.push(unsafe { TaskRef::again(successor) }),
+                    // SAFETY: as in `issue`.
+                    _ if !late && follows.join.arrive(1) => self.push(unsafe { TaskRef::again(successor) }),
+                    _ => {}
                 }
             };
             // SAFETY: this thread settled the task, once.
             unsafe { task.successors.close(visit) };
             self.state.in_flight.fetch_sub(1, Ordering::Release);
             if let Some(on_device) = task.on_device.as_deref() {
-                self.device(on_device.number).starved.store(false, Ordering::SeqCst);
+                let device = self.device(on_device.number);
+                device.starved.store(false, Ordering::SeqCst);
+                // What was held back may be the oldest now.
+                if !device.ready.is_empty() {
+                    self.call_issuer(on_device.number);
+                }
             }
         }
         self.published();

@@ -44,6 +44,7 @@ impl Engine {
     /// What was planned or made plannable on the way and is not for this waiter must not be left lying.
     fn leave_behind(&self) {
         self.share_work();
+        self.call_busy_issuers();
         if self.has_workers() && self.state.signals.sleep.is_quiet() && self.state.feeder.has_work() {
             self.call_worker();
         }
@@ -199,6 +200,7 @@ impl<'a> Waiter<'a> {
             Fed::Later(time) => Some(backstop.map_or(time, |backstop| backstop.min(time))),
             _ => backstop,
         };
+        engine.call_busy_issuers();
         // With workers there is nothing to get up for but the target; without, this thread may be the one to run what
         // leads to it.
         let is_time = || {

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 const MEMORY: usize = 64 << 20;
 
-/// Two accelerators, whose commands take up to half a millisecond longer by chance.
-fn two_devices() {
+/// Three accelerators, whose commands take up to half a millisecond longer by chance.
+fn slow_devices() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let jitter = Duration::from_micros(500);
-        simulate(2, SimOptions { latency: Duration::from_micros(20), jitter, seed: 7, memory: MEMORY }).unwrap();
+        simulate(3, SimOptions { latency: Duration::from_micros(20), jitter, seed: 7, memory: MEMORY }).unwrap();
     });
 }
 
@@ -28,10 +28,12 @@ fn to(x: &Array, device: Device) -> Array {
 
 const GPU: Device = Device::Gpu(0);
 const OTHER: Device = Device::Gpu(1);
+/// For the test that counts bytes.
+const ALONE: Device = Device::Gpu(2);
 
 #[test]
 fn there_and_back_again() {
-    two_devices();
+    slow_devices();
     for size in [0, 1, 5, 1000, 100_000] {
         let x = normal(&[size]);
         let there = to(&x, GPU);
@@ -43,7 +45,7 @@ fn there_and_back_again() {
 
 #[test]
 fn devices_of_the_host_are_distinct() {
-    two_devices();
+    slow_devices();
     let x = ones(&[3]);
     let y = to(&x, Device::Cpu(1));
     assert_eq!(y.device(), Device::Cpu(1));
@@ -54,14 +56,10 @@ fn devices_of_the_host_are_distinct() {
 
 #[test]
 fn a_program_on_a_device_has_the_bits_of_the_host() {
-    two_devices();
+    slow_devices();
     let program = |x: &Array, w: &Array| {
-        let h = ops::pointwise(
-            Point::Tanh,
-            &[(&ops::matmul(x, w, Loc::caller()).unwrap() + 0.5).into_arg()],
-            Loc::caller(),
-        );
-        let h = h.unwrap();
+        let sum = &ops::matmul(x, w, Loc::caller()).unwrap() + 0.5;
+        let h = ops::pointwise(Point::Tanh, &[(&sum).into()], Loc::caller()).unwrap();
         let s = ops::reduce(ReduceKind::Sum, &h, Some(&[0]), false, Loc::caller()).unwrap();
         (&h * &s, s)
     };
@@ -71,19 +69,9 @@ fn a_program_on_a_device_has_the_bits_of_the_host() {
     assert_eq!((bits(&a), bits(&b)), (bits(&c), bits(&d)));
 }
 
-trait IntoArg {
-    fn into_arg(&self) -> forerun::Arg<'_>;
-}
-
-impl IntoArg for Array {
-    fn into_arg(&self) -> forerun::Arg<'_> {
-        self.into()
-    }
-}
-
 #[test]
 fn sources_follow_the_current_device() {
-    two_devices();
+    slow_devices();
     forerun::seed(3);
     let here = (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]));
     forerun::seed(3);
@@ -97,7 +85,7 @@ fn sources_follow_the_current_device() {
 /// A bad index is found when the lane comes to it, long after what follows was told.
 #[test]
 fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
-    two_devices();
+    slow_devices();
     let table = to(&normal(&[10, 4]), GPU);
     let good = to(&normal(&[3, 4]), GPU);
     let taken = |at: &[i64]| {
@@ -125,13 +113,13 @@ fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
 /// Running ahead takes no more memory than waiting: what the lane will not need any more is taken over in its order.
 #[test]
 fn running_ahead_costs_no_memory() {
-    two_devices();
+    slow_devices();
     let size = 1 << 18;
     let peak = |wait: bool| {
-        let x = to(&normal(&[size]), OTHER);
+        let x = to(&normal(&[size]), ALONE);
         x.wait_to_read().unwrap();
-        reset_device_peak(OTHER).unwrap();
-        let start = device_stats(OTHER).unwrap().budget.live;
+        reset_device_peak(ALONE).unwrap();
+        let start = device_stats(ALONE).unwrap().budget.live;
         let mut y = &x + 1.0;
         for _ in 0..200 {
             y = &y * 1.5;
@@ -142,7 +130,7 @@ fn running_ahead_costs_no_memory() {
             }
         }
         y.wait_to_read().unwrap();
-        device_stats(OTHER).unwrap().budget.peak - start
+        device_stats(ALONE).unwrap().budget.peak - start
     };
     let (with, without) = (peak(true), peak(false));
     assert!(without as f64 <= 1.05 * with as f64 + 4096.0, "{without} bytes without waiting, {with} with");
@@ -151,7 +139,7 @@ fn running_ahead_costs_no_memory() {
 /// What does not fit waits for what is under way; only what can never fit fails.
 #[test]
 fn memory_is_waited_for_and_then_refused() {
-    two_devices();
+    slow_devices();
     let quarter = MEMORY / 4 / 4;
     let kept = to(&ones(&[quarter]), GPU);
     for _ in 0..20 {
@@ -171,7 +159,7 @@ fn memory_is_waited_for_and_then_refused() {
 
 #[test]
 fn waits_between_lanes_that_say_nothing_new_are_left_out() {
-    two_devices();
+    slow_devices();
     let before = device_stats(GPU).unwrap();
     let big = normal(&[10_000]);
     for _ in 0..50 {
@@ -188,7 +176,7 @@ fn waits_between_lanes_that_say_nothing_new_are_left_out() {
 #[test]
 fn gradients_flow_between_devices() {
     use forerun::grad::{Differentiable, record};
-    two_devices();
+    slow_devices();
     let on = |device: Device| {
         let x = array(&[1.0f32, 2.0, 3.0], &[3]);
         let x = if device == Device::Cpu(0) { x } else { to(&x, device) };

@@ -3,7 +3,6 @@
 use crate::{Io, Kernel};
 use forerun_base::Result;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A place where commands are done in order. Every accelerator has these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,8 +100,9 @@ pub trait Accelerator: Send + Sync {
     /// What went wrong in a command that has passed, if anything did. Asked once.
     fn outcome(&self, lane: Lane, ticket: u64) -> Result<()>;
 
-    /// Waits until a lane has passed its ticket of `tickets` (0 for none), until somebody nudges, or until the time is over.
-    fn block(&self, tickets: &[u64], at_most: Duration);
+    /// Waits until a lane has passed its ticket of `tickets` (0 for none), until somebody nudges, or until so many microseconds are
+    /// over.
+    fn block(&self, tickets: &[u64], at_most: u64);
 
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);

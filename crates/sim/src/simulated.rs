@@ -150,8 +150,8 @@ impl Accelerator for Simulated {
         self.shared.outcome(lane as usize, ticket)
     }
 
-    fn block(&self, tickets: &[u64], at_most: Duration) {
-        self.shared.block(tickets, at_most);
+    fn block(&self, tickets: &[u64], at_most: u64) {
+        self.shared.block(tickets, Duration::from_micros(at_most));
     }
 
     fn nudge(&self) {
