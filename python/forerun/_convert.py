@@ -39,6 +39,12 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     return from_numpy(read, device)
 
 
+def to_arrays(*values: ArrayLike) -> list[ndarray]:
+    """Make arrays of operands that belong together: what is none yet goes where the first that is one lives."""
+    home = next((value.device for value in values if isinstance(value, ndarray)), None)
+    return [value if isinstance(value, ndarray) else to_array(value, None, home) for value in values]
+
+
 def _has_width(value: Any) -> bool:
     """Say whether a value, or anything in a nested list, is of an array library and so has a dtype of its own."""
     if isinstance(value, (list, tuple)):
