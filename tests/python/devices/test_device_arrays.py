@@ -82,18 +82,8 @@ def test_what_is_alike_stays_beside_it() -> None:
         assert like(x, ctx=GPU).device == GPU
     assert np.full_like(x, 4).device == OTHER
     assert np.full_like(x, 4, device=npx.cpu(1)).device == npx.cpu(1)
-    for made in (
-        np.array(x),
-        np.asarray(x),
-        np.copy(x),
-        x.copy(),
-        x.astype("float64"),
-        x.T,
-        x[1:],
-        x.reshape(6),
-        x + 1,
-    ):
-        assert made.device == OTHER
+    made = [np.array(x), np.asarray(x), np.copy(x), x.copy(), x.astype("float64"), x.T, x[1:], x.reshape(6), x + 1]
+    assert [y.device for y in made] == [OTHER] * len(made)
     assert np.array(x, ctx=GPU).device == np.asarray(x, ctx=GPU).device == GPU
     shifted = np.random.normal(x, 1.0)
     assert shifted.device == OTHER and shifted.shape == (3, 2)
@@ -176,8 +166,8 @@ def test_devices_do_not_mix_by_themselves() -> None:
 
 BESIDE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "a number": lambda x: 2 * x - True,
-    "a list": lambda x: x + [1.0, 2.0],
-    "a list before": lambda x: [1.0, 2.0] + x,
+    "a list": lambda x: x * [1.0, 2.0],
+    "a list before": lambda x: [1.0, 2.0] - x,
     "NumPy's array": lambda x: numpy.ones((2, 2), "float32") - x,
     "NumPy's number": lambda x: x * numpy.float32(3),
     "a function": lambda x: np.add([1.0, 2.0], x),
@@ -315,8 +305,6 @@ def test_without_memory_the_lines_are_named() -> None:
     text = str(raised.value)
     assert "on gpu(0)" in text and f"array of full at {__file__}:{line}" in text and f"{__file__}:{line + 3}" in text
     assert (kept + 1)[0, 0].item() == 2.0
-    with pytest.raises(MemoryError):
-        npx.waitall()
 
 
 def test_a_bad_index_fails_where_it_is_read_and_alone() -> None:

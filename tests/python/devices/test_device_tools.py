@@ -1,4 +1,4 @@
-"""What watches a program, on devices: barriers, refusals, traces, blockers, the search for NaN, cancelling, event loops."""
+"""What watches a program, on devices: refusals, traces, blockers, the search for NaN, cancelling, event loops."""
 
 from __future__ import annotations
 
