@@ -383,4 +383,5 @@ def test_the_other_engine_gives_the_same(tmp_path: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    numpy.savez(sys.argv[1], **results())  # type: ignore[arg-type]
+    with npx.gpu(0) if os.environ.get("FORERUN_TEST_DEVICE") == "gpu" else npx.cpu():
+        numpy.savez(sys.argv[1], **results())  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import os
 import pathlib
 
@@ -74,6 +75,14 @@ def test_a_trace_has_what_devices_did(tmp_path: pathlib.Path) -> None:
     text = (tmp_path / "trace.json").read_text()
     for op in ("matmul", "transfer", "tanh", "sum"):
         assert op in text
+    ran = {event.thread: [] for event in trace.events if event.kind == "ran"}
+    for event in trace.events:
+        if event.kind == "ran":
+            ran[event.thread].append(event)
+    assert [event.op for event in ran["gpu(0) compute"]] == ["full", "matmul", "matmul", "matmul"]
+    assert {event.op for event in ran["gpu(0) out"]} == {event.op for event in ran["gpu(1) in"]} == {"transfer"}
+    for events in ran.values():
+        assert all(a.end <= b.start for a, b in itertools.pairwise(events)), "a lane does one thing at a time"
 
 
 def test_not_a_number_is_found_on_a_device() -> None:
