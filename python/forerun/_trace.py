@@ -91,8 +91,8 @@ class Trace:
     def timeline(self) -> dict[str, Any]:
         """Return the trace in the trace event format that Perfetto and ``chrome://tracing`` read.
 
-        Each thread has a track, and each lane of a GPU. What ran is named by its ops, and an arrow leads to it from each
-        of its submissions.
+        Each thread has a track, and each lane of a GPU. What ran is named by its ops, and an arrow leads to it from
+        each of its submissions.
         """
         threads = {name: number for number, name in enumerate(sorted({event.thread for event in self.events}), 1)}
         process = os.getpid()

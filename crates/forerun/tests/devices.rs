@@ -7,12 +7,12 @@ use std::time::Duration;
 
 const MEMORY: usize = 64 << 20;
 
-/// Three accelerators, whose commands take up to half a millisecond longer by chance.
+/// Four accelerators, whose commands take up to half a millisecond longer by chance.
 fn slow_devices() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let jitter = Duration::from_micros(500);
-        simulate(3, SimOptions { latency: Duration::from_micros(20), jitter, seed: 7, memory: MEMORY }).unwrap();
+        simulate(4, SimOptions { latency: Duration::from_micros(20), jitter, seed: 7, memory: MEMORY }).unwrap();
     });
 }
 
@@ -28,8 +28,9 @@ fn to(x: &Array, device: Device) -> Array {
 
 const GPU: Device = Device::Gpu(0);
 const OTHER: Device = Device::Gpu(1);
-/// For the test that counts bytes.
+/// For the test that counts bytes, and for the one that takes them all.
 const ALONE: Device = Device::Gpu(2);
+const FULL: Device = Device::Gpu(3);
 
 #[test]
 fn there_and_back_again() {
@@ -141,17 +142,17 @@ fn running_ahead_costs_no_memory() {
 fn memory_is_waited_for_and_then_refused() {
     slow_devices();
     let quarter = MEMORY / 4 / 4;
-    let kept = to(&ones(&[quarter]), GPU);
+    let kept = to(&ones(&[quarter]), FULL);
     for _ in 0..20 {
         // Two of them would fit beside the kept one and not three, but for those that are done with.
-        let parts: Vec<Array> = (0..2).map(|_| &to(&normal(&[quarter]), GPU) + &kept).collect();
+        let parts: Vec<Array> = (0..2).map(|_| &to(&normal(&[quarter]), FULL) + &kept).collect();
         let sum = &parts[0] + &parts[1];
         drop(parts);
         sum.wait_to_read().unwrap();
     }
-    let huge = on_device(GPU, || ones(&[MEMORY]));
+    let huge = on_device(FULL, || ones(&[MEMORY]));
     let error = huge.wait_to_read().unwrap_err().to_string();
-    assert!(error.contains("on gpu(0)") && error.contains("devices.rs:"), "{error}");
+    assert!(error.contains("on gpu(3)") && error.contains("devices.rs:"), "{error}");
     assert!(error.contains("are held by"), "names who holds the memory: {error}");
     assert_eq!(bits(&(&kept + 1.0))[..4], 2f32.to_le_bytes());
     let _ = wait_all();
@@ -169,7 +170,9 @@ fn waits_between_lanes_that_say_nothing_new_are_left_out() {
         bits(&z);
     }
     let after = device_stats(GPU).unwrap();
-    assert!(after.waits > before.waits, "copies and kernels wait for each other");
+    // Where every op is waited for, there is nothing to wait for between lanes.
+    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    assert!(after.waits > before.waits || !ahead, "copies and kernels wait for each other");
     assert!(after.waits_skipped > before.waits_skipped);
 }
 
