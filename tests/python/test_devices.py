@@ -50,8 +50,7 @@ ANYWHERE = [
 
 def test_what_holds_on_every_device() -> None:
     # A lane has its own share of the events that a thread noted.
-    but = ["--deselect", "test_trace.py::test_the_newest_win"]
-    suite(*(f"test_{name}.py" for name in ANYWHERE), *but, **TWO, FORERUN_TEST_DEVICE="gpu")
+    suite(*(f"test_{name}.py" for name in ANYWHERE), "-k", "not newest_win", **TWO, FORERUN_TEST_DEVICE="gpu")
 
 
 def test_random_programs_on_a_device() -> None:
@@ -332,6 +331,7 @@ def test_memory_that_is_short_is_waited_for_and_then_refused(run: Run) -> None:
         except BaseException as several:
             text = str(several.exceptions[0])
         assert "on gpu(0)" in text and "program.py:11" in text and "program.py:5" in text, text
-        assert (kept + 1)[0].item() == 2.0 if hoard.clear() is None else False
+        del hoard
+        assert (kept + 1)[0].item() == 2.0
         """
-    passes(run, program, FORERUN_SIM_MEMORY=str(16 << 20))
+    passes(run, program, FORERUN_SIM_MEMORY=str(20 << 20))
