@@ -45,7 +45,7 @@ from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_b
 from forerun._forerun import __version__  # noqa: E402
 from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
-from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
+from forerun.engine import empty_cache, memory_stats, num_threads, reset_peak, set_num_threads, stats  # noqa: E402
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
@@ -69,9 +69,11 @@ __all__ = [
     "no_sync",
     "np",
     "npx",
+    "num_threads",
     "optimizer",
     "reset_blockers",
     "reset_peak",
+    "set_num_threads",
     "start_trace",
     "stats",
     "stop_trace",

@@ -19,9 +19,11 @@ __all__ = [
     "empty_cache",
     "graph",
     "memory_stats",
+    "num_threads",
     "reset_peak",
     "set_drop_dead",
     "set_fuse",
+    "set_num_threads",
     "set_tiny_limit",
     "set_writable_asnumpy",
     "stats",
@@ -78,6 +80,36 @@ def set_fuse(on: bool) -> Restore[bool]:
     array([3., 3.])
     """
     return Restore(_forerun.set_fuse, _forerun.set_fuse(on))
+
+
+def num_threads() -> int:
+    """Say how many threads compute; 1 if the engine has none of its own and whoever waits does.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> forerun.num_threads() >= 1
+    True
+    """
+    return _forerun.num_threads()
+
+
+def set_num_threads(threads: int) -> Restore[int]:
+    """Change how many threads compute, for the whole process, at any time and from any thread.
+
+    Threads that are too many leave after the task that they run; missing ones start when there is something to do. At
+    the start there are as many as ``FORERUN_NUM_THREADS`` says, else ``OMP_NUM_THREADS``, else as many as
+    there are cores that the process may use. Values do not depend on the number.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> with forerun.set_num_threads(2):
+    ...     (np.ones((300, 300)) @ np.ones((300, 300)))[0, 0].item()
+    300.0
+    """
+    return Restore(_forerun.set_num_threads, _forerun.set_num_threads(threads))
 
 
 def set_tiny_limit(elements: int) -> Restore[int]:

@@ -11,12 +11,12 @@ use crate::index;
 use crate::layers;
 use crate::loc::here;
 use crate::operand::{self, Operand};
+use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
 use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
-use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
@@ -272,7 +272,7 @@ impl PyArray {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item_now(py, "int")? {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
-            Scalar::Float(value) => py.get_type::<PyInt>().call1((value,)),
+            Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
@@ -294,11 +294,12 @@ impl PyArray {
             Device::Cpu(_) => None,
             device @ Device::Gpu(_) => Some(PyDevice(device)),
         };
-        py.import("forerun._text")?.getattr("to_repr")?.call1((to_numpy(py, &self.0, "repr")?, device))
+        let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(to_numpy(py, &self.0, "str")?.str()?.into_any())
+        outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -307,7 +308,7 @@ impl PyArray {
         } else {
             to_numpy(py, &self.0, "format")?
         };
-        value.call_method1("__format__", (spec,))
+        outcall::method(&value, "__format__", (spec,))
     }
 
     /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
@@ -320,7 +321,7 @@ impl PyArray {
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "numpy.asarray")?;
         let copy = copy.or(writable().then_some(true));
-        py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
+        outcall::call(&outcall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
     }
 
     /// The number of elements of each dimension.
@@ -397,7 +398,7 @@ impl PyArray {
     /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "asnumpy")?;
-        if writable() { array.call_method0("copy") } else { Ok(array) }
+        if writable() { outcall::method(&array, "copy", ()) } else { Ok(array) }
     }
 
     /// The only element, or the one at an index, as a Python number.
@@ -412,7 +413,7 @@ impl PyArray {
 
     /// ``await x`` waits in the running event loop until the value is there, and gives the array.
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("forerun._asyncio")?.getattr("settle")?.call1((slf,))
+        outcall::call(&outcall::function(slf.py(), "forerun._asyncio", "settle")?, (slf,))
     }
 
     /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
@@ -420,12 +421,12 @@ impl PyArray {
     fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), slf.as_any());
         let args = std::iter::once(array.clone()).chain(index.iter());
-        py.import("forerun._asyncio")?.getattr("item")?.call1(PyTuple::new(py, args.collect::<Vec<_>>())?)
+        outcall::call(&outcall::function(py, "forerun._asyncio", "item")?, PyTuple::new(py, args.collect::<Vec<_>>())?)
     }
 
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, &self.0, "tolist")?.call_method0("tolist")
+        outcall::method(&to_numpy(py, &self.0, "tolist")?, "tolist", ())
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
@@ -685,19 +686,19 @@ impl PyArray {
 }
 
 /// A function of `forerun.np` that is written in Python.
-fn face<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("forerun.np")?.getattr(name)?.call1(args)
+fn face<'py>(py: Python<'py>, name: &str, args: impl outcall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
+    outcall::call(&outcall::function(py, "forerun.np", name)?, args)
 }
 
 fn face_with<'py>(
     py: Python<'py>,
     name: &str,
-    args: impl PyCallArgs<'py>,
+    args: impl outcall::Args<'py>,
     keepdims: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let named = PyDict::new(py);
     named.set_item("keepdims", keepdims)?;
-    py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
+    outcall::call_with(&outcall::function(py, "forerun.np", name)?, args, Some(&named))
 }
 
 pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {

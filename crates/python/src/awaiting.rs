@@ -6,6 +6,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
+use crate::outcall;
 use forerun::Wait;
 use pyo3::prelude::*;
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -45,7 +46,7 @@ fn carry(mut bell: PipeReader) {
         let called = Python::try_attach(|py| {
             for callback in callbacks.drain(..) {
                 // An event loop that was closed meanwhile needs no news.
-                let _ = callback.call0(py);
+                let _ = outcall::call(callback.bind(py), ());
             }
         });
         if called.is_none() {

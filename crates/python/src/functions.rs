@@ -6,6 +6,7 @@ use crate::dtype;
 use crate::index;
 use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
+use crate::outcall;
 use crate::submit;
 use forerun::{Arg, Array, DType, Point, on_device, ops};
 use pyo3::exceptions::PyValueError;
@@ -171,7 +172,7 @@ pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> P
 }
 
 fn sequence(arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
-    let arrays: Vec<Bound<'_, PyAny>> = arrays.try_iter()?.collect::<PyResult<_>>()?;
+    let arrays: Vec<Bound<'_, PyAny>> = outcall::listed(arrays)?.iter().collect();
     let home = home(&arrays);
     arrays.iter().map(|object| array(object, op, home)).collect()
 }

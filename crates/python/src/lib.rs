@@ -19,6 +19,7 @@ mod loc;
 mod memory;
 mod module;
 mod operand;
+mod outcall;
 mod rows;
 mod submit;
 mod switches;

@@ -44,8 +44,8 @@ mod _forerun {
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak};
     #[pymodule_export]
     use crate::switches::{
-        cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, start_detecting,
-        stats, stop_detecting, wait_all,
+        cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,
+        set_tiny_limit, start_detecting, stats, stop_detecting, wait_all,
     };
 
     #[pymodule_export]
@@ -55,6 +55,8 @@ mod _forerun {
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
         crate::wait::start();
+        // Children may be forked before the first op.
+        forerun::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }

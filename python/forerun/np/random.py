@@ -15,7 +15,11 @@ __all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
 
 
 def seed(seed: int) -> None:
-    """Start the random numbers of this thread anew.
+    """Start the random numbers anew.
+
+    The same seed and the same program give the same numbers. A forked child has numbers of its own, neither its
+    parent's nor a sibling's; they are the same every time the program runs, since they follow from the seed and from
+    how many children were forked before. A child that seeds itself draws what that seed gives in any process.
 
     Examples
     --------
