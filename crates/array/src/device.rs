@@ -1,6 +1,7 @@
 //! Devices: which there are, which one a thread makes its arrays on, and what the runtime keeps for each accelerator.
 
-use crate::holders::Holders;
+use crate::holders::{Holder, Holders};
+use crate::memory::empty_cache;
 use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
 use forerun_cuda::{Cuda, SharedCuda};
@@ -246,6 +247,8 @@ pub struct DeviceStats {
     pub waits_skipped: u64,
     /// How kernels were launched.
     pub launches: Launches,
+    /// Who holds live bytes, line by line, the largest first. Buffers below 4 KiB are left out.
+    pub holders: Vec<Holder>,
 }
 
 /// What an accelerator is doing; fails if it is not there.
@@ -259,6 +262,7 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
         waits: own.waits_told.load(Relaxed),
         waits_skipped: own.waits_skipped.load(Relaxed),
         launches: own.accelerator.launches(),
+        holders: own.holders.all(),
     })
 }
 
@@ -277,6 +281,16 @@ pub fn set_fast_products(device: Device, on: bool) -> Result<()> {
 /// Lets the peak of an accelerator start again from what is live now.
 pub fn reset_device_peak(device: Device) -> Result<()> {
     runtime().engine.reset_device_peak(own(device)?.number);
+    Ok(())
+}
+
+/// Gives the bytes that a device keeps for reuse back; those of the host for any of its devices.
+pub fn empty_device_cache(device: Device) -> Result<()> {
+    check_device(device)?;
+    match of(device) {
+        Some(own) => own.accelerator.empty_cache(),
+        None => empty_cache(),
+    }
     Ok(())
 }
 

@@ -76,4 +76,5 @@ extern "C" fn child() {
 /// reads an array runs what it needs itself.
 extern "C" fn last() {
     runtime().engine.shutdown();
+    accelerators().for_each(|device| device.accelerator.stop());
 }

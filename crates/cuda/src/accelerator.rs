@@ -461,6 +461,10 @@ impl Accelerator for SharedCuda {
         }
     }
 
+    fn stop(&self) {
+        self.0.gpu.stop();
+    }
+
     fn lose(&self) {
         self.0.forked.store(true, Ordering::Relaxed);
     }

@@ -21,6 +21,15 @@ impl Lane {
     pub const COUNT: usize = 3;
     /// All of them.
     pub const ALL: [Lane; Lane::COUNT] = [Lane::Compute, Lane::In, Lane::Out];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lane::Compute => "compute",
+            Lane::In => "in",
+            Lane::Out => "out",
+        }
+    }
 }
 
 /// Bytes on an accelerator.
@@ -130,6 +139,9 @@ pub trait Accelerator: Send + Sync {
 
     /// Nothing more is told for now: whatever was held back goes out.
     fn flush(&self) {}
+
+    /// The process ends: nothing may be under way in the background any more.
+    fn stop(&self) {}
 
     /// The process was forked, and this is the child: its threads and its connection to the device are gone.
     fn lose(&self);

@@ -2,7 +2,7 @@
 
 use super::counts::{of_cargo, of_pytest};
 use super::ledger::Ledger;
-use crate::command::{cargo, run as run_command};
+use crate::command::{cargo, program, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
 use crate::{generated, tidy, tree};
@@ -65,7 +65,19 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
         soak.args(["--release", "--", "--include-ignored"]);
         let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
         ledger.count("soak", soak, of_cargo);
+        ledger.count("thread sanitizer", sanitized(), of_cargo);
     }
+}
+
+/// The tests of threads under the thread sanitizer. The standard library is built with it too, so nothing need be
+/// suppressed; that takes a nightly toolchain with its sources.
+fn sanitized() -> Command {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = program("rustup", &["run", "nightly", "cargo", "test", "-Zbuild-std", "--no-fail-fast"]);
+    command.args(["--target", &target, "--package", "forerun", "--package", "forerun-engine"]);
+    command.args(["--test", "threads", "--test", "resize", "--test", "race"]);
+    let folder = tree::target().join("sanitizer");
+    with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
 }
 
 /// Compiles every text of the device room by the compiler of this package; that takes no device.
