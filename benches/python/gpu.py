@@ -119,11 +119,16 @@ def large() -> None:
     with GPU:
         x, y = np.random.uniform(size=(size,)), np.random.uniform(size=(size,))
         a, b = np.random.uniform(size=(4096, 4096)), np.random.uniform(size=(4096, 4096))
-    runs = {"forerun": timed(lambda: np.tanh(x) * y + x * 2 - y / 3, npx.waitall, 5)}
-    sums = {"forerun": timed(lambda: x.sum(), npx.waitall, 5)}
+    kept: list[Any] = []
+
+    def keep(result: Any) -> None:
+        kept[:] = [result]
+
+    runs = {"forerun": timed(lambda: keep(np.tanh(x) * y + x * 2 - y / 3), npx.waitall)}
+    sums = {"forerun": timed(lambda: keep(x.sum()), npx.waitall)}
 
     def product(tf32: bool) -> Callable[[], float]:
-        run = timed(lambda: np.dot(a, b), npx.waitall, 5)
+        run = timed(lambda: keep(np.dot(a, b)), npx.waitall)
 
         def set_and_run() -> float:
             _forerun.set_tf32(GPU, tf32)
@@ -137,7 +142,7 @@ def large() -> None:
         ta, tb = torch.rand(4096, 4096, device="cuda"), torch.rand(4096, 4096, device="cuda")
 
         def torch_product(tf32: bool) -> Callable[[], float]:
-            run = timed(lambda: ta @ tb, synchronize, 5)
+            run = timed(lambda: ta @ tb, synchronize)
 
             def set_and_run() -> float:
                 torch.backends.cuda.matmul.allow_tf32 = tf32
@@ -145,8 +150,8 @@ def large() -> None:
 
             return set_and_run
 
-        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize, 5)
-        sums["torch"] = timed(lambda: tx.sum(), synchronize, 5)
+        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize)
+        sums["torch"] = timed(lambda: tx.sum(), synchronize)
         products["torch, float32"], products["torch, tf32"] = torch_product(False), torch_product(True)
     runs["forerun"](), sums["forerun"](), [run() for run in products.values()]
     settle()
@@ -249,8 +254,9 @@ def training() -> None:
         after = _forerun.gpu_stats(GPU)
         kind = "tf32" if tf32 else "float32"
         show(f"{BATCHES} batches of the MLP, {kind}", figures, 1e3, "ms", "torch, CUDA graph by hand")
-        alone, in_graphs = (after[k] - before[k] for k in ("launched", "launched_in_graphs"))
-        print(f"  launched in graphs: {in_graphs} of {alone + in_graphs}")
+        names = ("launched", "launched_in_graphs", "graphs", "graphs_unchanged")
+        alone, in_graphs, graphs, unchanged = (after[k] - before[k] for k in names)
+        print(f"  launched in graphs: {in_graphs} of {alone + in_graphs}, in {graphs} graphs, {unchanged} as they were")
     _forerun.set_tf32(GPU, False)
 
 

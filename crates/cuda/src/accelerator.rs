@@ -14,7 +14,7 @@ use crate::run::Launch;
 use forerun_base::{Error, ErrorKind, Result};
 use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -23,11 +23,6 @@ const SMALL_COPY: usize = 64 << 10;
 /// How long a wait looks before it naps, and how long a nap is.
 const LOOK: Duration = Duration::from_micros(100);
 const NAP: Duration = Duration::from_micros(30);
-
-/// Bytes between two words that lanes write: lines of their own.
-const WORD: usize = 64;
-/// How often faults are looked for while nothing passes.
-const FAULTS: Duration = Duration::from_millis(1);
 
 /// What is left to do once a command has passed.
 enum Rest {
@@ -72,18 +67,7 @@ impl Cuda {
     pub fn open(number: usize) -> Result<Arc<Cuda>> {
         let gpu = Gpu::open(number)?;
         gpu.warm_up();
-        let mut words = Slots::new(gpu.driver, WORD, 3);
-        let word = |words: &mut Slots| -> Result<&'static AtomicU32> {
-            let address = words.take()?;
-            // SAFETY: a slot that is never given back.
-            let word = unsafe { &*(address as *const AtomicU32) };
-            word.store(0, Ordering::Relaxed);
-            Ok(word)
-        };
-        let copiers = [
-            Arc::new(Copier::new(OwnLane::ToDevice, word(&mut words)?)),
-            Arc::new(Copier::new(OwnLane::FromDevice, word(&mut words)?)),
-        ];
+        let copiers = [Copier::new(OwnLane::ToDevice), Copier::new(OwnLane::FromDevice)];
         let pending = Pending {
             statuses: Slots::new(gpu.driver, Gpu::STATUS_BYTES, 128),
             fetches: Slots::new(gpu.driver, SMALL_COPY, 8),
@@ -92,7 +76,7 @@ impl Cuda {
         Ok(Arc::new(Cuda {
             number,
             gpu,
-            batch: Mutex::new(Batch::new(word(&mut words)?)),
+            batch: Mutex::default(),
             rests: AtomicUsize::new(0),
             copiers,
             pending: Mutex::new(pending),
@@ -351,20 +335,19 @@ impl Accelerator for SharedCuda {
         let device = &*self.0;
         let told = match (device.copier(lane), device.copier(other)) {
             (Some(copier), Some(other)) => {
-                copier.after(&device.gpu, other.word(), ticket as u32);
+                copier.after(&device.gpu, other, ticket);
                 Ok(())
             }
             (Some(copier), None) => {
                 let mut batch = device.batch();
                 let told = if ticket > batch.told { device.tell(&mut batch) } else { Ok(()) };
-                let (word, value) = batch.word_of(ticket);
-                copier.after(&device.gpu, word, value);
+                copier.after_compute(&device.gpu, batch.mark_of(ticket));
                 told
             }
             (None, Some(copier)) => {
                 let mut batch = device.batch();
                 let told = device.tell(&mut batch);
-                told.and_then(|()| device.gpu.wait_for_word(OwnLane::Compute, copier.word(), ticket as u32))
+                told.and_then(|()| copier.hold_back(&device.gpu, OwnLane::Compute, ticket))
             }
             (None, None) => Ok(()),
         };
@@ -385,10 +368,15 @@ impl Accelerator for SharedCuda {
         if device.refuse_if_lost().is_err() {
             return self.told(lane);
         }
-        match device.copier(lane) {
-            Some(copier) => copier.passed(),
-            None => device.batch().passed(),
-        }
+        let passed = match device.copier(lane) {
+            Some(copier) => copier.passed(&device.gpu),
+            None => device.gpu.passed(OwnLane::Compute).map(|mark| device.batch().pass(mark.0)),
+        };
+        // Before the device was found to be lost, nothing was; afterwards everything has passed, and failed.
+        passed.unwrap_or_else(|error| {
+            device.lose_to(error);
+            self.told(lane)
+        })
     }
 
     fn outcome(&self, lane: Lane, ticket: u64) -> Result<()> {
@@ -408,7 +396,7 @@ impl Accelerator for SharedCuda {
     fn block(&self, tickets: &[u64], at_most: u64) {
         let device = &*self.0;
         let start = Instant::now();
-        let (deadline, mut looked) = (start + Duration::from_micros(at_most), start);
+        let deadline = start + Duration::from_micros(at_most);
         let has_passed =
             || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
         loop {
@@ -424,13 +412,6 @@ impl Accelerator for SharedCuda {
             let now = Instant::now();
             if std::mem::take(&mut *nudged) || now >= deadline {
                 return;
-            }
-            if now - looked > FAULTS {
-                looked = now;
-                if let Err(error) = device.gpu.look_for_faults() {
-                    device.lose_to(error);
-                    return;
-                }
             }
             if now - start > LOOK {
                 drop(device.bell.wait_timeout(nudged, NAP));

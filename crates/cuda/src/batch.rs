@@ -17,7 +17,6 @@ use forerun_base::{Error, Result};
 use forerun_plan::Launches;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Launches held at the most.
@@ -40,16 +39,14 @@ struct Held {
 }
 
 /// Launches on their way to the device.
+#[derive(Default)]
 pub(crate) struct Batch {
     held: Vec<Held>,
     words: Vec<u64>,
     /// Tickets given so far, and those of launches that were told.
     pub(crate) given: u64,
     pub(crate) told: u64,
-    /// Where the lane says how far it has come: the low half of the last mark it has passed, in pinned memory.
-    word: &'static AtomicU32,
-    /// Marks made so far, and the last ticket of what was told up to each that has not passed.
-    made: u64,
+    /// The last ticket of what was told up to each mark of the lane that is not known to have passed.
     marks: VecDeque<(u64, u64)>,
     passed: u64,
     rhythm: Rhythm,
@@ -86,24 +83,6 @@ impl Batch {
         (self.given, ends || self.held.len() >= MOST)
     }
 
-    /// A batch whose lane says how far it has come in this word of pinned memory.
-    pub(crate) fn new(word: &'static AtomicU32) -> Batch {
-        Batch {
-            held: Vec::new(),
-            words: Vec::new(),
-            given: 0,
-            told: 0,
-            word,
-            made: 0,
-            marks: VecDeque::new(),
-            passed: 0,
-            rhythm: Rhythm::default(),
-            graphs: HashMap::new(),
-            last: None,
-            counts: Launches::default(),
-        }
-    }
-
     /// Notes that something else was told, after everything that is held: its ticket.
     pub(crate) fn take_ticket(&mut self, gpu: &Gpu) -> Result<u64> {
         self.given += 1;
@@ -113,10 +92,10 @@ impl Batch {
 
     /// Marks the end of what was told.
     fn mark(&mut self, gpu: &Gpu) -> Result<()> {
+        let mark = gpu.record(Lane::Compute)?.0;
         self.told = self.given;
-        self.made += 1;
-        self.marks.push_back((self.made, self.told));
-        gpu.write_word(Lane::Compute, self.word, self.made as u32)
+        self.marks.push_back((mark, self.told));
+        Ok(())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -129,10 +108,8 @@ impl Batch {
         !self.held.is_empty() && self.marks.len() <= 1 && !soon()
     }
 
-    /// The last ticket passed.
-    pub(crate) fn passed(&mut self) -> u64 {
-        let behind = (self.made as u32).wrapping_sub(self.word.load(Ordering::Acquire));
-        let mark = self.made - behind as u64;
+    /// The last ticket passed, when the lane has passed this mark.
+    pub(crate) fn pass(&mut self, mark: u64) -> u64 {
         while let Some(&(_, ticket)) = self.marks.front().filter(|(number, _)| *number <= mark) {
             self.passed = ticket;
             self.marks.pop_front();
@@ -140,11 +117,9 @@ impl Batch {
         self.passed
     }
 
-    /// The word that other lanes wait on until a ticket has passed, and for what value.
-    pub(crate) fn word_of(&self, ticket: u64) -> (&'static AtomicU32, u32) {
-        let mark = self.marks.iter().find(|(_, last)| *last >= ticket).map_or(0, |(number, _)| *number);
-        // What has passed already has passed for any value that is not ahead of the word.
-        (self.word, if mark == 0 { self.word.load(Ordering::Acquire) } else { mark as u32 })
+    /// The mark with which a ticket passes; 0 if it has.
+    pub(crate) fn mark_of(&self, ticket: u64) -> u64 {
+        self.marks.iter().find(|(_, last)| *last >= ticket).map_or(0, |(number, _)| *number)
     }
 
     /// Tells everything that is held. What went wrong in a launch comes back with its ticket.

@@ -1,28 +1,32 @@
 //! Copiers: the threads behind the lanes of copies. Memory of the host that the driver does not know goes through pinned
 //! pieces, and that takes a thread of the host; so it is not the one that tells the device what to compute.
 //!
-//! How far a lane has come is a number in pinned memory. Other lanes wait for it on the device, and the host reads it: nobody has to
-//! know when the copier got round to a copy. A copier sleeps while it has nothing to do.
+//! A copy to the device has its place in the lane once the copier has staged it: whoever must come after it waits for that, which is a
+//! matter of the host's memory alone. A copier sleeps while it has nothing to do.
 
 use crate::gpu::Gpu;
-use crate::lanes::Lane;
+use crate::lanes::{Lane, Ticket};
 use forerun_base::{Error, Result, Solo};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// What a copier is told.
 enum Order {
     /// Copies bytes; takes the next ticket.
     Copy { from: usize, to: usize, bytes: usize },
-    /// What follows comes after another lane's word has come to this.
-    After(&'static AtomicU32, u32),
+    /// What follows comes after that mark of the compute lane.
+    AfterCompute(u64),
+    /// What follows comes after that ticket of another copier.
+    After(Arc<Copier>, u64),
 }
 
 #[derive(Default)]
 struct Queue {
     orders: VecDeque<Order>,
     has_thread: bool,
+    /// Copies that have their place in the lane.
+    staged: u64,
     failures: Vec<(u64, Error)>,
 }
 
@@ -30,15 +34,23 @@ struct Queue {
 pub(crate) struct Copier {
     lane: Lane,
     told: AtomicU64,
-    /// The last ticket that was passed, in pinned memory: its low half, which the device compares and the host reads.
-    word: &'static AtomicU32,
+    /// Copies to the host that are there.
+    arrived: AtomicU64,
     queue: Mutex<Queue>,
     called: Condvar,
+    staged: Condvar,
 }
 
 impl Copier {
-    pub(crate) fn new(lane: Lane, word: &'static AtomicU32) -> Copier {
-        Copier { lane, told: AtomicU64::new(0), word, queue: Mutex::default(), called: Condvar::new() }
+    pub(crate) fn new(lane: Lane) -> Arc<Copier> {
+        Arc::new(Copier {
+            lane,
+            told: AtomicU64::new(0),
+            arrived: AtomicU64::new(0),
+            queue: Mutex::default(),
+            called: Condvar::new(),
+            staged: Condvar::new(),
+        })
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -49,15 +61,12 @@ impl Copier {
         self.told.load(Ordering::Acquire)
     }
 
-    /// The last ticket that was passed: never further behind what was told than half the range of the word.
-    pub(crate) fn passed(&self) -> u64 {
-        let told = self.told();
-        told - told.wrapping_sub(self.word.load(Ordering::Acquire) as u64) as u32 as u64
-    }
-
-    /// The word that other lanes wait on.
-    pub(crate) fn word(&self) -> &'static AtomicU32 {
-        self.word
+    /// The last ticket that was passed.
+    pub(crate) fn passed(&self, gpu: &Gpu) -> Result<u64> {
+        match self.lane {
+            Lane::FromDevice => Ok(self.arrived.load(Ordering::Acquire)),
+            _ => gpu.passed(self.lane).map(|ticket| ticket.0),
+        }
     }
 
     pub(crate) fn outcome(&self, ticket: u64) -> Result<()> {
@@ -68,9 +77,24 @@ impl Copier {
         }
     }
 
-    /// What is told from now on comes after another lane's word has come to this.
-    pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, word: &'static AtomicU32, value: u32) {
-        self.tell(gpu, Order::After(word, value));
+    /// What is told from now on comes after that mark of the compute lane.
+    pub(crate) fn after_compute(self: &Arc<Copier>, gpu: &Arc<Gpu>, mark: u64) {
+        self.tell(gpu, Order::AfterCompute(mark));
+    }
+
+    /// What is told from now on comes after that ticket of another copier.
+    pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, other: &Arc<Copier>, ticket: u64) {
+        self.tell(gpu, Order::After(other.clone(), ticket));
+    }
+
+    /// Lets another lane wait, on the device, until a copy to the device is there.
+    pub(crate) fn hold_back(&self, gpu: &Gpu, lane: Lane, ticket: u64) -> Result<()> {
+        let mut queue = self.queue();
+        while queue.staged < ticket {
+            queue = self.staged.wait(queue).unwrap_or_else(|e| e.into_inner());
+        }
+        drop(queue);
+        gpu.wait(lane, self.lane, Ticket(ticket))
     }
 
     /// Copies bytes between the host and the device, in the copier's direction.
@@ -100,14 +124,12 @@ impl Copier {
         // Without a thread whoever tells does it.
         let orders = std::mem::take(&mut queue.orders);
         drop(queue);
-        let mut ticket = self.told() - orders.iter().filter(|o| matches!(o, Order::Copy { .. })).count() as u64;
         for order in orders {
-            self.follow(gpu, order, &mut ticket);
+            self.follow(gpu, order);
         }
     }
 
     fn work(&self, gpu: &Arc<Gpu>) {
-        let mut ticket = 0;
         let mut queue = self.queue();
         loop {
             let Some(order) = queue.orders.pop_front() else {
@@ -115,36 +137,37 @@ impl Copier {
                 continue;
             };
             drop(queue);
-            self.follow(gpu, order, &mut ticket);
+            self.follow(gpu, order);
             queue = self.queue();
         }
     }
 
-    fn follow(&self, gpu: &Arc<Gpu>, order: Order, ticket: &mut u64) {
-        let result = match order {
-            Order::After(word, value) => gpu.wait_for_word(self.lane, word, value),
+    fn follow(&self, gpu: &Gpu, order: Order) {
+        let (result, copies) = match order {
+            Order::AfterCompute(mark) => (gpu.wait(self.lane, Lane::Compute, Ticket(mark)), false),
+            Order::After(other, ticket) => (other.hold_back(gpu, self.lane, ticket), false),
             Order::Copy { from, to, bytes } => {
-                *ticket += 1;
                 // SAFETY: whoever told the copier promised what the copies ask for.
                 let copied = unsafe { self.copy_now(gpu, from, to, bytes) };
-                match (&copied, self.lane) {
-                    // The device says when it is there.
-                    (Ok(()), Lane::ToDevice) => gpu.write_word(self.lane, self.word, *ticket as u32),
-                    _ => {
-                        self.pass(*ticket);
-                        copied
-                    }
-                }
+                // A copy that failed has its place in the lane too: its ticket has to be passed.
+                let marked = match self.lane {
+                    Lane::FromDevice => Ok(()),
+                    _ => gpu.record(self.lane).map(drop),
+                };
+                (copied.and(marked), true)
             }
         };
+        let mut queue = self.queue();
         if let Err(error) = result {
-            self.queue().failures.push((*ticket, error));
-            self.pass(*ticket);
+            // What cannot wait for another lane fails with the copy that had to.
+            let ticket = queue.staged + 1;
+            queue.failures.push((ticket, error));
         }
-    }
-
-    fn pass(&self, ticket: u64) {
-        self.word.store(ticket as u32, Ordering::Release);
+        if copies {
+            queue.staged += 1;
+            self.arrived.store(queue.staged, Ordering::Release);
+            self.staged.notify_all();
+        }
     }
 
     /// # Safety

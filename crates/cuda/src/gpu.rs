@@ -9,7 +9,7 @@ use crate::sys::{Blas, Context, Driver, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_plan::Kernel;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A device, ready for work. What is launched runs in order on its compute lane.
@@ -209,34 +209,6 @@ impl Gpu {
     pub(crate) fn give_block(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
         self.enter()?;
         self.memory.give(address, bytes, since)
-    }
-
-    /// Lets a lane write a word of pinned memory when it comes to it.
-    pub(crate) fn write_word(&self, lane: Lane, word: &'static AtomicU32, value: u32) -> Result<()> {
-        self.enter()?;
-        let address = std::ptr::from_ref(word).addr() as u64;
-        // SAFETY: a word of pinned memory that lasts.
-        let error = unsafe { (self.driver.stream_write)(self.lanes.stream(lane), address, value, 0) };
-        self.driver.check(error, "cuStreamWriteValue32")
-    }
-
-    /// Lets a lane wait until a word of pinned memory has come to a value, counted round and round.
-    pub(crate) fn wait_for_word(&self, lane: Lane, word: &'static AtomicU32, value: u32) -> Result<()> {
-        self.enter()?;
-        let address = std::ptr::from_ref(word).addr() as u64;
-        // SAFETY: as above.
-        let error = unsafe { (self.driver.stream_wait_value)(self.lanes.stream(lane), address, value, 0) };
-        self.driver.check(error, "cuStreamWaitValue32")
-    }
-
-    /// Whether the device is still sound: a fault of a kernel shows here.
-    pub(crate) fn look_for_faults(&self) -> Result<()> {
-        self.enter()?;
-        // SAFETY: a stream of this device.
-        match unsafe { (self.driver.stream_query)(self.lanes.stream(Lane::Compute)) } {
-            code::NOT_READY => Ok(()),
-            error => self.driver.check(error, "cuStreamQuery"),
-        }
     }
 
     /// Copies few bytes to the device on the compute lane. Returns when the host's bytes may be changed.

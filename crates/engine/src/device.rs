@@ -346,11 +346,6 @@ impl Engine {
         true
     }
 
-    /// Settles what has passed on any device: a worker with nothing else to do takes that off the devices' threads.
-    pub(crate) fn settle_devices(&self) -> bool {
-        self.devices().any(|(number, _)| self.settle_passed(number))
-    }
-
     fn settle_passed(&self, number: usize) -> bool {
         let device = self.device(number);
         if !device.is_busy() {

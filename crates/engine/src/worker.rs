@@ -32,7 +32,7 @@ pub(crate) fn main(engine: &Engine, index: usize) {
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
         gate::checkpoint();
-        if look_for_pieces(engine) || look_for_task(engine) || engine.settle_devices() {
+        if look_for_pieces(engine) || look_for_task(engine) {
             silent_since = None;
             continue;
         }

@@ -106,9 +106,6 @@ table! {
         );
         stream_create = "cuStreamCreate"(stream: *mut Stream, flags: c_uint);
         stream_wait = "cuStreamWaitEvent"(stream: Stream, event: Event, flags: c_uint);
-        stream_write = "cuStreamWriteValue32_v2"(stream: Stream, address: u64, value: u32, flags: c_uint);
-        stream_wait_value = "cuStreamWaitValue32_v2"(stream: Stream, address: u64, value: u32, flags: c_uint);
-        stream_query = "cuStreamQuery"(stream: Stream);
         stream_synchronize = "cuStreamSynchronize"(stream: Stream);
         event_create = "cuEventCreate"(event: *mut Event, flags: c_uint);
         event_record = "cuEventRecord"(event: Event, stream: Stream);
