@@ -6,10 +6,11 @@ No program needs them for its results: whatever is switched, values stay the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from forerun import _forerun
-from forerun._types import MemoryStats
+from forerun._forerun import Device
+from forerun._types import DeviceMemoryStats, MemoryStats
 
 __all__ = [
     "Graph",
@@ -156,13 +157,19 @@ def stats() -> dict[str, int]:
     return _forerun.stats()
 
 
-def memory_stats(holders: int = 10) -> MemoryStats:
+@overload
+def memory_stats(holders: int = 10, device: None = None) -> MemoryStats: ...
+@overload
+def memory_stats(holders: int = 10, *, device: Device) -> MemoryStats | DeviceMemoryStats: ...
+def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats | DeviceMemoryStats:
     """Return what memory is used for, and by which lines of the program.
 
     Parameters
     ----------
     holders
         How many of the lines that hold the most are named.
+    device
+        Whose memory; the host's without one. All devices of the host share its memory.
 
     Returns
     -------
@@ -195,6 +202,13 @@ def memory_stats(holders: int = 10) -> MemoryStats:
             the lines that hold the most, the largest first: ``file``, ``line``, ``op``, ``bytes``, ``arrays``;
             arrays below 4 KiB are left out
 
+        For a GPU ``live``, ``peak``, ``cached``, ``promised``, ``budget`` and ``holders``, and also
+
+        ``capacity``
+            how many bytes arrays may take
+        ``description``
+            what it is
+
     Examples
     --------
     >>> import forerun
@@ -210,11 +224,13 @@ def memory_stats(holders: int = 10) -> MemoryStats:
     >>> any(line["op"] == "full" for line in after["holders"])
     True
     """
-    return _forerun.memory_stats(holders)
+    if device is None or device.device_type == "cpu":
+        return _forerun.memory_stats(holders)
+    return _forerun.gpu_memory_stats(device, holders)
 
 
-def reset_peak() -> None:
-    """Let the peak of ``memory_stats`` start again from what is live now.
+def reset_peak(device: Device | None = None) -> None:
+    """Let the peak of ``memory_stats`` start again from what is live now, on the host or on a GPU.
 
     Examples
     --------
@@ -224,11 +240,11 @@ def reset_peak() -> None:
     >>> stats["peak"] - stats["live"]
     0
     """
-    _forerun.reset_peak()
+    _forerun.reset_peak(device)
 
 
 def empty_cache() -> None:
-    """Give the bytes kept for reuse back to the system.
+    """Give the bytes kept for reuse back to the system, on every device.
 
     Examples
     --------

@@ -58,8 +58,8 @@ pub use blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
 pub use cancel::cancel_pending;
 pub use capture::{Capture, Program, whole_inputs, write_back};
 pub use device::{
-    DeviceStats, accelerator_count, check_device, current_device, device_stats, on_device, reset_device_peak,
-    set_current_device, set_device_budget, simulate,
+    DeviceStats, accelerator_count, check_device, current_device, device_stats, empty_device_cache, on_device,
+    reset_device_peak, set_current_device, set_device_budget, simulate,
 };
 pub use forerun_cpu::ScratchAllocator;
 pub use forerun_engine::{Budget, Mode};

@@ -3,6 +3,9 @@
 //! Every thread notes its events in a ring of its own, the newest in the place of the oldest. A ring has a lock that
 //! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
 //! event. While no trace is on, all it costs is one look at a flag.
+//!
+//! What an accelerator ran is noted by whoever finds that it has passed, and told of the accelerator's lane when the trace
+//! stops.
 
 use crate::blockers::Waiting;
 use crate::node::Node;
@@ -11,10 +14,11 @@ use crate::recipe::Recipe;
 use crate::record::Record;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_plan::Meta;
+use forerun_base::{Device, Error, ErrorKind, Loc, Result};
+use forerun_plan::{Lane as DeviceLane, Meta};
 use parking_lot::Mutex;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -37,6 +41,8 @@ pub enum Happening {
         task: u64,
         /// How many records it computed.
         records: u32,
+        /// The accelerator and its lane; none on the host.
+        on: Option<(usize, DeviceLane)>,
     },
     /// A thread waited, from the beginning to the end.
     Waited {
@@ -70,10 +76,10 @@ pub struct Event {
     pub bytes: usize,
 }
 
-/// The events of a thread.
+/// The events of a thread, or of a lane of an accelerator.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// The name of the thread.
+    /// The name of the thread, or of accelerator and lane.
     pub thread: String,
     /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
     pub events: Vec<Event>,
@@ -90,7 +96,7 @@ struct Noted {
 enum What {
     Submitted { record: Noticed },
     Planned { record: Noticed, task: u64, age: u64 },
-    Ran { record: Noticed, task: u64, records: u32, bytes: usize },
+    Ran { record: Noticed, task: u64, records: u32, bytes: usize, on: Option<(usize, DeviceLane)> },
     Waited(Box<Waiting>),
 }
 
@@ -121,7 +127,9 @@ impl Noted {
         match self.what {
             What::Submitted { record } => of(Happening::Submitted, record, None),
             What::Planned { record, task, age } => of(Happening::Planned { task, age }, record, None),
-            What::Ran { record, task, records, bytes } => of(Happening::Ran { task, records }, record, Some(bytes)),
+            What::Ran { record, task, records, bytes, on } => {
+                of(Happening::Ran { task, records, on }, record, Some(bytes))
+            }
             What::Waited(wait) => {
                 let Waiting { loc, call, origin, parked, helped, .. } = *wait;
                 let what = Happening::Waited { call, loc, parked, helped };
@@ -226,18 +234,38 @@ pub fn stop_trace() -> Result<Vec<Lane>> {
     while runtime().planner.try_lock().is_none() {
         std::thread::yield_now();
     }
-    let mut lanes = Vec::new();
+    let (mut lanes, mut told) = (Vec::new(), BTreeMap::new());
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
         let noted = ring.lock().empty(0);
         // What began before the trace did is not part of it.
         let noted = noted.into_iter().filter(|noted| noted.start >= start);
-        let events: Vec<Event> = noted.map(|noted| noted.event(start)).collect();
-        if !events.is_empty() {
-            lanes.push(Lane { thread: thread.clone(), events });
+        let mut own = Vec::new();
+        for event in noted.map(|noted| noted.event(start)) {
+            match event.what {
+                Happening::Ran { on: Some((number, lane)), .. } => {
+                    told.entry((number, lane as usize)).or_insert_with(Vec::new).push(event);
+                }
+                _ => own.push(event),
+            }
+        }
+        if !own.is_empty() {
+            lanes.push(Lane { thread: thread.clone(), events: own });
         }
     }
+    lanes.extend(told.into_iter().map(|((number, lane), events)| of_lane(number, DeviceLane::ALL[lane], events)));
     Ok(lanes)
+}
+
+/// What ran on a lane, one after the other: each from when it was told, or from the end of the one before.
+fn of_lane(number: usize, lane: DeviceLane, mut events: Vec<Event>) -> Lane {
+    events.sort_by_key(|event| event.end);
+    let mut free = Duration::ZERO;
+    for event in &mut events {
+        event.start = event.start.max(free);
+        free = event.end;
+    }
+    Lane { thread: format!("{} {}", Device::Gpu(number as u8), lane.name()), events }
 }
 
 /// Whether events are noted.
@@ -290,16 +318,22 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
 #[cold]
 pub(crate) fn ran_alone(record: &Record, start: Instant) {
     let (bytes, record) = (record.recipe.signature.out.bytes, Noticed::of(record));
-    note(start, Instant::now(), What::Ran { record, task: record.value, records: 1, bytes });
+    note(start, Instant::now(), What::Ran { record, task: record.value, records: 1, bytes, on: None });
 }
 
-/// A task was run. Its last record names it: the one that the others lead to.
+/// A task was run, on the host or on a lane. Its last record names it: the one that the others lead to.
 #[cold]
-pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: Instant) {
+pub(crate) fn ran(
+    segment: &[Submitted],
+    members: &[u16],
+    bytes: usize,
+    start: Instant,
+    on: Option<(usize, DeviceLane)>,
+) {
     if let (Some(first), Some(last)) = (members.first(), members.last()) {
         let task = number_of(&segment[*first as usize].record);
         let record = Noticed::of(&segment[*last as usize].record);
-        note(start, Instant::now(), What::Ran { record, task, records: members.len() as u32, bytes });
+        note(start, Instant::now(), What::Ran { record, task, records: members.len() as u32, bytes, on });
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Wait<'a> {
     pub call: &'static str,
     /// The caller has looked at the thread's rule for blockers ([`sync_rule`](crate::sync_rule)) itself.
     pub allowed: bool,
+    /// What is waited for, where that is not the op that makes the value: elements of a device are copied to be read.
+    pub origin: Option<Origin>,
     /// The caller has seen that nobody wants to be asked ([`reads_plainly`](crate::reads_plainly)).
     pub plain: bool,
     /// Asked now and then, and at once after a signal; true gives up.
@@ -168,7 +170,7 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
     }
-    let origin = origin::own(node).map_or_else(OnceLock::new, OnceLock::from);
+    let origin = wait.origin.or_else(|| origin::own(node)).map_or_else(OnceLock::new, OnceLock::from);
     let target = ValueTarget { node, age: AtomicU64::new(0), origin };
     blockers::wait(&target, wait.options(), wait.call, || target.origin.get().copied().unwrap_or_default())
 }

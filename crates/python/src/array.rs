@@ -15,7 +15,7 @@ use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
+use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -198,7 +198,7 @@ impl PyArray {
 
     fn __imatmul__(&self, py: Python<'_>, other: Any) -> PyResult<()> {
         let loc = here(py);
-        let product = ops::matmul(&self.0, &operand::required(other, "matmul")?.array(loc)?, loc);
+        let product = ops::matmul(&self.0, &operand::array(other, "matmul", self.0.device())?, loc);
         ops::assign(&self.0, Arg::Array(&product.map_err(raise)?), loc).map_err(raise)
     }
 
@@ -231,7 +231,7 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
-        match index::rows(index, self.0.ndim())? {
+        match index::rows(index, &self.0)? {
             Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
             None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
         }
@@ -290,7 +290,12 @@ impl PyArray {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(py, "forerun._text", "to_repr")?, (to_numpy(py, &self.0, "repr")?,))
+        let device = match self.0.device() {
+            Device::Cpu(_) => None,
+            device @ Device::Gpu(_) => Some(PyDevice(device)),
+        };
+        let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -364,6 +369,12 @@ impl PyArray {
     /// The device the array lives on, by its older name.
     #[getter]
     fn ctx(&self) -> PyDevice {
+        self.device()
+    }
+
+    /// The device the array lives on, by its oldest name.
+    #[getter]
+    fn context(&self) -> PyDevice {
         self.device()
     }
 
@@ -483,6 +494,30 @@ impl PyArray {
         PyArray::as_in_ctx(slf, device)
     }
 
+    /// The same under the name of the array API. Work is ordered by what it reads and writes, so there are no streams.
+    #[pyo3(signature = (device, /, *, stream = None))]
+    fn to_device(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>, stream: Option<Any>) -> PyResult<Py<PyAny>> {
+        match stream {
+            None => PyArray::as_in_ctx(slf, device),
+            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+        }
+    }
+
+    /// Copies the elements into another array, which it returns, or to a device, as a new array.
+    fn copyto<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        if let Ok(device) = other.cast::<PyDevice>() {
+            return submit::object(py, ops::transfer(&self.0, device.get().0, loc));
+        }
+        let Ok(array) = other.cast::<PyArray>() else {
+            let kind = other.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("copyto: needs an array or a device, not {kind}")));
+        };
+        ops::assign(&array.get().0, Arg::Array(&self.0), loc).map_err(raise)?;
+        crate::wait::leave_room(py)?;
+        Ok(other.clone().unbind())
+    }
+
     /// The elements under another shape; one dimension may be -1. A view where that is possible.
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
@@ -555,7 +590,7 @@ impl PyArray {
     /// NumPy's dot.
     fn dot(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
         let loc = here(py);
-        submit::object(py, ops::dot(&self.0, &operand::required(other, "dot")?.array(loc)?, loc))
+        submit::object(py, ops::dot(&self.0, &operand::array(other, "dot", self.0.device())?, loc))
     }
 
     /// The sum over axes.
@@ -608,8 +643,8 @@ impl PyArray {
     /// Nothing below `min` or above `max`.
     #[pyo3(signature = (min = None, max = None))]
     fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
-        let low = min.map(|object| operand::required(object, "clip")).transpose()?;
-        let high = max.map(|object| operand::required(object, "clip")).transpose()?;
+        let bound = |object| on_device(self.0.device(), || operand::required(object, "clip"));
+        let (low, high) = (min.map(bound).transpose()?, max.map(bound).transpose()?);
         let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
         submit::object(py, ops::clip(&self.0, low, high, here(py)))
     }
@@ -617,7 +652,7 @@ impl PyArray {
     /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
     #[pyo3(signature = (indices, axis = None, mode = "raise"))]
     fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
-        let indices = operand::required(indices, "take")?.array(here(py))?;
+        let indices = operand::array(indices, "take", self.0.device())?;
         layers::taken(py, &self.0, &indices, axis, mode)
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
 //! returns.
 
+use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
 use crate::outcall;
@@ -86,9 +87,14 @@ pub(crate) fn writable() -> bool {
     WRITABLE.load(Ordering::Relaxed)
 }
 
-/// A copy of a NumPy array of a supported dtype.
+/// A copy of a NumPy array of a supported dtype, on a device or on the current one.
 #[pyfunction]
-pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+#[pyo3(signature = (array, device = None))]
+pub(crate) fn from_numpy(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    device: Option<&Bound<'_, PyDevice>>,
+) -> PyResult<Py<PyAny>> {
     // Held before the elements are looked at: others may change the array while the GIL is let go.
     crate::wait::make_host_room(py, outcall::attribute(array, "nbytes")?.extract()?)?;
     let capsule = outcall::attribute(array, "__array_struct__")?;
@@ -109,14 +115,14 @@ pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<P
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
     let plain = interface.flags & (ALIGNED | NOT_SWAPPED) == ALIGNED | NOT_SWAPPED;
     if !plain || strides.iter().any(|stride| stride % size != 0) {
-        return from_numpy(py, &outcall::method(array, "astype", (dtype.name(),))?);
+        return from_numpy(py, &outcall::method(array, "astype", (dtype.name(),))?, device);
     }
     let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
     let strides: Vec<isize> = strides.iter().map(|stride| stride / size).collect();
     let layout = Layout::strided(Shape::new(&shape).map_err(raise)?, &strides);
     // SAFETY: the protocol promises that many elements at this address for as long as the array lives, and it
     // lives through this call; the GIL keeps other threads of Python from writing meanwhile.
-    let copied = unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) };
+    let copied = on(device, || unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) })?;
     submit::object(py, copied)
 }
 

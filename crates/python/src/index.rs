@@ -19,9 +19,9 @@ pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     }
 }
 
-/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, of `rank`
-/// at the most.
-pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Array>> {
+/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, as many as `x`
+/// has at the most.
+pub(crate) fn rows(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Option<Array>> {
     if index.is_exact_instance_of::<PyInt>() || index.is_exact_instance_of::<PySlice>() {
         return Ok(None);
     }
@@ -44,11 +44,11 @@ pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Arr
             return Ok(None);
         }
     }
-    if named > rank {
+    if named > x.ndim() {
         return Ok(None);
     }
     let loc = here(index.py());
-    let Some(Operand::Array(array)) = operand::convert(&first, None)? else { return Ok(None) };
+    let Some(Operand::Array(array)) = operand::convert(&first, Some(x))? else { return Ok(None) };
     let array = &array.get().0;
     match array.dtype().kind() {
         _ if array.ndim() == 0 => Ok(None),

@@ -23,7 +23,9 @@ mod _forerun {
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
-    use crate::device::{PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device};
+    use crate::device::{
+        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device,
+    };
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]
@@ -39,7 +41,7 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
-    use crate::memory::{empty_cache, memory_stats, reset_peak};
+    use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak};
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,

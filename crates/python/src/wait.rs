@@ -17,7 +17,8 @@ pub(crate) fn read<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if forerun::reads_plainly() && array.settled_now() {
+    // Elements of a device are copied to the host first, which takes a while even where they are there.
+    if forerun::reads_plainly() && array.device().is_host() && array.settled_now() {
         // A value that is there needs no line; an error does.
         return read(array, &Wait { plain: true, ..Wait::default() }).map_err(|error| raise(error.read_at(here(py))));
     }
@@ -35,7 +36,7 @@ fn read_slowly<T: Send>(
     if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
-    if !forerun::detects_nonfinite() && array.settled_now() {
+    if !forerun::detects_nonfinite() && array.device().is_host() && array.settled_now() {
         let wait = Wait { allowed: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
     }
@@ -120,7 +121,7 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
             Some(Ok(())) | None => false,
         }
     };
-    let result = wait(&Wait { loc, call, allowed: true, plain: false, interrupt: Some(&interrupt) });
+    let result = wait(&Wait { loc, call, allowed: true, interrupt: Some(&interrupt), ..Wait::default() });
     (result, raised.take())
 }
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from forerun import _safetensors
+from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
-from forerun.gluon._device import DeviceLike
 from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer, Uniform
 
@@ -89,7 +89,7 @@ class ParameterDict(dict[str, Parameter]):
             setattr(parameter, name, value)
 
     def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
-        """Move every parameter to another device."""
+        """Move every parameter to another device, or to several."""
         for parameter in self.values():
             parameter.reset_ctx(ctx, device=device)
 
@@ -102,7 +102,7 @@ class ParameterDict(dict[str, Parameter]):
     list_device = list_ctx
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Write the parameters to a file.
+        """Write the parameters to a file: of one that lives on several devices, the mean.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class ParameterDict(dict[str, Parameter]):
         strip_prefix
             What to leave out at the beginning of every name.
         """
-        _safetensors.save(filename, {name.removeprefix(strip_prefix): p.data() for name, p in self.items()})
+        _safetensors.save(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
     def load(
         self,
@@ -173,7 +173,7 @@ def load_into(
         array = arrays[name]
         if cast_dtype and dtype_source == "saved":
             parameter.cast(array.dtype)
-        if parameter._data is None and not parameter._deferred:
+        if not parameter._data and not parameter._deferred:
             parameter.shape = array.shape
             parameter.initialize("zeros", ctx, device=device)
         elif ctx is not None or device is not None:

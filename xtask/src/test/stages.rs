@@ -51,6 +51,10 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     ledger.count("cargo test, sync engine", sync, of_cargo);
     let devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
     ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
+    ledger.check("kernel texts, CUDA 12", || kernel_texts("nvidia-cuda-nvrtc-cu12==12.9.*"));
+    if extent == Extent::Long {
+        ledger.check("kernel texts, CUDA 13", || kernel_texts("nvidia-cuda-nvrtc>=13,<14"));
+    }
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
         cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
@@ -74,6 +78,14 @@ fn sanitized() -> Command {
     command.args(["--test", "threads", "--test", "resize", "--test", "race"]);
     let folder = tree::target().join("sanitizer");
     with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
+}
+
+/// Compiles every text of the device room by the compiler of this package; that takes no device.
+fn kernel_texts(package: &str) -> Result<(), String> {
+    let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
+    let packages = Environment::with(release, &[package])?.packages()?;
+    let texts = cargo(&["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90"]);
+    run_command(&mut with(texts, "FORERUN_CUDA_PATH", &packages))
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
