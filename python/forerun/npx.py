@@ -19,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import erf, relu, sigmoid
+from forerun._pointwise import erf, multiply_add, relu, sigmoid
 
 __all__ = [
     "Device",
@@ -38,6 +38,7 @@ __all__ = [
     "leaky_relu",
     "load",
     "log_softmax",
+    "multiply_add",
     "num_gpus",
     "one_hot",
     "pick",
