@@ -1,11 +1,12 @@
 //! A fused kernel of which one input failed or one output found no memory: its records are run one by one instead, so
 //! that only what depends on the failure fails. Slow, and never taken while all is well.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, BufferRef};
+use crate::kept::{Kept, KeptBytes};
 use crate::launch::{Launch, Output};
 use crate::lower::is_large;
 use crate::memory::no_memory;
-use crate::node::Node;
+use crate::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::segment::Submitted;
 use forerun_base::{Error, Loc, Team};
@@ -15,7 +16,30 @@ use forerun_plan::Io;
 /// What one record made, before anybody sees it.
 struct Made {
     node: &'static Node,
-    result: Result<Owned, Error>,
+    bytes: usize,
+    result: Result<Owned, Failed>,
+}
+
+/// Why one record made nothing, and what its cell held before.
+struct Failed {
+    error: Error,
+    kept: Option<Kept>,
+}
+
+impl Made {
+    /// The value itself, or the good one from before it.
+    fn kept(&self) -> Option<Kept> {
+        match &self.result {
+            Ok(owned) if is_large(self.bytes) => Some(Kept::good(KeptBytes::Shared(owned.share()))),
+            Ok(owned) => {
+                let mut words = [0; INLINE / 8];
+                // SAFETY: the record made so many bytes, and they fit into the words.
+                unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), words.as_mut_ptr().cast(), self.bytes) };
+                Some(Kept::good(KeptBytes::Inline(words)))
+            }
+            Err(failed) => failed.kept.as_ref().map(Kept::again),
+        }
+    }
 }
 
 /// A buffer that belongs to no value yet.
@@ -25,6 +49,12 @@ impl Owned {
     fn ptr(&self) -> *mut u8 {
         // SAFETY: we hold the buffer's count.
         unsafe { &*self.0 }.ptr()
+    }
+
+    /// A share in the buffer, for a value that failed later.
+    fn share(&self) -> BufferRef {
+        // SAFETY: we hold the buffer's count.
+        unsafe { BufferRef::share(self.0) }
     }
 
     /// Gives the buffer, with its count, to a value.
@@ -50,8 +80,13 @@ impl Launch {
         let mut made: Vec<Made> = Vec::with_capacity(records.len());
         for record in records {
             let submitted = &self.segment[record as usize];
-            let result = run_one(submitted, &made, team);
-            made.push(Made { node: submitted.out(), result });
+            let result = run_one(submitted, &made, team).map_err(|error| {
+                let kept = submitted.former().and_then(|former| {
+                    made.iter().find(|m| std::ptr::eq(m.node, former)).map_or_else(|| former.kept(), Made::kept)
+                });
+                Failed { error, kept: kept.map(Kept::after_a_write) }
+            });
+            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
         for output in &self.outputs {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
@@ -60,12 +95,12 @@ impl Launch {
     }
 }
 
-fn publish(output: &Output, result: Result<Owned, Error>) {
+fn publish(output: &Output, result: Result<Owned, Failed>) {
     match result {
         Ok(owned) if is_large(output.bytes) => output.node.set_buffer(owned.give()),
         // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
         Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
-        Err(error) => return output.node.publish_failed(output.generation, error),
+        Err(Failed { error, kept }) => return output.node.publish_failed(output.generation, error, kept),
     }
     output.node.publish_ready(output.generation);
 }
@@ -79,7 +114,7 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
         let operand = &submitted.operands[k as usize];
         let base = match made.iter().find(|m| std::ptr::eq(m.node, operand.node)) {
             Some(Made { result: Ok(owned), .. }) => owned.ptr(),
-            Some(Made { result: Err(error), .. }) => return Err(error.clone()),
+            Some(Made { result: Err(failed), .. }) => return Err(failed.error.clone()),
             None if operand.node.planned_status() == Status::Failed => return Err(operand.node.error()),
             None => operand.node.data(),
         };

@@ -102,6 +102,19 @@ impl BufferRef {
         BufferRef(buffer)
     }
 
+    /// Another holder beside this one.
+    pub(crate) fn again(&self) -> BufferRef {
+        // SAFETY: our count keeps it alive.
+        unsafe { BufferRef::share(self.0) }
+    }
+
+    /// Gives the buffer, with its count, to a value.
+    pub(crate) fn give(self) -> *mut Buffer {
+        let buffer = self.0;
+        std::mem::forget(self);
+        buffer
+    }
+
     pub(crate) fn ptr(&self) -> *const u8 {
         // SAFETY: our count keeps it alive.
         unsafe { &*self.0 }.ptr()

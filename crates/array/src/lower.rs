@@ -2,6 +2,7 @@
 
 use crate::flights::Flight;
 use crate::inline::panic_text;
+use crate::kept::Kept;
 use crate::launch::{Bound, Launch, Output, Release};
 use crate::node::{INLINE, Node};
 use crate::origin::Origin;
@@ -178,7 +179,8 @@ pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
     let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
     runtime().note_failure(&error);
-    submitted.out().publish_failed(record.generation, error);
+    let kept = submitted.former().and_then(Node::kept).map(Kept::after_a_write);
+    submitted.out().publish_failed(record.generation, error, kept);
     release(submitted);
 }
 

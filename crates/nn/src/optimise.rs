@@ -2,8 +2,8 @@
 
 use crate::parameter::Parameter;
 use crate::terms::value;
-use forerun_array::Array;
 use forerun_array::ops::{self, Preparation};
+use forerun_array::{Array, Wait};
 use forerun_base::{Loc, Result, Scalar};
 
 /// The parameters that are trained, each once.
@@ -45,6 +45,17 @@ impl Trained {
         }
         Ok(turn)
     }
+}
+
+/// Takes back the steps that failed: of the weights, and of each kind of state. Says how many.
+fn restore(trained: &Trained, states: &[&[Array]], loc: Loc) -> Result<u32> {
+    let wait = Wait::at(loc, "restore");
+    let mut most = 0;
+    for parameter in &trained.parameters {
+        most = most.max(parameter.array()?.restore_with(&wait)?);
+    }
+    states.iter().copied().flatten().try_for_each(|state| state.restore_with(&wait).map(drop))?;
+    Ok(most)
 }
 
 /// Zeros like each weight, made at the first step.
@@ -110,6 +121,13 @@ impl Sgd {
         let (rates, decays) = (vec![self.rate; weights.len()], vec![self.decay; weights.len()]);
         let momenta = (self.momentum != 0.0).then_some(momenta.as_slice());
         ops::sgd_update(&all(&weights), &all(&gradients), momenta, &rates, &decays, self.momentum, how, loc)
+    }
+
+    /// Takes back the steps that failed, of weights and momenta; says how many. Waits. Training goes on as if the batches
+    /// had not been there; a parameter whose gradient did not depend on what failed keeps its step.
+    #[track_caller]
+    pub fn restore(&mut self) -> Result<u32> {
+        restore(&self.trained, &[&self.momenta], Loc::caller())
     }
 }
 
@@ -191,5 +209,14 @@ impl Adam {
             how,
             loc,
         )
+    }
+
+    /// Takes back the steps that failed, of weights, means, variances and the count of steps; says how many. Waits. Training
+    /// goes on as if the batches had not been there; a parameter whose gradient did not depend on what failed keeps its step.
+    #[track_caller]
+    pub fn restore(&mut self) -> Result<u32> {
+        let taken = restore(&self.trained, &[&self.means, &self.variances], Loc::caller())?;
+        self.steps = self.steps.saturating_sub(taken as i32);
+        Ok(taken)
     }
 }

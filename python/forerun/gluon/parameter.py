@@ -328,6 +328,13 @@ class Parameter:
         else:
             raise self._missing()
 
+    def _restore(self) -> int:
+        """Take back what failed of the parameter, and of a gradient that is added to; return how many writes."""
+        data = self.data()
+        if self.grad_req == "add":
+            self.grad().restore()
+        return data.restore()
+
     def zero_grad(self) -> None:
         """Set the gradient to zero."""
         if self._data is not None and self._data.grad is not None:

@@ -78,6 +78,24 @@ class ParameterDict(dict[str, Parameter]):
             if verbose:
                 print(f"{name}: {parameter.init or init}")
 
+    def restore(self) -> int:
+        """Give every parameter whose newest value failed its last good one back; return how many there were.
+
+        Waits. For parameters under a trainer, ``Trainer.restore`` also takes back what the optimiser remembers.
+
+        Examples
+        --------
+        >>> from forerun import gluon, np
+        >>> net = gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize("ones")
+        >>> net.weight.data()[:] *= np.take(np.ones((2,)), np.array([0, 1, 2]))
+        >>> net.collect_params().restore()
+        1
+        >>> net.weight.data()[0]
+        array([1., 1., 1.])
+        """
+        return sum(1 for parameter in self.values() if parameter._data is not None and parameter._restore())
+
     def zero_grad(self) -> None:
         """Set every gradient to zero."""
         for parameter in self.values():

@@ -110,6 +110,47 @@ class Trainer:
         self._optimizer.update(indices, weights, grads, [self._states[index] for index in indices])
         _forerun.use_gradients(weights)
 
+    def restore(self) -> int:
+        """Take back the steps that failed; return how many.
+
+        If a batch was bad, the weights it would have changed have failed, and so has every step after it. This gives
+        parameters, what the optimiser remembers, and its counts of updates back as they were before the first step that
+        failed, so that training goes on as if the batch had not been there. Waits. A parameter whose gradient did not
+        depend on what failed keeps its step.
+
+        Examples
+        --------
+        >>> from forerun import autograd, gluon, np
+        >>> weight = gluon.Parameter("weight", shape=(2,), init="ones")
+        >>> weight.initialize()
+        >>> trainer = gluon.Trainer([weight], "adam")
+        >>> with autograd.record():
+        ...     y = np.take(weight.data(), np.array([0, 7]))
+        >>> y.backward()
+        >>> trainer.step(batch_size=1)
+        >>> try:
+        ...     print(y)
+        ... except IndexError:
+        ...     trainer.restore()
+        1
+        >>> weight.data()
+        array([1., 1.])
+        """
+        counts = self._optimizer.counts
+        most = 0
+        for index, parameter in enumerate(self._params):
+            if parameter._data is None:
+                continue
+            taken = parameter._restore()
+            # A state is written once a step; a weight may be written more often.
+            taken = max((state.restore() for state in self._states.get(index, ())), default=taken)
+            if taken and index in counts:
+                counts[index] -= taken
+                most = max(most, taken)
+        if most:
+            self._optimizer.num_update = max(self._optimizer.begin_num_update, *counts.values())
+        return most
+
     def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
         """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
         learnt = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]

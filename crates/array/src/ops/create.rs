@@ -142,7 +142,7 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
             }
             None => {
                 let error = no_memory(meta.bytes).in_op("array").submitted_at(loc);
-                node.publish_failed(generation, error.clone());
+                node.publish_failed(generation, error.clone(), None);
                 return Err(error);
             }
         }
