@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from forerun import _fail
 from forerun._forerun import from_numpy, ndarray
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def save(
             file.write(struct.pack("<Q", len(text)))
             file.write(text)
             for array in arrays.values():
+                _fail.point("file.write")
                 value = numpy.ascontiguousarray(array.asnumpy())
                 file.write(value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
         os.replace(partial, path)
@@ -178,6 +180,7 @@ def _check_cover(entries: dict[str, _Entry], size: int, path: str) -> None:
 def _read_array(file: BinaryIO, start: int, name: str, entry: _Entry, path: str) -> numpy.ndarray:
     import numpy
 
+    _fail.point("file.read")
     file.seek(start + entry.begin)
     # Read as bytes first: only zero and one are truth values.
     raw = numpy.fromfile(file, numpy.uint8, entry.end - entry.begin)

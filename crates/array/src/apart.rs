@@ -9,7 +9,7 @@ use crate::memory::no_memory;
 use crate::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::segment::Submitted;
-use forerun_base::{Error, Loc, Team};
+use forerun_base::{Error, Loc, Team, fail_point};
 use forerun_engine::Status;
 use forerun_plan::Io;
 
@@ -128,7 +128,9 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
         runtime().note_failure(&error);
         error
     };
+    fail_point!("apart.record", error => return Err(blame(error)));
     let bytes = signature.out.bytes;
+    fail_point!("apart.room", _error => return Err(blame(no_memory(bytes))));
     let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
     let scalars: Vec<u64> = single.scalars.iter().map(|word| record.immediates[*word as usize]).collect();
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars };

@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::runtime::{count, runtime};
 use crate::trace;
 use crate::window::Window;
-use forerun_base::{Error, ErrorKind, Loc, Solo};
+use forerun_base::{Error, ErrorKind, Loc, Solo, fail_point};
 use forerun_engine::Status;
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Io};
@@ -146,10 +146,13 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        fail_point!("spot.before", error => return Err((error, true)));
         if let Err(error) = single.executable.check(io) {
             return Err((error, true));
         }
+        fail_point!("spot.inside");
         single.executable.run(io, &Solo);
+        fail_point!("spot.after");
         Ok(())
     }));
     let ran = ran.unwrap_or_else(|panic| {

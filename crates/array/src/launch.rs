@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
 use crate::trace;
-use forerun_base::{Error, Loc, Team};
+use forerun_base::{Error, Loc, Team, fail_point};
 use forerun_engine::{Status, Work};
 use forerun_plan::Io;
 use std::sync::Arc;
@@ -213,6 +213,7 @@ impl Work for Launch {
     }
 
     fn run(&self, team: &dyn Team) {
+        fail_point!("launch.before", error => return self.fail_all(&self.blame(error, 0)));
         if let Some(error) = self.poison() {
             return self.go_wrong(team, || error);
         }
@@ -243,9 +244,11 @@ impl Work for Launch {
             held.give_back();
             return self.fail_all(&self.blame(error, 0));
         }
+        fail_point!("launch.inside");
         // SAFETY: as above; outputs are as large as their metas say, and nobody looks at them before they are published; a
         // donated buffer belongs to this task alone.
         unsafe { executable.run(io, team) };
+        fail_point!("launch.after");
         self.settled.store(true, Ordering::Release);
         if let Some(began) = began {
             // Before the values can be seen: whoever saw them may end the trace.

@@ -11,7 +11,7 @@ use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Submitted};
 use crate::trace;
 use crate::window::Window;
-use forerun_base::{DType, Error, ErrorKind, Loc};
+use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
 use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
 use forerun_plan::{Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -161,6 +161,7 @@ impl Planner {
 }
 
 fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPlan> {
+    fail_point!("plan.make");
     let plan = plan(&draft.records, options);
     let executables = plan.groups.iter().map(|g| runtime.backend.compile(&g.kernel)).collect();
     let donors = plan.groups.iter().map(donors).collect();

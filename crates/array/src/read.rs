@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::buffer::BufferRef;
 use crate::node::INLINE;
 use crate::wait::Wait;
-use forerun_base::{DType, Error, ErrorKind, Layout, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Layout, Result, Scalar, fail_point};
 
 /// The elements of an array as they were when it was read: not copied, and never changed afterwards.
 pub struct Snapshot {
@@ -84,6 +84,7 @@ impl Snapshot {
 impl Array {
     /// Waits, and gives the elements without copying them.
     pub fn snapshot_with(&self, wait: &Wait<'_>) -> Result<Snapshot> {
+        fail_point!("host.out", error => return Err(error.in_op("read").read_at(wait.loc)));
         let bytes = self.read(wait, |value| {
             // SAFETY: the value is ready, and open while it is read.
             match unsafe { value.share_buffer() } {

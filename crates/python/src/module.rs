@@ -28,6 +28,9 @@ mod _forerun {
     use crate::dtype::PyDType;
     #[pymodule_export]
     use crate::exchange::{from_numpy, set_writable_asnumpy};
+    #[cfg(feature = "faults")]
+    #[pymodule_export]
+    use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,

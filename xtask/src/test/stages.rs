@@ -22,6 +22,21 @@ pub(crate) enum Extent {
 /// The crates whose behaviour could differ between the engine's modes.
 const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun"];
 
+/// The tests that need fail points, and those of the fail points themselves.
+const FAULTS: &[&str] = &[
+    "test",
+    "--no-fail-fast",
+    "--features",
+    "faults",
+    "--package",
+    "forerun-base",
+    "--package",
+    "forerun",
+    "--lib",
+    "--test",
+    "faults",
+];
+
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Runs the stages; fails when anything failed.
@@ -49,6 +64,7 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
     sync.args(TWO_MODES);
     ledger.count("cargo test, sync engine", sync, of_cargo);
+    ledger.count("fail points", cargo(FAULTS), of_cargo);
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
         cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
@@ -82,6 +98,16 @@ fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
     }
     if extent == Extent::Long {
         ledger.count("pytest, long fuzzing", with(suite(), "FORERUN_TEST_LONG", "1"), of_pytest);
+    }
+    if extent != Extent::Quick {
+        match ledger.check("wheel with fail points", || wheel::build_with_faults(environment)) {
+            Some(folder) => {
+                let mut faults = environment.python(&["-m", "pytest", "--quiet", "tests/python/test_faults.py"]);
+                faults.env("PYTHONPATH", folder);
+                ledger.count("pytest, fail points", faults, of_pytest);
+            }
+            None => ledger.unreachable("pytest, fail points", "wheel with fail points"),
+        }
     }
     let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
     ledger.count("doctest", environment.python(&doctest), of_pytest);

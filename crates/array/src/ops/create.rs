@@ -8,7 +8,7 @@ use crate::ops::pointwise;
 use crate::recipe::Recipe;
 use crate::submit::submit;
 use crate::window::window;
-use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo};
+use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
 use forerun_ops::{FillKind, Op, Point};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
 
@@ -128,6 +128,7 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
 /// # Safety
 /// `ptr` must be the first of as many readable elements as the layout reaches.
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
+    fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape);
     // SAFETY: our own window.
     let node = unsafe { window().take_node() };
