@@ -45,7 +45,7 @@ from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_b
 from forerun._forerun import __version__  # noqa: E402
 from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
-from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
+from forerun.engine import empty_cache, memory_stats, reset_peak, set_budget, stats  # noqa: E402
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
@@ -72,6 +72,7 @@ __all__ = [
     "optimizer",
     "reset_blockers",
     "reset_peak",
+    "set_budget",
     "start_trace",
     "stats",
     "stop_trace",

@@ -63,7 +63,7 @@ pub use graph::{Submission, note_submissions};
 pub use holders::Holder;
 pub use host::{has_host_room, make_host_room};
 pub use index::Index;
-pub use memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak};
+pub use memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak, set_budget};
 pub use no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
 pub use nonfinite::{detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
 pub use observe::{Note, Observer, add_observer, note_unrepeatable, remove_observer};

@@ -42,7 +42,7 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
-    use crate::memory::{empty_cache, memory_stats, reset_peak};
+    use crate::memory::{empty_cache, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, start_detecting,

@@ -142,11 +142,16 @@ class Trainer:
             if parameter._data is None:
                 continue
             taken = parameter._restore()
-            # A state is written once a step; a weight may be written more often.
-            taken = max((state.restore() for state in self._states.get(index, ())), default=taken)
-            if taken and index in counts:
-                counts[index] -= taken
-                most = max(most, taken)
+            if index not in counts:
+                continue
+            steps = taken // self._optimizer.writes(index)
+            counts[index] -= steps
+            most = max(most, steps)
+            if counts[index] == self._optimizer.begin_num_update:
+                # The step that made the states is gone, whether they were good or not.
+                self._states.pop(index, None)
+            for state in self._states.get(index, ()):
+                state.restore()
         if most:
             self._optimizer.num_update = max(self._optimizer.begin_num_update, *counts.values())
         return most

@@ -35,6 +35,8 @@ const FAULTS: &[&str] = &[
     "--lib",
     "--test",
     "faults",
+    "--test",
+    "pressure",
 ];
 
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
@@ -64,7 +66,7 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
     sync.args(TWO_MODES);
     ledger.count("cargo test, sync engine", sync, of_cargo);
-    ledger.count("fail points", cargo(FAULTS), of_cargo);
+    ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
         cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
@@ -102,15 +104,21 @@ fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
     if extent != Extent::Quick {
         match ledger.check("wheel with fail points", || wheel::build_with_faults(environment)) {
             Some(folder) => {
-                let mut faults = environment.python(&["-m", "pytest", "--quiet", "tests/python/test_faults.py"]);
-                faults.env("PYTHONPATH", folder);
-                ledger.count("pytest, fail points", faults, of_pytest);
+                let suites = ["tests/python/test_faults.py", "tests/python/test_pressure.py"];
+                let mut faults = environment.python(&["-m", "pytest", "--quiet"]);
+                faults.args(suites).env("PYTHONPATH", folder);
+                ledger.count("pytest, fail points", with_length(faults, extent), of_pytest);
             }
             None => ledger.unreachable("pytest, fail points", "wheel with fail points"),
         }
     }
     let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
     ledger.count("doctest", environment.python(&doctest), of_pytest);
+}
+
+/// Tests that draw or inject know by a variable how much of it they are asked for.
+fn with_length(command: Command, extent: Extent) -> Command {
+    with(command, "FORERUN_TEST_LONG", if extent == Extent::Long { "1" } else { "0" })
 }
 
 fn with(mut command: Command, name: &str, value: &str) -> Command {
