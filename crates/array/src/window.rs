@@ -22,8 +22,10 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
-/// Records a window holds; with more, the submitter helps.
-const CAPACITY: usize = 16384;
+/// Records a window holds unless the environment says otherwise; with more, the submitter helps.
+pub(crate) const CAPACITY: usize = 16384;
+/// The fewest that it must hold: some ops submit many records at once.
+pub(crate) const LEAST_CAPACITY: usize = 1024;
 /// Nodes made at a time.
 const SLAB: usize = 256;
 /// Slots taken back at a time.
@@ -82,15 +84,15 @@ pub(crate) struct PlannerSide {
 }
 
 impl Window {
-    fn new(number: usize) -> Window {
+    fn new(number: usize, capacity: usize) -> Window {
         Window {
-            ring: Ring::new(CAPACITY),
+            ring: Ring::new(capacity),
             completed: Line(AtomicU64::new(0)),
             retired_elsewhere: Line(Retired::new()),
             owner: UnsafeCell::new(Owner {
                 made: 0,
                 free: Vec::with_capacity(2 * SLAB),
-                retired: VecDeque::with_capacity(2 * CAPACITY),
+                retired: VecDeque::with_capacity(2 * capacity),
                 memo: vec![None; MEMO].into_boxed_slice(),
                 next: 0,
                 random: Stream::default(),
@@ -299,14 +301,17 @@ pub(crate) struct Windows {
     all: Box<[AtomicPtr<Window>]>,
     count: AtomicUsize,
     unowned: Mutex<Vec<&'static Window>>,
+    /// Records that each holds.
+    capacity: usize,
 }
 
 impl Windows {
-    pub(crate) fn new() -> Windows {
+    pub(crate) fn new(capacity: usize) -> Windows {
         Windows {
             all: (0..MOST_WINDOWS).map(|_| AtomicPtr::new(null_mut())).collect(),
             count: AtomicUsize::new(0),
             unowned: Mutex::new(Vec::new()),
+            capacity: capacity.next_power_of_two(),
         }
     }
 
@@ -324,7 +329,7 @@ impl Windows {
         }
         let number = self.count.load(Ordering::Relaxed);
         assert!(number < MOST_WINDOWS, "more than {MOST_WINDOWS} threads submit at the same time");
-        let window: &'static Window = Box::leak(Box::new(Window::new(number)));
+        let window: &'static Window = Box::leak(Box::new(Window::new(number, self.capacity)));
         self.all[number].store(window as *const Window as *mut Window, Ordering::Relaxed);
         self.count.store(number + 1, Ordering::Release);
         window
