@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use crate::command::{cargo, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
-use crate::{generated, tidy, tree};
+use crate::{generated, supply, tidy, tree};
 use std::process::Command;
 
 /// How much to run.
@@ -66,6 +66,7 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
     sync.args(TWO_MODES);
     ledger.count("cargo test, sync engine", sync, of_cargo);
+    ledger.check("supply", supply::check);
     ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
@@ -73,11 +74,24 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     let model = with(model, "CARGO_TARGET_DIR", &tree::target().join("loom").to_string_lossy());
     ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
     if extent == Extent::Long {
+        if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            ledger.check("thread sanitizer", || run_command(&mut sanitized()));
+        }
         let mut soak = cargo(RUST_TESTS);
         soak.args(["--release", "--", "--include-ignored"]);
         let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
-        ledger.count("soak", soak, of_cargo);
+        ledger.count("soak", with_length(soak, extent), of_cargo);
     }
+}
+
+/// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are not for a stable
+/// compiler, but its runtime is there; the standard library is not instrumented, which the test knows.
+fn sanitized() -> Command {
+    let target = "x86_64-unknown-linux-gnu";
+    let race = cargo(&["test", "--target", target, "--package", "forerun-engine", "--test", "race"]);
+    let race = with(race, "CARGO_TARGET_DIR", &tree::target().join("tsan").to_string_lossy());
+    let flags = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
+    with(with(race, "RUSTC_BOOTSTRAP", "1"), "RUSTFLAGS", flags)
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
