@@ -103,7 +103,8 @@ impl Array {
                 ErrorKind::Value,
                 format!("can only convert an array of size 1 to a scalar, not one of shape {}", self.shape()),
             )
-            .in_op("item"));
+            .in_op("item")
+            .read_at(wait.loc));
         }
         let dtype = self.dtype();
         let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());

@@ -42,6 +42,8 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
+    use crate::loc::user_line;
+    #[pymodule_export]
     use crate::memory::{empty_cache, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::switches::{

@@ -9,6 +9,7 @@ from typing import Any
 
 from forerun import _forerun, _safetensors, optimizer
 from forerun._forerun import ndarray
+from forerun._refused import refused
 from forerun.gluon.parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -204,7 +205,7 @@ class Trainer:
         arrays, notes = _safetensors.load(fname)
         kind, names = type(self._optimizer).__name__, self._optimizer.state_names
         if notes.get("optimizer") != kind:
-            raise ValueError(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
+            raise refused(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
         counts, num_update = _read_counts(notes, len(self._params), where)
         states: dict[int, tuple[ndarray, ...]] = {}
         for index, parameter in enumerate(self._params):
@@ -213,15 +214,15 @@ class Trainer:
             if not state:
                 continue
             if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
-                raise ValueError(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
+                raise refused(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
             for name, array in zip(names, state, strict=True):
                 if array.dtype != parameter.dtype:
-                    raise ValueError(
+                    raise refused(
                         f"{where}: {name} of parameter {index} is {array.dtype.name}, not {parameter.dtype.name}"
                     )
             states[index] = state
         if arrays:
-            raise ValueError(f"{where}: {min(arrays)!r} belongs to no parameter")
+            raise refused(f"{where}: {min(arrays)!r} belongs to no parameter")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update
@@ -236,7 +237,7 @@ def _read_counts(notes: Mapping[str, str], parameters: int, where: str) -> tuple
         counts = {int(index): int(count) for index, count in json.loads(notes["counts"]).items()}
         num_update = int(notes["num_update"])
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{where}: the numbers of updates cannot be read: {error}") from error
+        raise refused(f"{where}: the numbers of updates cannot be read: {error}") from error
     if any(not 0 <= index < parameters for index in counts):
-        raise ValueError(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
+        raise refused(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
     return counts, num_update
