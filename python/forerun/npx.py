@@ -110,10 +110,9 @@ def gpu(device_id: int = 0) -> Device:
         ...
     RuntimeError: no device gpu(100): 0 GPUs are present
     """
-    present = num_gpus()
-    if not 0 <= device_id < present:
-        raise RuntimeError(f"no device gpu({device_id}): {present} GPUs are present")
-    return Device("gpu", device_id)
+    device = Device("gpu", device_id)
+    _forerun.require_device(device)
+    return device
 
 
 def num_gpus() -> int:
@@ -125,7 +124,7 @@ def num_gpus() -> int:
     >>> npx.num_gpus()
     0
     """
-    return 0
+    return _forerun.num_gpus()
 
 
 def current_device() -> Device:
@@ -136,8 +135,11 @@ def current_device() -> Device:
     >>> from forerun import npx
     >>> npx.current_device()
     cpu(0)
+    >>> with npx.cpu(1):
+    ...     npx.current_device()
+    cpu(1)
     """
-    return cpu()
+    return _forerun.current_device()
 
 
 def seed(seed: int) -> None:

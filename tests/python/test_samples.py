@@ -120,6 +120,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "view": lambda x, axes: np.transpose(x, axes),
     "update": updated,
     "scatter_add": _forerun.scatter_add,
+    "transfer": lambda x, device: x.as_in_ctx(npx.cpu(device) if device >= 0 else npx.Device("gpu", 99)),
     "full": _forerun.full,
     "arange": _forerun.arange,
     "eye": _forerun.eye,
@@ -232,6 +233,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "view": lambda x, axes: numpy.transpose(x, axes),
     "update": updated,
     "scatter_add": scatter_add,
+    "transfer": lambda x, device: x,
     "full": lambda shape, value, dtype: numpy.full(shape, value, dtype),
     "arange": lambda start, stop, step, dtype: numpy.arange(start, stop, step, dtype=dtype),
     "eye": lambda rows, columns, diagonal, dtype: numpy.eye(rows, columns, diagonal, dtype),
@@ -355,7 +357,9 @@ def test_plans_do_not_show(op: str) -> None:
 def test_what_fails(op: str) -> None:
     for sample, dtype in BAD:
         if sample["op"] == op:
-            with pytest.raises((ValueError, TypeError, IndexError, OverflowError), match=re.escape(sample["error"])):
+            with pytest.raises(
+                (ValueError, TypeError, IndexError, OverflowError, RuntimeError), match=re.escape(sample["error"])
+            ):
                 for result in call(sample, dtype):
                     result.wait_to_read()
 

@@ -2,16 +2,20 @@
 //! that only what depends on the failure fails. Slow, and never taken while all is well.
 
 use crate::buffer::{Buffer, BufferRef};
+use crate::device::OwnDevice;
+use crate::issue::{IssuedAs, follow};
 use crate::kept::{Kept, KeptBytes};
 use crate::launch::{Launch, Output};
-use crate::lower::is_large;
-use crate::memory::no_memory;
+use crate::lower::Compiled;
+use crate::memory::{no_memory, no_memory_on};
 use crate::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::segment::Submitted;
-use forerun_base::{Error, Loc, Team, fail_point};
-use forerun_engine::Status;
-use forerun_plan::Io;
+use crate::trace;
+use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_engine::{Issued, Status, Ticket};
+use forerun_plan::{Io, Lane};
+use std::sync::atomic::Ordering;
 
 /// What one record made, before anybody sees it.
 struct Made {
@@ -30,7 +34,7 @@ impl Made {
     /// The value itself, or the good one from before it.
     fn kept(&self) -> Option<Kept> {
         match &self.result {
-            Ok(owned) if is_large(self.bytes) => Some(Kept::good(KeptBytes::Shared(owned.share()))),
+            Ok(owned) if self.bytes > INLINE => Some(Kept::good(KeptBytes::Shared(owned.share()))),
             Ok(owned) => {
                 let mut words = [0; INLINE / 8];
                 // SAFETY: the record made so many bytes, and they fit into the words.
@@ -95,9 +99,100 @@ impl Launch {
     }
 }
 
+impl Launch {
+    /// The same on an accelerator: tells the records that do not depend on a failure, one by one.
+    pub(crate) fn tell_apart(&self, device: &'static OwnDevice) -> Issued {
+        let mut records = self.members().to_vec();
+        records.sort_unstable();
+        let began = trace::clock();
+        let mut made: Vec<Made> = Vec::with_capacity(records.len());
+        for record in records {
+            let submitted = &self.segment[record as usize];
+            // A device may write over what a cell held before the failure is known: nothing is kept.
+            let result = tell_one(device, submitted, &made).map_err(|error| Failed { error, kept: None });
+            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
+        }
+        let ticket = device.accelerator.told(Lane::Compute);
+        let mut any = false;
+        for output in &self.outputs {
+            let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
+            match made.swap_remove(at).result {
+                Ok(owned) => {
+                    output.node.set_buffer(owned.give());
+                    output.node.begin_issued();
+                    output.node.publish_issued(output.generation, Lane::Compute as u8, ticket);
+                    any = true;
+                }
+                Err(Failed { error, kept }) => output.node.publish_failed(output.generation, error, kept),
+            }
+        }
+        if !any {
+            self.settled.store(true, Ordering::Release);
+            self.finish();
+            return Issued::Nothing;
+        }
+        let _ = self.issued.set(IssuedAs { lane: Lane::Compute, ticket, began });
+        self.give_back_in_order(device);
+        Issued::Ticket(Ticket { lane: Lane::Compute as usize, number: ticket })
+    }
+}
+
+/// The address of what an operand holds, or why there is nothing.
+fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
+    match made.iter().find(|m| std::ptr::eq(m.node, node)) {
+        Some(Made { result: Ok(owned), .. }) => Ok(owned.ptr()),
+        Some(Made { result: Err(failed), .. }) => Err(failed.error.clone()),
+        None if node.planned_status() == Status::Failed => Err(node.error()),
+        None => Ok(node.data()),
+    }
+}
+
+/// The inputs of one record, in the order of its kernel.
+fn addresses_of(submitted: &Submitted, made: &[Made]) -> Result<Vec<*const u8>, Error> {
+    let signature = submitted.record.recipe.signature;
+    let address = |k: &u8| {
+        let operand = &submitted.operands[*k as usize];
+        let offset = operand.view.unwrap_or(0) as usize * signature.inputs[*k as usize].dtype.size();
+        // The offset of a view stays inside its base; on a device, addresses are numbers.
+        base_of(operand.node, made).map(|base| base.wrapping_add(offset) as *const u8)
+    };
+    submitted.record.recipe.single().inputs.iter().map(address).collect()
+}
+
+fn blame_on(submitted: &Submitted) -> impl Fn(Error) -> Error + Copy {
+    let (op, loc) = (submitted.record.recipe.op().name(), Loc::from_id(submitted.record.loc));
+    move |error: Error| {
+        let error = error.in_op(op).submitted_at(loc);
+        runtime().note_failure(&error);
+        error
+    }
+}
+
+fn scalars_of(submitted: &Submitted) -> Vec<u64> {
+    let record = &submitted.record;
+    record.recipe.single().scalars.iter().map(|word| record.immediates[*word as usize]).collect()
+}
+
+fn tell_one(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) -> Result<Owned, Error> {
+    let recipe = submitted.record.recipe;
+    let addresses = addresses_of(submitted, made)?;
+    let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
+    let bytes = recipe.signature.out.bytes;
+    let buffer = Buffer::alloc_on(device, bytes, op, loc).ok_or_else(|| blame(no_memory_on(device, bytes)))?;
+    let owned = Owned(buffer);
+    let Compiled::Device(kernel) = &recipe.single().kernel else {
+        return Err(blame(Error::new(ErrorKind::Runtime, "it does not run on a device")));
+    };
+    submitted.operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
+    let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
+    // SAFETY: inputs are there when the lane comes to this; the result is as large as its meta says and ours alone.
+    unsafe { kernel.launch(io) }.map_err(blame)?;
+    Ok(owned)
+}
+
 fn publish(output: &Output, result: Result<Owned, Failed>) {
     match result {
-        Ok(owned) if is_large(output.bytes) => output.node.set_buffer(owned.give()),
+        Ok(owned) if output.large => output.node.set_buffer(owned.give()),
         // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
         Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
         Err(Failed { error, kept }) => return output.node.publish_failed(output.generation, error, kept),
@@ -106,38 +201,19 @@ fn publish(output: &Output, result: Result<Owned, Failed>) {
 }
 
 fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owned, Error> {
-    let record = &submitted.record;
-    let signature = record.recipe.signature;
-    let single = record.recipe.single();
-    let mut addresses = Vec::with_capacity(single.inputs.len());
-    for &k in &single.inputs {
-        let operand = &submitted.operands[k as usize];
-        let base = match made.iter().find(|m| std::ptr::eq(m.node, operand.node)) {
-            Some(Made { result: Ok(owned), .. }) => owned.ptr(),
-            Some(Made { result: Err(failed), .. }) => return Err(failed.error.clone()),
-            None if operand.node.planned_status() == Status::Failed => return Err(operand.node.error()),
-            None => operand.node.data(),
-        };
-        let offset = operand.view.unwrap_or(0) as usize * signature.inputs[k as usize].dtype.size();
-        // SAFETY: the offset of a view stays inside its base.
-        addresses.push(unsafe { base.add(offset) } as *const u8);
-    }
-    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
-    let blame = |error: Error| {
-        let error = error.in_op(op).submitted_at(loc);
-        runtime().note_failure(&error);
-        error
-    };
+    let recipe = submitted.record.recipe;
+    let addresses = addresses_of(submitted, made)?;
+    let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
     fail_point!("apart.record", error => return Err(blame(error)));
-    let bytes = signature.out.bytes;
+    let bytes = recipe.signature.out.bytes;
     fail_point!("apart.room", _error => return Err(blame(no_memory(bytes))));
     let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
-    let scalars: Vec<u64> = single.scalars.iter().map(|word| record.immediates[*word as usize]).collect();
-    let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars };
+    let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
+    let executable = recipe.single().host();
     // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
     unsafe {
-        single.executable.check(io).map_err(blame)?;
-        single.executable.run(io, team);
+        executable.check(io).map_err(blame)?;
+        executable.run(io, team);
     }
     Ok(owned)
 }

@@ -146,7 +146,7 @@ impl Array {
 
     /// Where the elements live.
     pub fn device(&self) -> Device {
-        Device::default()
+        self.meta.device
     }
 
     /// Whether both are handles on the same cell: writing to one may show in the other.

@@ -52,6 +52,12 @@ impl Balance {
         self.0.load(Ordering::Acquire) == CLOSED + uses as i64
     }
 
+    /// How many uses are left of a closed value.
+    pub(crate) fn left(&self) -> Option<u64> {
+        let left = self.0.load(Ordering::Acquire) - CLOSED;
+        u64::try_from(left).ok().filter(|left| *left < CLOSED as u64)
+    }
+
     /// Whether every announced use of a value that is never closed here is done.
     pub(crate) fn is_zero(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0

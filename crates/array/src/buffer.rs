@@ -1,9 +1,11 @@
 //! Bytes on a device, counted: by the value that holds them and by every export of them.
 
+use crate::device::OwnDevice;
 use crate::holders::{Account, LEAST};
 use crate::runtime::runtime;
 use forerun_base::Loc;
 use forerun_cpu::Block;
+use forerun_plan::DeviceBlock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
 /// A block of memory and how many look at it. Held by raw pointers in nodes, by [`BufferRef`] elsewhere.
@@ -13,20 +15,60 @@ pub(crate) struct Buffer {
     queued: AtomicBool,
     /// Where it is booked, unless it is small.
     account: Option<&'static Account>,
-    block: Block,
+    bytes: Bytes,
+}
+
+/// Where the bytes lie.
+enum Bytes {
+    Host(Block),
+    Device(&'static OwnDevice, DeviceBlock),
+}
+
+impl Bytes {
+    fn capacity(&self) -> usize {
+        match self {
+            Bytes::Host(block) => block.capacity(),
+            Bytes::Device(_, block) => block.bytes,
+        }
+    }
 }
 
 impl Buffer {
     /// A buffer of `bytes` for what an op at a line makes, or `None` if there is no memory.
     pub(crate) fn alloc(bytes: usize, op: &'static str, loc: Loc) -> Option<*mut Buffer> {
         let runtime = runtime();
-        let block = runtime.pool.alloc(bytes)?;
-        let account = (block.capacity() >= LEAST).then(|| runtime.holders.account(op, loc));
+        let bytes = Bytes::Host(runtime.pool.alloc(bytes)?);
+        let account = (bytes.capacity() >= LEAST).then(|| runtime.holders.account(op, loc));
+        Some(Buffer::new(bytes, account))
+    }
+
+    /// The same on an accelerator; called by whoever issues.
+    pub(crate) fn alloc_on(
+        device: &'static OwnDevice,
+        bytes: usize,
+        op: &'static str,
+        loc: Loc,
+    ) -> Option<*mut Buffer> {
+        let block = device.accelerator.alloc(bytes)?;
+        device.ledger.charge(block.bytes);
+        let account = (block.bytes >= LEAST).then(|| device.holders.account(op, loc));
+        Some(Buffer::new(Bytes::Device(device, block), account))
+    }
+
+    fn new(bytes: Bytes, account: Option<&'static Account>) -> *mut Buffer {
         if let Some(account) = account {
-            account.take(block.capacity());
+            account.take(bytes.capacity());
         }
         let queued = AtomicBool::new(false);
-        Some(Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), queued, account, block })))
+        Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), queued, account, bytes }))
+    }
+
+    /// Up to which ticket of the compute lane its bytes may still be used for what they held before.
+    pub(crate) fn since(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Host(_) => 0,
+            Bytes::Device(_, block) => block.since,
+        }
     }
 
     /// Books the buffer on the account of an op at a line: it may have been donated.
@@ -37,9 +79,13 @@ impl Buffer {
         // SAFETY: as the caller promised.
         let buffer = unsafe { &mut *this };
         if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
-            let next = runtime().holders.account(op, loc);
-            next.take(buffer.block.capacity());
-            account.give_back(buffer.block.capacity());
+            let holders = match &buffer.bytes {
+                Bytes::Host(_) => &runtime().holders,
+                Bytes::Device(device, _) => &device.holders,
+            };
+            let next = holders.account(op, loc);
+            next.take(buffer.bytes.capacity());
+            account.give_back(buffer.bytes.capacity());
             buffer.account = Some(next);
         }
     }
@@ -47,19 +93,22 @@ impl Buffer {
     /// Its bytes came from the host and only wait for their readers from now on.
     pub(crate) fn enter_queue(&self) {
         self.queued.store(true, Relaxed);
-        runtime().host.enter(self.block.capacity());
+        runtime().host.enter(self.bytes.capacity());
     }
 
     /// The last reader is done with it, or takes it over.
     pub(crate) fn leave_queue(&self) {
         if self.queued.load(Relaxed) {
             self.queued.store(false, Relaxed);
-            runtime().host.leave(self.block.capacity());
+            runtime().host.leave(self.bytes.capacity());
         }
     }
 
     pub(crate) fn ptr(&self) -> *mut u8 {
-        self.block.ptr.as_ptr()
+        match &self.bytes {
+            Bytes::Host(block) => block.ptr.as_ptr(),
+            Bytes::Device(_, block) => block.address,
+        }
     }
 
     pub(crate) fn is_unshared(&self) -> bool {
@@ -76,9 +125,15 @@ impl Buffer {
             // SAFETY: the last count is gone: nobody else can reach it, and it came from a box.
             let buffer = unsafe { Box::from_raw(this) };
             if let Some(account) = buffer.account {
-                account.give_back(buffer.block.capacity());
+                account.give_back(buffer.bytes.capacity());
             }
-            runtime().pool.free(buffer.block);
+            match buffer.bytes {
+                Bytes::Host(block) => runtime().pool.free(block),
+                Bytes::Device(device, block) => {
+                    device.accelerator.free(block);
+                    device.ledger.release(block.bytes);
+                }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 //! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
 //! may have been anywhere. If the stand cannot be made, the child can read what is there, and every wait in it fails.
 
+use crate::device::accelerators;
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
 use crate::{attach, graph, recipe, trace};
@@ -62,6 +63,7 @@ fn prepare() {
     // None of these is ever taken while another is held, but for the engine's own, which come in their order.
     locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
     locks.extend([runtime.windows.hold(), runtime.holders.hold(), Box::new(runtime.failures.lock())]);
+    locks.extend(accelerators().iter().map(|device| device.holders.hold()));
     locks.push(runtime.pool.hold());
     locks.extend(runtime.engine.hold_locks());
     HELD.set(Some(Held { locks, planner, paused }));
@@ -79,6 +81,7 @@ extern "C" fn child() {
     drop(locks);
     let runtime: &'static Runtime = runtime();
     let error = Error::new(ErrorKind::Runtime, "pending at fork: the parent process computes it, this one cannot");
+    accelerators().iter().for_each(|device| device.accelerator.lose());
     runtime.engine.forget_threads(&error, &paused);
     for window in runtime.windows.iter() {
         planner.fail_records(window, &error);

@@ -30,7 +30,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     let recipe = record.recipe;
     let signature = recipe.signature;
     let arity = signature.inputs.len();
-    if arity > 3 {
+    if arity > 3 || recipe.device.is_some() {
         return Attempt::NotTiny;
     }
     // SAFETY: nodes are never freed, and a record that is not a view has a result.
@@ -70,7 +70,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     let mut input_large = [false; 3];
     for (large, input) in input_large.iter_mut().zip(&inputs[..arity]) {
         *large = match failed {
-            Some(_) => input.node.meta().bytes > INLINE,
+            Some(_) => input.node.is_large(),
             None => input.node.has_buffer() || donated.is_some() && std::ptr::eq(input.node, inputs[0].node),
         };
     }
@@ -146,12 +146,13 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        let executable = single.host();
         fail_point!("spot.before", error => return Err((error, true)));
-        if let Err(error) = single.executable.check(io) {
+        if let Err(error) = executable.check(io) {
             return Err((error, true));
         }
         fail_point!("spot.inside");
-        single.executable.run(io, &Solo);
+        executable.run(io, &Solo);
         fail_point!("spot.after");
         Ok(())
     }));

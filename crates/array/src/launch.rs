@@ -1,18 +1,20 @@
 //! What a task does: allocate when it starts, run the kernel, publish, let go.
 
 use crate::buffer::Buffer;
+use crate::device::{self, OwnDevice};
+use crate::issue::IssuedAs;
 use crate::kept::Kept;
-use crate::lower::{CachedPlan, is_large};
+use crate::lower::{CachedPlan, Compiled};
 use crate::memory::no_memory;
 use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
 use crate::trace;
-use forerun_base::{Error, Loc, Team, fail_point};
-use forerun_engine::{Status, Work};
+use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_engine::{Issued, Status, Work};
 use forerun_plan::Io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A kernel bound to values.
 pub(crate) struct Launch {
@@ -28,6 +30,10 @@ pub(crate) struct Launch {
     /// Too long for a waiter that wants to be interrupted.
     pub(crate) heavy: bool,
     pub(crate) settled: AtomicBool,
+    /// The accelerator it runs on.
+    pub(crate) device: Option<&'static OwnDevice>,
+    /// What was told to it.
+    pub(crate) issued: OnceLock<IssuedAs>,
 }
 
 /// An input: a value, seen from some bytes on.
@@ -41,15 +47,17 @@ pub(crate) struct Output {
     pub(crate) node: &'static Node,
     pub(crate) generation: u32,
     pub(crate) bytes: usize,
+    /// Whether it has a buffer.
+    pub(crate) large: bool,
     pub(crate) op: &'static str,
     pub(crate) loc: Loc,
 }
 
 /// Uses that end with a task.
 pub(crate) struct Release {
-    node: &'static Node,
+    pub(crate) node: &'static Node,
     large: bool,
-    count: u32,
+    pub(crate) count: u32,
     foreign: u32,
 }
 
@@ -61,9 +69,7 @@ impl Release {
                 release.count += 1;
                 release.foreign += foreign as u32;
             }
-            None => {
-                releases.push(Release { node, large: is_large(node.meta().bytes), count: 1, foreign: foreign as u32 })
-            }
+            None => releases.push(Release { node, large: node.is_large(), count: 1, foreign: foreign as u32 }),
         }
     }
 
@@ -75,8 +81,8 @@ impl Release {
 
 /// Buffers that belong to no value yet, by output; released if the kernel panics.
 #[derive(Default)]
-struct Held {
-    buffers: Vec<Option<*mut Buffer>>,
+pub(crate) struct Held {
+    pub(crate) buffers: Vec<Option<*mut Buffer>>,
     /// Which of them were donated, and by whom.
     donors: Vec<(usize, &'static Node)>,
 }
@@ -137,20 +143,20 @@ impl Launch {
         former.is_some_and(|f| self.record_of(f).is_some() && !self.outputs.iter().any(|o| std::ptr::eq(o.node, f)))
     }
 
-    fn uses_of(&self, node: &Node) -> u32 {
+    pub(crate) fn uses_of(&self, node: &Node) -> u32 {
         self.releases.iter().find(|r| std::ptr::eq(r.node, node)).map_or(0, |r| r.count)
     }
 
     /// A failed input, if there is one.
-    fn poison(&self) -> Option<Error> {
+    pub(crate) fn poison(&self) -> Option<Error> {
         self.inputs.iter().find(|i| i.node.planned_status() == Status::Failed).map(|i| i.node.error())
     }
 
     /// The buffers of the outputs, taken over or new; or which output found no memory.
-    fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
+    pub(crate) fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
         let mut held = Held::default();
         for (o, output) in self.outputs.iter().enumerate() {
-            if !is_large(output.bytes) {
+            if !output.large {
                 held.buffers.push(None);
                 continue;
             }
@@ -162,14 +168,17 @@ impl Launch {
                 if node.meta().bytes != output.bytes || !alone {
                     return None;
                 }
-                let buffer = node.donate(self.uses_of(node))?;
+                let buffer = match self.device {
+                    None => node.donate(self.uses_of(node))?,
+                    Some(_) => node.donate_issued(self.uses_of(node))?,
+                };
                 // SAFETY: the buffer is ours now.
                 addresses[i] = unsafe { &*buffer }.ptr();
                 runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
                 held.donors.push((o, node));
                 Some(buffer)
             });
-            match donated.or_else(|| Buffer::alloc(output.bytes, output.op, output.loc)) {
+            match donated.or_else(|| self.alloc(output)) {
                 Some(buffer) => held.buffers.push(Some(buffer)),
                 None => {
                     held.give_back();
@@ -180,11 +189,19 @@ impl Launch {
         Ok(held)
     }
 
-    fn finish(&self) {
+    /// A new buffer for an output, where it lives.
+    fn alloc(&self, output: &Output) -> Option<*mut Buffer> {
+        match device::of(output.node.meta().device) {
+            None => Buffer::alloc(output.bytes, output.op, output.loc),
+            Some(device) => Buffer::alloc_on(device, output.bytes, output.op, output.loc),
+        }
+    }
+
+    pub(crate) fn finish(&self) {
         self.releases.iter().for_each(Release::apply);
     }
 
-    fn fail_all(&self, error: &Error) {
+    pub(crate) fn fail_all(&self, error: &Error) {
         // Completion and poisoning are one transition: whoever comes second finds it made.
         if self.settled.swap(true, Ordering::AcqRel) {
             return;
@@ -196,7 +213,7 @@ impl Launch {
         self.finish();
     }
 
-    fn blame(&self, error: Error, output: usize) -> Error {
+    pub(crate) fn blame(&self, error: Error, output: usize) -> Error {
         let blamed = self.outputs.get(output).or(self.outputs.first());
         let error = match blamed {
             Some(output) => error.in_op(output.op).submitted_at(output.loc),
@@ -209,7 +226,19 @@ impl Launch {
 
 impl Work for Launch {
     fn bytes(&self) -> usize {
-        self.outputs.iter().map(|o| o.bytes).filter(|b| is_large(*b)).sum()
+        self.outputs.iter().filter(|o| o.large).map(|o| o.bytes).sum()
+    }
+
+    fn issue(&self) -> Issued {
+        self.tell()
+    }
+
+    fn settle(&self) {
+        self.settle_issued();
+    }
+
+    fn fail_for_memory(&self) {
+        self.fail_all(&self.blame(self.lacks_memory(), 0));
     }
 
     fn run(&self, team: &dyn Team) {
@@ -237,7 +266,9 @@ impl Work for Launch {
             })
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
-        let executable = &self.plan.executables[self.group];
+        let Compiled::Host(executable) = &self.plan.kernels[self.group] else {
+            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
+        };
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas say.
         if let Err(error) = unsafe { executable.check(io) } {

@@ -13,6 +13,7 @@ mod blockers;
 mod buffer;
 mod cancel;
 mod capture;
+mod device;
 mod display;
 mod flights;
 mod fork;
@@ -22,6 +23,7 @@ mod holders;
 mod host;
 mod index;
 mod inline;
+mod issue;
 mod kept;
 mod launch;
 mod life;
@@ -55,9 +57,14 @@ pub use attach::{Attachment, Verdict, Write};
 pub use blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
 pub use cancel::cancel_pending;
 pub use capture::{Capture, Program, whole_inputs, write_back};
+pub use device::{
+    DeviceStats, accelerator_count, check_device, current_device, device_stats, on_device, reset_device_peak,
+    set_current_device, set_device_budget, simulate,
+};
 pub use forerun_cpu::ScratchAllocator;
-pub use forerun_engine::Mode;
+pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
+pub use forerun_sim::Options as SimOptions;
 pub use future::Ready;
 pub use graph::{Submission, note_submissions};
 pub use holders::Holder;

@@ -1,10 +1,11 @@
 //! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
 
+use crate::device::{self, has_buffer};
 use crate::flights::Flight;
 use crate::inline::panic_text;
 use crate::kept::Kept;
 use crate::launch::{Bound, Launch, Output, Release};
-use crate::node::{INLINE, Node};
+use crate::node::Node;
 use crate::origin::Origin;
 use crate::planner::Planner;
 use crate::runtime::{Runtime, count, runtime};
@@ -12,11 +13,13 @@ use crate::segment::{Draft, Submitted};
 use crate::trace;
 use crate::window::Window;
 use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
-use forerun_engine::{Engine, Status, TaskRef, TaskSpec};
-use forerun_plan::{Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key};
+use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
+use forerun_plan::{
+    DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Elements touched from which on a task may take longer than about 30 ms on one thread: too long for a waiter that wants
 /// to notice an interrupt.
@@ -25,9 +28,17 @@ const HEAVY: usize = 128 << 20;
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
     pub(crate) plan: Plan,
-    pub(crate) executables: Vec<Arc<dyn Executable>>,
+    pub(crate) kernels: Vec<Compiled>,
     /// For each kernel, which input each output may take the buffer of.
     pub(crate) donors: Vec<Vec<(usize, usize)>>,
+}
+
+/// A kernel, ready to run where it runs.
+pub(crate) enum Compiled {
+    Host(Arc<dyn Executable>),
+    Device(Arc<dyn DeviceKernel>),
+    /// From the host to an accelerator, or back: bytes.
+    Transfer(usize),
 }
 
 impl Planner {
@@ -79,7 +90,12 @@ impl Planner {
             Source::Record(i) => draft.submitted[i as usize].out(),
             Source::External(i) => draft.externals[i as usize],
         };
-        let sizes = input_sizes(&group.kernel);
+        let sizes = match group.kernel {
+            Kernel::Transfer(_) => {
+                vec![draft.submitted[group.outputs[0] as usize].record.recipe.signature.out.dtype.size()]
+            }
+            _ => input_sizes(&group.kernel),
+        };
         let inputs: Vec<Bound> = group
             .inputs
             .iter()
@@ -98,6 +114,7 @@ impl Planner {
                     node: submitted.out(),
                     generation: submitted.record.generation,
                     bytes: submitted.record.recipe.signature.out.bytes,
+                    large: has_buffer(submitted.record.recipe.signature.out),
                     op: submitted.record.recipe.op().name(),
                     loc: Loc::from_id(submitted.record.loc),
                 }
@@ -120,22 +137,23 @@ impl Planner {
         let mut reads: Vec<&'static Node> = inputs.iter().map(|i| i.node).collect();
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
-        let mut predecessors: Vec<TaskRef> = Vec::new();
-        let mut after = |task: &TaskRef| {
-            if !predecessors.iter().any(|p| p.age() == task.age()) {
-                predecessors.push(task.clone());
-            }
+        let device = device::of(group.device);
+        let mut predecessors: Vec<(TaskRef, Need)> = Vec::new();
+        let mut after = |task: &TaskRef, need: Need| match predecessors.iter_mut().find(|(p, _)| p.age() == task.age())
+        {
+            Some((_, known)) => *known = if *known == need { need } else { Need::Settled },
+            None => predecessors.push((task.clone(), need)),
         };
         for node in &reads {
-            if node.planned_status() == Status::Pending
-                && let Some(task) = self.flights.maker(node)
-            {
-                after(task);
+            let waits = matches!(node.planned_status(), Status::Pending | Status::Issued { .. });
+            if let Some(task) = self.flights.maker(node).filter(|_| waits) {
+                // What lies on the device itself is there in the order of its lanes.
+                after(task, if node.meta().device == group.device { Need::Issued } else { Need::Settled });
             }
         }
         if matches!(group.kernel, Kernel::Update(_)) {
             // Writing over the base waits for those who still read it: cheaper than a copy of it.
-            self.flights.readers(inputs[0].node).for_each(after);
+            self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Issued));
         }
         let source = reads.is_empty();
         // One pass over memory, and a little for every record fused into it.
@@ -151,8 +169,17 @@ impl Planner {
             releases,
             heavy: cost > HEAVY,
             settled: AtomicBool::new(false),
+            device,
+            issued: OnceLock::new(),
         };
-        let task = engine.spawn(TaskSpec { work: Box::new(work), source }, &predecessors);
+        let spec = TaskSpec { work: Box::new(work), source };
+        let task = match device {
+            None => {
+                let predecessors: Vec<TaskRef> = predecessors.into_iter().map(|(task, _)| task).collect();
+                engine.spawn(spec, &predecessors)
+            }
+            Some(device) => engine.spawn_on(device.number, spec, &predecessors),
+        };
         if trace::is_on() {
             trace::planned(&draft.submitted, &group.records, task.age());
         }
@@ -163,9 +190,18 @@ impl Planner {
 fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPlan> {
     fail_point!("plan.make");
     let plan = plan(&draft.records, options);
-    let executables = plan.groups.iter().map(|g| runtime.backend.compile(&g.kernel)).collect();
+    let kernels = plan.groups.iter().map(|group| compile(runtime, group)).collect();
     let donors = plan.groups.iter().map(donors).collect();
-    Arc::new(CachedPlan { plan, executables, donors })
+    Arc::new(CachedPlan { plan, kernels, donors })
+}
+
+/// A kernel of a plan, made ready where it runs.
+pub(crate) fn compile(runtime: &Runtime, group: &Group) -> Compiled {
+    match (device::of(group.device), &group.kernel) {
+        (None, kernel) => Compiled::Host(runtime.backend.compile(kernel)),
+        (Some(_), Kernel::Transfer(bytes)) => Compiled::Transfer(*bytes),
+        (Some(device), kernel) => Compiled::Device(device.accelerator.compile(kernel)),
+    }
 }
 
 /// Planning panicked: every result of the segment fails.
@@ -219,6 +255,7 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
         Kernel::Take(r) => vec![r.dtype.size(), r.indices.dtype.size()],
         Kernel::ScatterAdd(r) => vec![r.dtype.size(), r.indices.dtype.size(), r.dtype.size()],
         Kernel::Fill(_) => Vec::new(),
+        Kernel::Transfer(_) => vec![1],
     }
 }
 
@@ -255,9 +292,4 @@ fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize,
     let outputs = program.outputs.iter().enumerate();
     let inputs = 0..program.inputs.len();
     outputs.flat_map(|(o, dtype)| inputs.clone().filter(|k| may(*dtype, *k)).map(move |k| (o, first + k))).collect()
-}
-
-/// Whether a value of this many bytes has a buffer.
-pub(crate) fn is_large(bytes: usize) -> bool {
-    bytes > INLINE
 }

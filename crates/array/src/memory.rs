@@ -1,6 +1,7 @@
 //! What memory is used for, and by whom; for people, and for the message of an allocation that failed.
 
-use crate::holders::Holder;
+use crate::device::{OwnDevice, accelerators};
+use crate::holders::{Holder, Holders};
 use crate::runtime::runtime;
 use forerun_base::{Error, ErrorKind};
 use std::fmt::Write;
@@ -121,14 +122,24 @@ pub fn set_budget(bytes: usize) -> usize {
 /// Gives the bytes that the pool keeps for reuse back to the system.
 pub fn empty_cache() {
     runtime().pool.trim();
+    accelerators().iter().for_each(|device| device.accelerator.empty_cache());
 }
 
 /// The error of an allocation that failed. It names those who hold the most.
 pub(crate) fn no_memory(bytes: usize) -> Error {
-    let mut text = format!("cannot allocate {bytes} bytes");
     let runtime = runtime();
-    for (at, holder) in runtime.holders.all().iter().take(NAMED).enumerate() {
-        let before = if at == 0 { format!("; of {} live bytes, ", runtime.engine.budget().live) } else { ", ".into() };
+    lacking(format!("cannot allocate {bytes} bytes"), runtime.engine.budget().live, &runtime.holders)
+}
+
+/// The same for an accelerator.
+pub(crate) fn no_memory_on(device: &OwnDevice, bytes: usize) -> Error {
+    let live = runtime().engine.device_budget(device.number).live;
+    lacking(format!("cannot allocate {bytes} bytes on gpu({})", device.number), live, &device.holders)
+}
+
+fn lacking(mut text: String, live: usize, holders: &Holders) -> Error {
+    for (at, holder) in holders.all().iter().take(NAMED).enumerate() {
+        let before = if at == 0 { format!("; of {live} live bytes, ") } else { ", ".into() };
         let Holder { loc, op, bytes, arrays } = holder;
         let noun = if *arrays == 1 { "array" } else { "arrays" };
         // Writing to a string cannot fail.

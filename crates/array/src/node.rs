@@ -23,6 +23,7 @@
 
 use crate::balance::Balance;
 use crate::buffer::{Buffer, BufferRef};
+use crate::device;
 use crate::kept::{Kept, KeptBytes};
 use crate::life::{Ended, Life};
 use crate::retired::Linked;
@@ -321,8 +322,9 @@ impl Node {
         self.back.generation.load(Relaxed) == self.generation()
     }
 
-    fn is_large(&self) -> bool {
-        self.meta().bytes > INLINE
+    /// Whether the value has, or will have, a buffer.
+    pub(crate) fn is_large(&self) -> bool {
+        device::has_buffer(self.meta())
     }
 
     // ---- the back line: whoever runs records ----
@@ -368,6 +370,45 @@ impl Node {
         self.back.state.publish(generation, Status::Ready);
     }
 
+    /// A device was told to make it.
+    pub(crate) fn publish_issued(&self, generation: u32, lane: u8, ticket: u64) {
+        self.back.state.publish(generation, Status::Issued { lane, ticket: ticket as u32 & 0xff_ffff });
+    }
+
+    /// Uses of a value on a device that were issued and have not settled. Such values have a buffer, so their inline bytes
+    /// are free but for the first word, where an error goes.
+    fn issued(&self) -> &AtomicU64 {
+        // SAFETY: the word is aligned, lives as long as the node, and for values on devices is only used as an atomic.
+        unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
+    }
+
+    /// The value on a device gets its buffer: nothing was issued before.
+    pub(crate) fn begin_issued(&self) {
+        self.issued().store(0, Relaxed);
+    }
+
+    /// `uses` of the value were issued on the lane that gives memory back in its order. If all that is left of the value was,
+    /// the buffer is the caller's to give back.
+    pub(crate) fn note_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        self.issued().fetch_add(uses as u64, Ordering::Relaxed);
+        self.donate_issued(0)
+    }
+
+    /// The uses have settled; before they are taken off the balance.
+    pub(crate) fn end_issued(&self, uses: u32) {
+        self.issued().fetch_sub(uses as u64, Ordering::Release);
+    }
+
+    /// As [`Node::donate`], where uses that were issued count as done: the lane keeps the order.
+    pub(crate) fn donate_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
+        let left = self.back.balance.left()?;
+        if left != uses as u64 + self.issued().load(Ordering::Acquire) {
+            return None;
+        }
+        self.take_buffer()
+    }
+
     /// It will never be there. What its cell held before is kept, if it can be.
     pub(crate) fn publish_failed(&self, generation: u32, error: Error, kept: Option<Kept>) {
         let good = kept.map(|kept| {
@@ -397,6 +438,10 @@ impl Node {
     /// A ready value itself, or the good one that a failed value keeps; `None` if its bytes were taken over, or if it is
     /// not settled. The caller has a use of the value, or holds it open.
     pub(crate) fn kept(&self) -> Option<Kept> {
+        if !self.meta().device.is_host() {
+            // A device may have been told to write over it before the failure is known.
+            return None;
+        }
         let (words, writes) = match self.planned_status() {
             Status::Ready => (self.inline_bytes(), 0),
             Status::Failed => self.failure().good?,
@@ -440,6 +485,11 @@ impl Node {
         if !self.back.balance.is_left_to(uses) {
             return None;
         }
+        self.take_buffer()
+    }
+
+    /// The buffer of a closed value, unless somebody else holds the bytes too.
+    fn take_buffer(&self) -> Option<*mut Buffer> {
         let buffer = self.back.buffer.load(Relaxed);
         // SAFETY: our uses keep the buffer; the value is closed, so nobody can take a new reference.
         if buffer.is_null() || !unsafe { &*buffer }.is_unshared() {

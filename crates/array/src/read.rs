@@ -2,9 +2,12 @@
 
 use crate::array::Array;
 use crate::buffer::BufferRef;
+use crate::no_sync;
 use crate::node::INLINE;
+use crate::observe;
+use crate::ops;
 use crate::wait::Wait;
-use forerun_base::{DType, Error, ErrorKind, Layout, Result, Scalar, fail_point};
+use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, fail_point};
 
 /// The elements of an array as they were when it was read: not copied, and never changed afterwards.
 pub struct Snapshot {
@@ -82,8 +85,20 @@ impl Snapshot {
 }
 
 impl Array {
-    /// Waits, and gives the elements without copying them.
+    /// For an array on an accelerator, the same elements on the host: on their way.
+    fn fetched(&self, wait: &Wait<'_>) -> Result<Option<Array>> {
+        if self.device().is_host() {
+            return Ok(None);
+        }
+        no_sync::check(wait, Some(self))?;
+        observe::unobserved(|| ops::transfer(self, Device::default(), wait.loc)).map(Some)
+    }
+
+    /// Waits, and gives the elements without copying them; those of an accelerator are copied to the host.
     pub fn snapshot_with(&self, wait: &Wait<'_>) -> Result<Snapshot> {
+        if let Some(here) = self.fetched(wait)? {
+            return here.snapshot_with(wait);
+        }
         fail_point!("host.out", error => return Err(error.in_op("read").read_at(wait.loc)));
         let bytes = self.read(wait, |value| {
             // SAFETY: the value is ready, and open while it is read.
@@ -105,6 +120,9 @@ impl Array {
             )
             .in_op("item")
             .read_at(wait.loc));
+        }
+        if let Some(here) = self.fetched(wait)? {
+            return here.item_with(wait);
         }
         let dtype = self.dtype();
         let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());

@@ -1,27 +1,41 @@
 //! Recipes: a signature together with the way to run a record of it alone. One a signature, for the life of the process.
 
+use crate::device::{self, OwnDevice};
+use crate::lower::{Compiled, compile};
 use crate::runtime::runtime;
 use forerun_ops::Op;
 use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// What a record says apart from its values, and how to run it alone.
 pub(crate) struct Recipe {
     pub(crate) signature: &'static Signature,
     /// A rough count of elements touched.
     pub(crate) cost: usize,
+    /// The accelerator it runs on.
+    pub(crate) device: Option<&'static OwnDevice>,
     single: OnceLock<Single>,
 }
 
 /// A compiled kernel for one record, and which of the record's words it takes.
 pub(crate) struct Single {
-    pub(crate) executable: Arc<dyn Executable>,
+    pub(crate) kernel: Compiled,
     /// The record's input that each kernel input is.
     pub(crate) inputs: Box<[u8]>,
     /// The record's immediate that each scalar is.
     pub(crate) scalars: Box<[u8]>,
+}
+
+impl Single {
+    /// The kernel of a record that runs on the host.
+    pub(crate) fn host(&self) -> &dyn Executable {
+        match &self.kernel {
+            Compiled::Host(executable) => &**executable,
+            Compiled::Device(_) | Compiled::Transfer(_) => unreachable!("records of devices are told, not run"),
+        }
+    }
 }
 
 fn table() -> MutexGuard<'static, HashMap<u32, &'static Recipe>> {
@@ -38,7 +52,8 @@ impl Recipe {
     /// The recipe of a signature.
     pub(crate) fn of(signature: &'static Signature) -> &'static Recipe {
         table().entry(signature.id).or_insert_with(|| {
-            Box::leak(Box::new(Recipe { signature, cost: signature.cost(), single: OnceLock::new() }))
+            let (cost, device) = (signature.cost(), device::of(signature.runs_on()));
+            Box::leak(Box::new(Recipe { signature, cost, device, single: OnceLock::new() }))
         })
     }
 
@@ -56,7 +71,7 @@ impl Recipe {
             let made = plan(&[record], PlanOptions { fuse: false, drop_dead: false });
             let group = &made.groups[0];
             Single {
-                executable: runtime().backend.compile(&group.kernel),
+                kernel: compile(runtime(), group),
                 inputs: group
                     .inputs
                     .iter()

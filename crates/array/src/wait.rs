@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::blockers;
 use crate::no_sync;
-use crate::node::{INLINE, Node};
+use crate::node::Node;
 use crate::nonfinite;
 use crate::observe;
 use crate::origin::{self, Origin};
@@ -277,7 +277,7 @@ impl Array {
         // SAFETY: nodes are never freed, and the use announced above keeps this life of it.
         let value = unsafe { &*value };
         let result = f(value);
-        value.done(value.meta().bytes > INLINE, 1, 1);
+        value.done(value.is_large(), 1, 1);
         result
     }
 }

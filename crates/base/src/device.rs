@@ -11,6 +11,21 @@ pub enum Device {
     Gpu(u8),
 }
 
+impl Device {
+    /// Whether its bytes are the host's, and its tasks run on the host's threads.
+    pub fn is_host(self) -> bool {
+        matches!(self, Device::Cpu(_))
+    }
+
+    /// The number of an accelerator.
+    pub fn accelerator(self) -> Option<usize> {
+        match self {
+            Device::Cpu(_) => None,
+            Device::Gpu(number) => Some(number as usize),
+        }
+    }
+}
+
 impl Default for Device {
     fn default() -> Self {
         Device::Cpu(0)

@@ -1,7 +1,7 @@
 //! The CPU as a backend: each kernel of a plan becomes one of this crate's executables.
 
 use crate::fill::Filler;
-use crate::place::{Joiner, Overwrite, Rearrange};
+use crate::place::{Joiner, Overwrite, Rearrange, Transfer};
 use crate::pointwise::Pointwise;
 use crate::product::Multiply;
 use crate::reduce::Reducer;
@@ -57,6 +57,7 @@ impl Backend for CpuBackend {
             Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
             Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
             Kernel::Fill(fill) => Arc::new(Filler::new(self.isa, fill)),
+            Kernel::Transfer(bytes) => Arc::new(Transfer(*bytes)),
         }
     }
 }

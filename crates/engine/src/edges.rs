@@ -23,11 +23,12 @@ use std::ptr;
 pub(crate) struct Edge<T> {
     next: UnsafeCell<*mut Edge<T>>,
     to: UnsafeCell<*const T>,
+    late: UnsafeCell<bool>,
 }
 
 impl<T> Edge<T> {
     pub(crate) fn new() -> Edge<T> {
-        Edge { next: UnsafeCell::new(ptr::null_mut()), to: UnsafeCell::new(ptr::null()) }
+        Edge { next: UnsafeCell::new(ptr::null_mut()), to: UnsafeCell::new(ptr::null()), late: UnsafeCell::new(false) }
     }
 }
 
@@ -52,14 +53,17 @@ impl<T> Successors<T> {
         self.head.load(Ordering::Acquire) == closed()
     }
 
-    /// Adds `to` as a successor, or says that the task is finished already.
+    /// Adds `to` as a successor, or says that the task is finished already. `late` is handed to whoever visits it.
     ///
     /// # Safety
     /// The edge is unused, nobody else touches it, and it and `to` live until `to`'s join counter is down.
-    pub(crate) unsafe fn push(&self, edge: &Edge<T>, to: *const T) -> bool {
+    pub(crate) unsafe fn push(&self, edge: &Edge<T>, to: *const T, late: bool) -> bool {
         let edge = ptr::from_ref(edge).cast_mut();
         // SAFETY: the edge is not shared before the exchange below succeeds.
-        unsafe { (*edge).to.with_mut(|p| *p = to) };
+        unsafe {
+            (*edge).to.with_mut(|p| *p = to);
+            (*edge).late.with_mut(|p| *p = late);
+        }
         let mut head = self.head.load(Ordering::Acquire);
         while head != closed() {
             // SAFETY: as above.
@@ -77,15 +81,16 @@ impl<T> Successors<T> {
     ///
     /// # Safety
     /// Called once. `visit` may lower the join counter of the task that it is given.
-    pub(crate) unsafe fn close(&self, mut visit: impl FnMut(*const T)) {
+    pub(crate) unsafe fn close(&self, mut visit: impl FnMut(*const T, bool)) {
         // Release: who finds it closed sees what the task wrote. Acquire: the edges' fields.
         let mut edge = self.head.swap(closed(), Ordering::AcqRel);
         debug_assert!(edge != closed(), "a task finished twice");
         while !edge.is_null() {
             // SAFETY: the edge was pushed, and its task cannot go before its counter is lowered in `visit`, which
             // comes last.
-            let (next, to) = unsafe { ((*edge).next.with(|p| *p), (*edge).to.with(|p| *p)) };
-            visit(to);
+            let (next, to, late) =
+                unsafe { ((*edge).next.with(|p| *p), (*edge).to.with(|p| *p), (*edge).late.with(|p| *p)) };
+            visit(to, late);
             edge = next;
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::asymmetric;
 use crate::config::{Config, Mode};
+use crate::device::{Device, MOST_DEVICES};
 use crate::float_mode::FloatMode;
 use crate::gate;
 use crate::job::Jobs;
@@ -15,10 +16,11 @@ use crate::run::Role;
 use crate::signals::Signals;
 use crate::slots::Slots;
 use crate::stats::{Counter, Stats};
-use crate::sync::{Arc, AtomicUsize, Ordering, Padded};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, Padded};
 use crate::task::TaskRef;
 use crate::work::{Feeder, TaskSpec};
 use forerun_base::{BytesLedger, Error, ErrorKind, Team};
+use std::sync::OnceLock;
 
 /// Runs tasks; see the crate. Also the team that tasks split their work over.
 pub struct Engine {
@@ -41,6 +43,10 @@ pub(crate) struct State {
     pub(crate) jobs: Jobs,
     pub(crate) slots: Slots,
     pub(crate) pool: Pool,
+    /// The devices beside the host, by number, as they are added.
+    pub(crate) devices: [OnceLock<Device>; MOST_DEVICES],
+    /// How many tasks were spawned so far.
+    pub(crate) ages: AtomicU64,
     pub(crate) in_flight: Padded<AtomicUsize>,
     pub(crate) tasks: Counter,
     pub(crate) helped: Counter,
@@ -69,6 +75,8 @@ impl Engine {
             jobs: Jobs::new(),
             slots: Slots::new(slots),
             pool: Pool::new(),
+            devices: Default::default(),
+            ages: AtomicU64::new(0),
             in_flight: Padded(AtomicUsize::new(0)),
             tasks: Counter::default(),
             helped: Counter::default(),
@@ -85,15 +93,15 @@ impl Engine {
     /// Adds a task that runs after `predecessors`; edges are made to the unfinished ones only.
     pub fn spawn(&self, spec: TaskSpec, predecessors: &[TaskRef]) -> TaskRef {
         let state = &*self.state;
-        let mut task = TaskRef::new(spec, predecessors.len());
+        let mut task = TaskRef::new(spec, predecessors.len(), None);
         state.ledger.expect(task.bytes);
         let in_flight = state.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
-        state.ready.enroll(&mut task, in_flight);
+        state.ready.enroll(&mut task, &state.ages, in_flight);
         // One arrival for the spawning itself, so that the task cannot start while edges are being made.
         let mut arrived = 1;
         for (index, predecessor) in predecessors.iter().enumerate() {
             // SAFETY: each edge is used once; the task stays enrolled, hence alive, until it has run.
-            if !unsafe { predecessor.successors.push(task.edge(index), &*task) } {
+            if !unsafe { predecessor.successors.push(task.edge(index), &*task, false) } {
                 arrived += 1;
             }
         }
@@ -102,6 +110,26 @@ impl Engine {
             self.made_ready();
         }
         task
+    }
+
+    /// A task's predecessors are there: it goes to those who run tasks of its kind.
+    pub(crate) fn push(&self, task: TaskRef) {
+        match task.on_device.as_deref().map(|on| on.number) {
+            Some(number) => {
+                self.device(number).ready.push(task);
+                self.call_issuer(number);
+            }
+            None => self.state.ready.push(task),
+        }
+    }
+
+    pub(crate) fn device(&self, number: usize) -> &Device {
+        self.state.devices[number].get().expect("a task is spawned on a device that was added")
+    }
+
+    /// The devices that were added.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (usize, &Device)> {
+        self.state.devices.iter().enumerate().filter_map(|(number, slot)| slot.get().map(|device| (number, device)))
     }
 
     /// Spawned tasks that have not finished. What finished ones wrote is visible.
@@ -197,7 +225,11 @@ impl Engine {
     pub fn shutdown(&self) {
         self.state.pool.stop();
         while self.state.signals.wake_worker() {}
+        for (_, device) in self.devices() {
+            device.wake();
+        }
         self.state.pool.join();
+        self.devices().for_each(|(_, device)| device.join());
         self.published();
     }
 
@@ -240,13 +272,18 @@ impl Engine {
 
     /// Fails the tasks that nobody can run any more; those that have started only if nobody runs them either.
     pub(crate) fn abandon(&self, started: bool, error: &Error) {
-        for task in self.state.ready.abandon(started) {
+        let mut tasks = self.state.ready.abandon(started);
+        for (_, device) in self.devices() {
+            tasks.extend(device.abandon(started));
+        }
+        tasks.sort_unstable_by_key(|task| task.age());
+        for task in tasks {
             // SAFETY: the task is in no queue any more, and whoever ran it is gone.
             if let Some(work) = unsafe { task.take_work() } {
                 work.fail(error.clone());
             }
             // SAFETY: the task is finished here, once; its successors are abandoned themselves and join nothing.
-            unsafe { task.successors.close(|_| ()) };
+            unsafe { task.successors.close(|_, _| ()) };
             self.state.in_flight.fetch_sub(1, Ordering::Release);
         }
         self.published();

@@ -50,7 +50,15 @@ impl Engine {
     pub fn hold_locks(&'static self) -> Vec<Box<dyn Any>> {
         let state = &*self.state;
         let signals = &*state.signals;
-        vec![signals.waiters.hold(), state.pool.hold(), signals.sleep.hold(), state.jobs.hold(), state.ready.hold()]
+        let mut locks = vec![
+            signals.waiters.hold(),
+            state.pool.hold(),
+            signals.sleep.hold(),
+            state.jobs.hold(),
+            state.ready.hold(),
+        ];
+        locks.extend(self.devices().flat_map(|(_, device)| device.hold()));
+        locks
     }
 
     /// In a forked child, once the locks are let go: the calling thread is the only one left. Unfinished tasks fail with
@@ -64,6 +72,7 @@ impl Engine {
         state.signals.waiters.forget();
         state.jobs.forget();
         state.slots.forget();
+        self.devices().for_each(|(_, device)| device.forget_thread(state.mode == Mode::Async));
         self.abandon(true, error);
         state.in_flight.store(0, Ordering::Release);
         state.ledger.forget_tasks();
@@ -71,7 +80,10 @@ impl Engine {
 
     /// Fails every task that has not started. They go through the engine all the same, with nothing to do.
     pub fn cancel_unstarted(&self, error: &Error, paused: &Paused) {
-        for task in self.state.ready.unstarted(paused) {
+        let devices = self.devices().flat_map(|(_, device)| device.ready.unstarted(paused));
+        let mut tasks: Vec<_> = self.state.ready.unstarted(paused).into_iter().chain(devices).collect();
+        tasks.sort_unstable_by_key(|task| task.age());
+        for task in tasks {
             // SAFETY: nobody starts a task during the pause, and who starts it later finds no work.
             if let Some(work) = unsafe { task.take_work() } {
                 work.fail(error.clone());

@@ -9,6 +9,7 @@
 
 mod asymmetric;
 mod config;
+mod device;
 mod edges;
 mod engine;
 mod float_mode;
@@ -43,4 +44,4 @@ pub use ring::{Full, Ring};
 pub use state::{Status, ValueState};
 pub use stats::Stats;
 pub use task::{Task, TaskRef};
-pub use work::{Fed, Feeder, Target, TaskSpec, WaitOptions, Waited, Work};
+pub use work::{Driver, Fed, Feeder, Issued, Need, Target, TaskSpec, Ticket, WaitOptions, Waited, Work};

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long the end of a program may wait for workers.
-const JOIN_BOUND: Duration = Duration::from_secs(1);
+pub(crate) const JOIN_BOUND: Duration = Duration::from_secs(1);
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
@@ -120,7 +120,7 @@ impl Pool {
 
 /// Runs `start` with all signals blocked, so that a thread started in it has them blocked for good.
 #[cfg(unix)]
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
+pub(crate) fn without_signals<R>(start: impl FnOnce() -> R) -> R {
     // SAFETY: a signal set is plain bits, filled before it is used.
     let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: both sets live on this stack; the calls only fail for a wrong first argument.
@@ -136,6 +136,6 @@ fn without_signals<R>(start: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(not(unix))]
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
+pub(crate) fn without_signals<R>(start: impl FnOnce() -> R) -> R {
     start()
 }

@@ -22,7 +22,7 @@ use crate::config::Mode;
 use crate::gate::Paused;
 use crate::ledger::Ledger;
 use crate::stats::Counter;
-use crate::sync::{AtomicUsize, Mutex, Ordering, Padded};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, Padded};
 use crate::task::{OldestFirst, Task, TaskRef};
 use std::any::Any;
 use std::collections::{BinaryHeap, VecDeque};
@@ -59,7 +59,6 @@ pub(crate) struct Ready {
 }
 
 struct Tasks {
-    next_age: u64,
     /// In order of age. Finished tasks leave when they come to the front, or when most are finished.
     unfinished: VecDeque<TaskRef>,
     queue: Queue,
@@ -93,7 +92,7 @@ impl Ready {
             Mode::Seeded(seed) => drawn(Order::Random(*seed)),
             Mode::Replay(ages) => drawn(Order::Given(ages.clone())),
         };
-        let tasks = Tasks { next_age: 1, unfinished: VecDeque::new(), queue, prefetch, early: Vec::new() };
+        let tasks = Tasks { unfinished: VecDeque::new(), queue, prefetch, early: Vec::new() };
         Ready { count: Padded(AtomicUsize::new(0)), tasks: Mutex::new(tasks), deferred: Counter::default() }
     }
 
@@ -103,12 +102,13 @@ impl Ready {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives a new task its age and keeps it until it has finished.
-    pub(crate) fn enroll(&self, task: &mut TaskRef, in_flight: usize) {
+    /// Gives a new task its age and keeps it until it has finished. All queues of an engine count on one `ages`.
+    pub(crate) fn enroll(&self, task: &mut TaskRef, ages: &AtomicU64, in_flight: usize) {
         let mut tasks = self.tasks.lock();
+        // Under the lock, so that the tasks of one queue are enrolled in the order of their ages.
+        let age = ages.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: the caller has just made the task and has the only reference.
-        unsafe { task.set_age(tasks.next_age) };
-        tasks.next_age += 1;
+        unsafe { task.set_age(age) };
         tasks.unfinished.push_back(task.clone());
         tasks.drop_finished(in_flight);
     }
@@ -121,6 +121,13 @@ impl Ready {
             Queue::Drawn { tasks, .. } => tasks.push(task),
         }
         self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A task that was started could not be: it is ready again.
+    pub(crate) fn put_back(&self, task: &TaskRef, ledger: &Ledger) {
+        task.unstart();
+        ledger.expect(task.bytes);
+        self.push(task.clone());
     }
 
     /// A task that may start now; its bytes are promised and it counts as started.

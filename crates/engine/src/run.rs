@@ -74,6 +74,9 @@ impl Engine {
         let state = &*self.state;
         let mut next: Option<TaskRef> = None;
         let mut became_ready = |successor: TaskRef| {
+            if successor.on_device.is_some() {
+                return self.push(successor);
+            }
             // The oldest goes on here, the others into the queue.
             let other = match next.take() {
                 None => return next = Some(successor),
@@ -88,7 +91,7 @@ impl Engine {
             };
             state.ready.push(other);
         };
-        let visit = |successor: *const Task| {
+        let visit = |successor: *const Task, _late: bool| {
             // SAFETY: a successor is enrolled, hence alive, until it has run, and it cannot run before this arrival.
             if unsafe { (*successor).join.arrive(1) } {
                 // SAFETY: whoever completes the arrivals is the only one who can make it run, and has not yet.
@@ -115,7 +118,8 @@ impl Engine {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text,

@@ -3,6 +3,9 @@
 //! Life: spawned -> ready (join counter down) -> started -> finished (successors closed). The work is dropped when it
 //! has run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive. The
 //! engine holds one reference from spawning until it has seen the task finished.
+//!
+//! A task of a device is told to the device when those before it were (issued); it finishes later, when its lane has
+//! passed it and those it followed have settled. So it has a second join counter, and followers beside successors.
 
 use crate::edges::{Edge, Join, Successors};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell};
@@ -28,6 +31,34 @@ pub struct Task {
     work: UnsafeCell<Option<Box<dyn Work>>>,
     edges: [Edge<Task>; INLINE_EDGES],
     more_edges: Box<[Edge<Task>]>,
+    pub(crate) on_device: Option<Box<OnDevice>>,
+}
+
+/// What a task of a device has beyond others.
+pub(crate) struct OnDevice {
+    /// Which device.
+    pub(crate) number: usize,
+    /// The tasks that may be issued once this one is.
+    pub(crate) followers: Successors<Task>,
+    /// Down when the lane has passed the task and all that it followed have settled.
+    pub(crate) settling: Join,
+    /// One for each task it follows.
+    edges: Box<[Edge<Task>]>,
+}
+
+impl OnDevice {
+    fn new(number: usize, predecessors: usize) -> OnDevice {
+        OnDevice {
+            number,
+            followers: Successors::new(),
+            settling: Join::new(predecessors as u32 + 1),
+            edges: (0..predecessors).map(|_| Edge::new()).collect(),
+        }
+    }
+
+    pub(crate) fn edge(&self, index: usize) -> &Edge<Task> {
+        &self.edges[index]
+    }
 }
 
 // SAFETY: the work is Send and Sync and is taken out by one thread only (see `take_work`); edges follow the rules of
@@ -56,6 +87,11 @@ impl Task {
     /// Notes that it runs or is about to.
     pub(crate) fn start(&self) {
         self.started.store(true, Ordering::Release);
+    }
+
+    /// It could not be started after all.
+    pub(crate) fn unstart(&self) {
+        self.started.store(false, Ordering::Release);
     }
 
     pub(crate) fn edge(&self, index: usize) -> &Edge<Task> {
@@ -93,7 +129,7 @@ unsafe impl Send for TaskRef {}
 unsafe impl Sync for TaskRef {}
 
 impl TaskRef {
-    pub(crate) fn new(spec: TaskSpec, predecessors: usize) -> TaskRef {
+    pub(crate) fn new(spec: TaskSpec, predecessors: usize, device: Option<usize>) -> TaskRef {
         let task = Task {
             references: AtomicUsize::new(1),
             age: 0,
@@ -107,6 +143,7 @@ impl TaskRef {
             work: UnsafeCell::new(Some(spec.work)),
             edges: [Edge::new(), Edge::new(), Edge::new(), Edge::new()],
             more_edges: (INLINE_EDGES..predecessors).map(|_| Edge::new()).collect(),
+            on_device: device.map(|number| Box::new(OnDevice::new(number, predecessors))),
         };
         TaskRef(NonNull::from(Box::leak(Box::new(task))))
     }

@@ -44,6 +44,7 @@ impl Engine {
     /// What was planned or made plannable on the way and is not for this waiter must not be left lying.
     fn leave_behind(&self) {
         self.share_work();
+        self.call_busy_issuers();
         if self.has_workers() && self.state.signals.sleep.is_quiet() && self.state.feeder.has_work() {
             self.call_worker();
         }
@@ -95,6 +96,10 @@ impl<'a> Waiter<'a> {
     /// Runs one task or one piece, if there is one and a slot for it.
     fn help(&mut self) -> Result<bool> {
         let state = &*self.engine.state;
+        if self.attend_devices() {
+            self.ask_now_and_then(Instant::now())?;
+            return Ok(true);
+        }
         if state.ready.is_empty() && !state.jobs.any_open() {
             return Ok(false);
         }
@@ -127,6 +132,12 @@ impl<'a> Waiter<'a> {
         Ok(helped)
     }
 
+    /// Issues what leads to the target and settles what has passed. True if there was anything.
+    fn attend_devices(&self) -> bool {
+        let engine = self.engine;
+        engine.devices().any(|(number, _)| engine.attend(number, Wish { heavy: true, ..self.wish() }))
+    }
+
     /// Nothing to do: looks for a moment, then parks.
     fn idle(&mut self, fed: Fed) -> Result<()> {
         self.engine.share_work();
@@ -155,7 +166,7 @@ impl<'a> Waiter<'a> {
                 spin_loop();
             }
             let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
-            if self.target.done() || to_help() {
+            if self.attend_devices() || self.target.done() || to_help() {
                 return true;
             }
             let spent = start.elapsed();
@@ -178,15 +189,25 @@ impl<'a> Waiter<'a> {
             return Woken::Otherwise;
         }
         let backstop = self.options.interrupt.map(|_| SIGNAL_BACKSTOP);
+        // Without a thread of its own nobody would notice that a device is done.
+        if !engine.has_workers()
+            && let Some((_, device)) = engine.devices().find(|(_, device)| device.is_busy())
+        {
+            gate::outside(|| device.block(backstop.unwrap_or(SIGNAL_BACKSTOP)));
+            return Woken::Otherwise;
+        }
         let timeout = match fed {
             Fed::Later(time) => Some(backstop.map_or(time, |backstop| backstop.min(time))),
             _ => backstop,
         };
+        engine.call_busy_issuers();
         // With workers there is nothing to get up for but the target; without, this thread may be the one to run what
         // leads to it.
         let is_time = || {
             let wish = || Wish { age_limit: target.age_limit(), heavy: true };
-            target.done() || (!engine.has_workers() && state.slots.any_free() && state.ready.has(wish(), &state.ledger))
+            let task = || state.slots.any_free() && state.ready.has(wish(), &state.ledger);
+            let device = || engine.devices().any(|(_, device)| device.is_busy() || device.has_ready(wish()));
+            target.done() || (!engine.has_workers() && (task() || device()))
         };
         state.signals.waiters.park(&parker::current(), &is_time, timeout, &state.signals.counters)
     }

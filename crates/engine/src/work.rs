@@ -3,7 +3,7 @@
 //! These traits are all the engine knows of its users; it never sees what a task computes.
 
 use crate::Engine;
-use forerun_base::{Error, Loc, Team};
+use forerun_base::{Error, ErrorKind, Loc, Team};
 use std::time::Duration;
 
 /// What a task does.
@@ -17,6 +17,22 @@ pub trait Work: Send + Sync {
     /// Called instead of `run`, or after a panic in it: publishes its values as failed.
     fn fail(&self, error: Error);
 
+    /// In the place of `run` for a task of a device: tells the device what to do and publishes the values as issued.
+    /// One task of a device is issued at a time. Never waits; called again only after it found no memory.
+    fn issue(&self) -> Issued {
+        self.fail(Error::new(ErrorKind::Runtime, "this task has no device"));
+        Issued::Nothing
+    }
+
+    /// The device has no memory for it, and nothing is left that might give some back: publishes its values as failed.
+    fn fail_for_memory(&self) {
+        self.fail(Error::new(ErrorKind::Memory, "out of memory"));
+    }
+
+    /// After `issue`, once the lane has passed the ticket and everything the task followed has settled: publishes the
+    /// values as ready, or as failed if they or what they come from went wrong. Called once, on any thread.
+    fn settle(&self) {}
+
     /// Which line of the program a source stands at, if known (not 0): tasks of one line are turns of one loop.
     fn line(&self) -> u32 {
         0
@@ -27,6 +43,51 @@ pub trait Work: Send + Sync {
     fn is_heavy(&self) -> bool {
         self.bytes() >= 4 << 20
     }
+}
+
+/// A place in the order of a lane: the lane has passed it once everything issued up to it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The lane, as the device counts them.
+    pub lane: usize,
+    /// Counted from 1 on each lane.
+    pub number: u64,
+}
+
+/// What came of issuing a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issued {
+    /// The device was told.
+    Ticket(Ticket),
+    /// The device has nothing to do with it: the values are published as failed.
+    Nothing,
+    /// There is no memory for it now; nothing was changed.
+    NoMemory,
+}
+
+/// What the engine must know of a device: lanes, which do what they are told in order, and pass tickets.
+pub trait Driver: Send + Sync {
+    /// How many lanes there are.
+    fn lanes(&self) -> usize;
+
+    /// The last ticket that a lane has passed. Never waits.
+    fn passed(&self, lane: usize) -> u64;
+
+    /// Waits until a lane has passed its ticket of `tickets` (0 for lanes nobody waits for), until somebody nudges, or until
+    /// the time is over.
+    fn block(&self, tickets: &[u64], at_most: Duration);
+
+    /// Ends the wait of whoever blocks now, or of the next who does.
+    fn nudge(&self);
+}
+
+/// What a task of a device needs of a task before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// That it has settled: its values lie elsewhere.
+    Settled,
+    /// That it was issued: both are of one device, which keeps the order.
+    Issued,
 }
 
 /// A task to be spawned.

@@ -160,7 +160,7 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
                 let nodes = Arc::clone(&nodes);
                 thread::spawn(move || {
                     nodes[index].value.write(10);
-                    let visit = |successor: *const Node| {
+                    let visit = |successor: *const Node, _late: bool| {
                         // SAFETY: the nodes live until the end of the model.
                         unsafe { (*successor).arrive(1, &[&nodes[0], &nodes[1]]) };
                     };
@@ -172,7 +172,7 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
         let mut arrived = 1;
         for index in 0..2 {
             // SAFETY: each edge is used once, and the nodes live until the end of the model.
-            if !unsafe { nodes[index].successors.push(&nodes[2].edges[index], &nodes[2]) } {
+            if !unsafe { nodes[index].successors.push(&nodes[2].edges[index], &nodes[2], false) } {
                 arrived += 1;
             }
         }
@@ -185,6 +185,42 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
     });
 }
 
+/// A task of a device follows another while that one is issued and settled by two threads: it is issued once, and settled
+/// once, after the other.
+#[test]
+fn a_follower_is_issued_and_settled_once() {
+    loom::model(|| {
+        let (before, after) = (Arc::new([Node::new(0), Node::new(0)]), Arc::new([Node::new(1), Node::new(1)]));
+        // Of each pair, the first stands for being issued, the second for having settled.
+        let device = {
+            let before = Arc::clone(&before);
+            thread::spawn(move || {
+                before[0].value.write(10);
+                // SAFETY: each list is closed once; the nodes live until the end of the model.
+                unsafe { before[0].successors.close(|to, late| visit(to, late, false, &before[0])) };
+                before[1].value.write(10);
+                // SAFETY: as above.
+                unsafe { before[1].successors.close(|to, late| visit(to, late, true, &before[1])) };
+            })
+        };
+        fn visit(to: *const Node, late: bool, settles: bool, from: &Node) {
+            assert_eq!(late, settles, "an edge keeps what it stands for");
+            // SAFETY: the nodes live until the end of the model.
+            unsafe { (*to).arrive(1, &[from]) };
+        }
+        let mut arrived = [1, 1];
+        for stage in 0..2 {
+            let edge = &after[stage].edges[0];
+            // SAFETY: each edge is used once, and the nodes live until the end of the model.
+            arrived[stage] += !unsafe { before[stage].successors.push(edge, &after[stage], stage == 1) } as u32;
+        }
+        after[0].arrive(arrived[0], &[&before[0]]);
+        after[1].arrive(arrived[1], &[&before[1]]);
+        device.join().unwrap();
+        assert!((0..2).all(|stage| after[stage].ready.load(Ordering::Relaxed) == 1));
+    });
+}
+
 #[test]
 fn two_spawners_push_onto_one_task_while_it_finishes() {
     loom::model(|| {
@@ -193,14 +229,14 @@ fn two_spawners_push_onto_one_task_while_it_finishes() {
             let nodes = Arc::clone(&nodes);
             thread::spawn(move || {
                 // SAFETY: each edge is used once, and the nodes live until the end of the model.
-                let pushed = unsafe { nodes[0].successors.push(&nodes[index].edges[0], &nodes[index]) };
+                let pushed = unsafe { nodes[0].successors.push(&nodes[index].edges[0], &nodes[index], false) };
                 nodes[index].arrive(if pushed { 1 } else { 2 }, &[&nodes[0]]);
             })
         };
         let spawners = [spawner(1), spawner(2)];
         nodes[0].value.write(10);
         // SAFETY: closed once; the nodes live until the end of the model.
-        unsafe { nodes[0].successors.close(|successor| (*successor).arrive(1, &[&nodes[0]])) };
+        unsafe { nodes[0].successors.close(|successor, _| (*successor).arrive(1, &[&nodes[0]])) };
         for spawner in spawners {
             spawner.join().unwrap();
         }

@@ -1,26 +1,10 @@
 //! Random programs made from the catalogue: however they are planned, the bits are the same.
 
-use forerun::ops::Activation;
-use forerun::{Arg, Array, Beyond, Class, DType, Index, Loc, Point, ReduceKind, Scalar, ops, seed};
+mod program;
+
+use forerun::{Array, DType, Index, ops, seed};
 use forerun::{set_drop_dead, set_fuse, set_tiny_limit};
-
-/// A small generator of numbers, the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % sides
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.roll(items.len())]
-    }
-}
-
-const AT: Loc = Loc::UNKNOWN;
+use program::{AT, Dice, bits, step};
 
 /// Runs the program of this seed. With `wait`, every result is waited for at once.
 fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec<u64>)> {
@@ -54,89 +38,6 @@ fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec
         }
     }
     pool.iter().map(bits).collect()
-}
-
-fn bits(x: &Array) -> (DType, Vec<u64>) {
-    let snapshot = x.snapshot().unwrap();
-    let bits = snapshot.elements().map(|e| if e.as_f64().is_nan() { 1 } else { e.to_bits(x.dtype()) });
-    (x.dtype(), bits.collect())
-}
-
-/// One step: a new array, or a change of an old one.
-fn step(dice: &mut Dice, x: &Array, y: &Array, rows: usize, columns: usize) -> forerun::Result<Option<Array>> {
-    let number = |dice: &mut Dice| match dice.roll(3) {
-        0 => Scalar::Int(dice.roll(7) as i64 - 3),
-        1 => Scalar::Float(dice.roll(100) as f64 / 17.0 - 3.0),
-        _ => Scalar::Bool(dice.roll(2) == 1),
-    };
-    let second = |dice: &mut Dice| if dice.roll(3) == 0 { None } else { Some(()) };
-    Ok(Some(match dice.roll(23) {
-        0..=8 => {
-            let point = *dice.pick(Point::ALL);
-            let row = point.row();
-            if row.class == Class::Cast {
-                return ops::cast(x, *dice.pick(&DType::ALL), AT).map(Some);
-            }
-            let scalar = number(dice);
-            let other = if second(dice).is_some() { Arg::Array(y) } else { Arg::Scalar(scalar) };
-            let args = match row.arity {
-                1 => vec![Arg::Array(x)],
-                2 if dice.roll(4) == 0 => vec![other, Arg::Array(x)],
-                2 => vec![Arg::Array(x), other],
-                _ => vec![Arg::Array(x), other, Arg::Array(x)],
-            };
-            ops::pointwise(point, &args, AT)?
-        }
-        9 | 10 => {
-            let kinds = [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::Prod];
-            let kind = *dice.pick(&kinds);
-            let axes = [None, Some(&[0isize][..]), Some(&[-1][..])];
-            ops::reduce(kind, x, *dice.pick(&axes), dice.roll(2) == 0, AT)?
-        }
-        11 => ops::mean(x, Some(&[0]), true, AT)?,
-        12 => ops::transpose(x, None)?,
-        13 => {
-            let step = if dice.roll(2) == 0 { -1 } else { 2 };
-            ops::index(x, &[Index::Slice { start: None, stop: None, step }])?
-        }
-        14 => ops::matmul(x, &ops::transpose(y, None)?, AT)?,
-        15 => ops::concatenate(&[x, y], 0, AT)?,
-        16 => ops::broadcast_to(x, &[rows, columns])?,
-        17 => {
-            let value = number(dice);
-            let value = if second(dice).is_some() { Arg::Array(y) } else { Arg::Scalar(value) };
-            ops::in_place(*dice.pick(&[Point::Add, Point::Multiply, Point::Maximum]), x, value, AT)?;
-            return Ok(None);
-        }
-        18 => {
-            let part = ops::index(x, &[Index::Slice { start: Some(1), stop: None, step: 1 }])?;
-            let rest = ops::index(x, &[Index::Slice { start: None, stop: Some(-1), step: 1 }])?;
-            ops::assign(&part, Arg::Array(&rest), AT)?;
-            return Ok(None);
-        }
-        19 => {
-            let y = ops::cast(y, *dice.pick(&[DType::I32, DType::I64]), AT)?;
-            let y = if y.ndim() > 1 { ops::index(&y, &[Index::At(0)])? } else { y };
-            ops::take(x, &y, -1, *dice.pick(&[Beyond::Clip, Beyond::Wrap]), AT)?
-        }
-        20 => {
-            let named = ops::cast(&ops::index(y, &[Index::At(0)])?, DType::I64, AT)?;
-            let updates = ops::take(x, &named, 0, Beyond::Wrap, AT)?;
-            ops::scatter_add(x, &named, &updates, 0, Beyond::Wrap, AT)?
-        }
-        21 => match dice.roll(5) {
-            0 => ops::softmax(x, -1, AT)?,
-            1 => ops::log_softmax(x, 0, AT)?,
-            2 => ops::std(x, Some(&[-1]), 1.0, true, AT)?,
-            3 => ops::dropout(x, 0.4, &[], true, AT)?,
-            _ => ops::activation(*dice.pick(&[Activation::Gelu, Activation::Elu(0.3), Activation::Softrelu]), x, AT)?,
-        },
-        _ => {
-            let value = number(dice);
-            ops::assign(&ops::index(x, &[Index::At(-1)])?, Arg::Scalar(value), AT)?;
-            return Ok(None);
-        }
-    }))
 }
 
 /// All in one test: the switches are global. The closing counts show that fusing, dropping and donating took place.

@@ -3,7 +3,7 @@
 use forerun::ops::{Activation, BatchNorm, Channels};
 use forerun::samples::{Look, Sample, Value, Values, samples};
 use forerun::{Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, STRUCTURED, Scalar, array, ops, seed};
-use forerun::{set_fuse, set_tiny_limit};
+use forerun::{Device, set_fuse, set_tiny_limit};
 
 const AT: Loc = Loc::UNKNOWN;
 
@@ -168,6 +168,10 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
             let rest = ops::index(&base, &[Index::Slice { start: Some(1), stop: None, step: 1 }])?;
             ops::assign(&rest, operands[1].arg(), AT)?;
             base
+        }
+        "transfer" => {
+            let device = args.int("device");
+            ops::transfer(x(0), if device < 0 { Device::Gpu(99) } else { Device::Cpu(device as u8) }, AT)?
         }
         "take" => ops::take(x(0), x(1), args.int("axis"), beyond, AT)?,
         "embedding" => ops::embedding(x(0), x(1), AT)?,

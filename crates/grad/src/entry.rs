@@ -1,7 +1,7 @@
 //! Entries of the tape: one a recorded op, holding what its rule declared and nothing else.
 
 use forerun_array::{Array, Attachment, Signature, Verdict, Write};
-use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
+use forerun_base::{DType, Device, Error, ErrorKind, Layout, Loc, Result, Shape};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -76,9 +76,10 @@ pub(crate) struct Edge {
     pub(crate) output: usize,
     /// How the input is seen, if not as it was made.
     pub(crate) view: Option<(Layout, u64)>,
-    /// The shape and dtype of what was made.
+    /// The shape, dtype and device of what was made.
     pub(crate) base: Shape,
     pub(crate) dtype: DType,
+    pub(crate) device: Device,
     /// What was made has been written since, unrecorded.
     pub(crate) stale: bool,
 }
@@ -143,6 +144,7 @@ impl Variable {
             output: self.output,
             view: (!whole).then(|| (array.layout(), array.offset())),
             base: base.shape(),
+            device: base.device(),
             dtype: array.dtype(),
             stale: self.stale.load(Relaxed),
         }

@@ -3,12 +3,16 @@
 use crate::entry::Recorded;
 use crate::pointwise;
 use crate::shapes::{spread, sum_to};
-use forerun_array::{Arg, Array, Attrs, Index, ops};
+use forerun_array::{Arg, Array, Attrs, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Op, Point, ReduceKind};
 
 /// What flows back to each input of a recorded op; `None` for those that nothing, or zero, flows to.
 pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
+    on_device(grad.device(), || rule(recorded, grad, loc))
+}
+
+fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
     let signature = recorded.signature;
     let shape = |k: usize| signature.inputs[k].shape();
     let wanted = |k: usize| recorded.edges.get(k).is_some_and(Option::is_some);
@@ -48,6 +52,7 @@ pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<V
             };
             Ok(vec![Some(grad.clone()), None, rows])
         }
+        (Op::Transfer, _) => Ok(vec![Some(ops::transfer(grad, signature.inputs[0].device, loc)?)]),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is never on the tape"),
     }
 }

@@ -1,6 +1,6 @@
 //! What views and broadcasting mean backwards.
 
-use forerun_array::{Arg, Array, Index, ops};
+use forerun_array::{Arg, Array, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Point, ReduceKind};
 
@@ -69,8 +69,9 @@ fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
 
 /// What flows back to the base of a view: zero where the view does not look.
 pub(crate) fn through_view(grad: &Array, view: &(Layout, u64), base: &Shape, loc: Loc) -> Result<Array> {
+    let zeros = || on_device(grad.device(), || ops::full(base, Scalar::Int(0), grad.dtype(), loc));
     if view.0.shape.size() == 0 || base.size() == 0 {
-        return ops::full(base, Scalar::Int(0), grad.dtype(), loc);
+        return zeros();
     }
     let seen = seen(grad, &view.0, view.1, loc)?;
     let rank = seen.layout.shape.rank();
@@ -81,7 +82,7 @@ pub(crate) fn through_view(grad: &Array, view: &(Layout, u64), base: &Shape, loc
         let axes: Vec<isize> = order.iter().map(|i| *i as isize).collect();
         return ops::reshape(&ops::transpose(&seen.grad, Some(&axes))?, &dims(base), loc);
     }
-    let zeros = ops::full(base, Scalar::Int(0), grad.dtype(), loc)?;
+    let zeros = zeros()?;
     ops::assign(&ops::view_as(&zeros, seen.layout, seen.offset)?, Arg::Array(&seen.grad), loc)?;
     Ok(zeros)
 }

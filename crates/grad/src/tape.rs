@@ -2,7 +2,7 @@
 
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
-use forerun_array::{Array, Note, Observer, note_unrepeatable, ops};
+use forerun_array::{Array, Note, Observer, note_unrepeatable, on_device, ops};
 use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
@@ -54,7 +54,7 @@ pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
 /// Makes the array a variable, with a gradient of zeros to begin with.
 pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
     let base = may_be_variable(x)?;
-    let zeros = ops::full(&base.shape(), Scalar::Int(0), x.dtype(), loc)?;
+    let zeros = on_device(x.device(), || ops::full(&base.shape(), Scalar::Int(0), x.dtype(), loc))?;
     make_variable(x, zeros, req, loc);
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::rules;
 use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
 use crate::tape::{drop_grad, edge_to};
-use forerun_array::{Arg, Array, note_unrepeatable, ops};
+use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
 use forerun_base::{Error, ErrorKind, Loc, Result, Scalar, fail_point};
 use forerun_ops::Point;
 use parking_lot::Mutex;
@@ -82,7 +82,7 @@ pub fn gradients(
                 if Arc::ptr_eq(&edge.entry, entry) {
                     let grad = match &sums[edge.output].grad {
                         Some(grad) => grad.clone(),
-                        None => ops::full(&edge.base, Scalar::Int(0), edge.dtype, walk.loc)?,
+                        None => on_device(edge.device, || ops::full(&edge.base, Scalar::Int(0), edge.dtype, walk.loc))?,
                     };
                     *slot = Some(grad);
                 }
@@ -139,7 +139,7 @@ impl Walk {
                 }
                 Some(grad) if grad.dtype() != head.dtype() => ops::cast(grad, head.dtype(), loc)?,
                 Some(grad) => grad.clone(),
-                None => ops::full(&head.shape(), Scalar::Int(1), head.dtype(), loc)?,
+                None => on_device(head.device(), || ops::full(&head.shape(), Scalar::Int(1), head.dtype(), loc))?,
             };
             walk.flow(&edge, Some(grad))?;
         }
@@ -210,7 +210,9 @@ impl Walk {
                         .zip(&recorded.outputs)
                         .map(|(sum, meta)| match sum.grad {
                             Some(grad) => dense(grad, self.loc).map(|grad| own(&grad)),
-                            None => ops::full(&meta.shape(), Scalar::Int(0), meta.dtype, self.loc),
+                            None => on_device(meta.device, || {
+                                ops::full(&meta.shape(), Scalar::Int(0), meta.dtype, self.loc)
+                            }),
                         })
                         .collect();
                     fail_point!("gradient.call", error => return Err(error.in_op("backward").submitted_at(entry.loc)));

@@ -369,7 +369,7 @@ fn empty_arrays() {
 fn every_structured_op_is_spoken_for() {
     for (op, row) in STRUCTURED {
         let spoken = match op {
-            Op::View | Op::Concat | Op::Update | Op::Matmul | Op::Take | Op::ScatterAdd => true,
+            Op::View | Op::Concat | Op::Update | Op::Matmul | Op::Take | Op::ScatterAdd | Op::Transfer => true,
             Op::Reduce(kind) => {
                 let smooth = !matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin);
                 smooth == forerun_ops::gradient::needs(*op, 0).is_some()

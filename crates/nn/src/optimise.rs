@@ -3,7 +3,7 @@
 use crate::parameter::Parameter;
 use crate::terms::value;
 use forerun_array::ops::{self, Preparation};
-use forerun_array::{Array, Wait};
+use forerun_array::{Array, Wait, on_device};
 use forerun_base::{Loc, Result, Scalar};
 
 /// The parameters that are trained, each once.
@@ -68,8 +68,10 @@ fn restore(trained: &Trained, states: &mut [&mut Vec<Array>], steps: &mut u32, l
 /// Zeros like each weight, made at the first step.
 fn zeros(states: &mut Vec<Array>, weights: &[Array], loc: Loc) -> Result<()> {
     if states.is_empty() {
-        let made: Result<Vec<Array>> =
-            weights.iter().map(|w| ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc)).collect();
+        let made: Result<Vec<Array>> = weights
+            .iter()
+            .map(|w| on_device(w.device(), || ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc)))
+            .collect();
         *states = made?;
     }
     Ok(())

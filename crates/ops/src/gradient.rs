@@ -203,7 +203,7 @@ pub fn needs(op: Op, i: usize) -> Option<Needs> {
         Op::Reduce(ReduceKind::Max | ReduceKind::Min) => Some(Needs { inputs: 1, output: true }),
         Op::Reduce(ReduceKind::ArgMax | ReduceKind::ArgMin) => None,
         Op::Matmul => Some(Needs::input(1 - i as u8)),
-        Op::View | Op::Concat | Op::Update => Some(Needs::NOTHING),
+        Op::View | Op::Concat | Op::Update | Op::Transfer => Some(Needs::NOTHING),
         Op::Take => (i == 0).then_some(Needs::input(1)),
         Op::ScatterAdd if i == 1 => None,
         Op::ScatterAdd => Some(if i == 0 { Needs::NOTHING } else { Needs::input(1) }),

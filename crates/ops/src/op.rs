@@ -96,6 +96,8 @@ pub enum Op {
     ScatterAdd,
     /// From parameters alone.
     Fill(FillKind),
+    /// The same elements on another device.
+    Transfer,
 }
 
 /// How an op is declared.
@@ -143,6 +145,7 @@ impl Op {
             Op::Update => "update",
             Op::Take => "take",
             Op::ScatterAdd => "scatter_add",
+            Op::Transfer => "transfer",
             Op::Fill(FillKind::Full) => "full",
             Op::Fill(FillKind::Arange) => "arange",
             Op::Fill(FillKind::Eye) => "eye",
@@ -172,6 +175,7 @@ impl Op {
             Op::Update => 0x302,
             Op::Take => 0x303,
             Op::ScatterAdd => 0x304,
+            Op::Transfer => 0x305,
             Op::Fill(kind) => 0x400 + kind as u16,
         }
     }

@@ -293,6 +293,11 @@ fn rows() -> Vec<Sample> {
     }
     all.push(call("take").with("axis", 0).on([x([3]), at([], 3)]));
     all.push(call("take").with("axis", 0).on([x([0, 2]), at([0], 1)]));
+    for look in [Look::Transposed, Look::Repeated, Look::Backwards] {
+        all.push(call("transfer").on([x([3, 3]).look(look)]).with("device", 1));
+    }
+    all.push(call("transfer").on([x([0])]).with("device", 1));
+    all.push(call("transfer").on([x([2])]).with("device", -1).fails("transfer: no device gpu(99)"));
     let bad = "index 3 is out of bounds for axis 0 with size 3";
     all.push(call("take").with("axis", 0).on([x([3, 2]), beyond(3)]).fails(format!("take: {bad}")));
     all.push(call("take").with("axis", 0).on([x([3]), x([2]).dtype(F32)]).fails("take: indices must be integers"));

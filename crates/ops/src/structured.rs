@@ -43,6 +43,7 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
             "an array with updates added to the rows that indices name",
         ),
     ),
+    (Op::Transfer, structured("transfer", "x, device", Some(1), "the same elements on another device")),
     (Op::Fill(FillKind::Full), structured("full", "shape, value, dtype", Some(0), "one value everywhere")),
     (Op::Fill(FillKind::Arange), structured("arange", "start, stop, step, dtype", Some(0), "evenly spaced values")),
     (Op::Fill(FillKind::Eye), structured("eye", "rows, columns, diagonal, dtype", Some(0), "ones on a diagonal")),

@@ -8,7 +8,7 @@ use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, Rows, U
 use crate::program::{Builder, Ssa};
 use crate::segment::{Fate, Operand, PlanOptions, SegmentRecord, Source};
 use crate::signature::Attrs;
-use forerun_base::{DType, Layout, Shape};
+use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Class, FillKind, Op};
 
 /// What a segment became.
@@ -33,6 +33,8 @@ pub struct Group {
     pub scalars: Vec<(u16, u8)>,
     /// All records computed here, stored or not.
     pub records: Vec<u16>,
+    /// Where it runs.
+    pub device: Device,
 }
 
 enum Body {
@@ -45,7 +47,7 @@ enum Body {
     Product {
         record: u16,
     },
-    /// Concat, update, take, scatter_add, fill: nothing fuses into them.
+    /// Concat, update, take, scatter_add, fill, transfer: nothing fuses into them.
     Closed {
         record: u16,
     },
@@ -53,6 +55,7 @@ enum Body {
 
 struct OpenGroup {
     body: Body,
+    device: Device,
     builder: Builder,
     /// Results that live in the program, by record.
     values: Vec<(u16, Ssa)>,
@@ -82,7 +85,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
             op if op.is_pointwise() => {
                 let g = place_pointwise(&groups, &group_of, records, record, options);
                 let g = g.unwrap_or_else(|| {
-                    groups.push(new_group(Body::Pointwise, record.signature.out.shape()));
+                    groups.push(new_group(Body::Pointwise, record));
                     groups.len() - 1
                 });
                 for operand in &record.inputs {
@@ -108,7 +111,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
             }
             Op::Reduce(_) => place_reduce(&mut groups, &group_of, records, i, options),
             Op::Matmul => {
-                let mut group = new_group(Body::Product { record: i as u16 }, record.signature.out.shape());
+                let mut group = new_group(Body::Product { record: i as u16 }, record);
                 let own = Operand { source: Source::Record(i as u16), view: None };
                 let meta = record.signature.out;
                 let c = group.builder.input(own, ProgramInput { dtype: meta.dtype, layout: meta.layout });
@@ -117,7 +120,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
                 groups.len() - 1
             }
             _ => {
-                groups.push(new_group(Body::Closed { record: i as u16 }, Shape::SCALAR));
+                groups.push(new_group(Body::Closed { record: i as u16 }, record));
                 groups.len() - 1
             }
         };
@@ -161,8 +164,9 @@ fn is_escort(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
         && reader.signature.out.shape() == record.signature.out.shape()
 }
 
-fn new_group(body: Body, shape: Shape) -> OpenGroup {
-    OpenGroup { body, builder: Builder::new(shape), values: Vec::new(), records: Vec::new() }
+fn new_group(body: Body, record: &SegmentRecord) -> OpenGroup {
+    let (device, builder) = (record.signature.runs_on(), Builder::new(record.signature.out.shape()));
+    OpenGroup { body, device, builder, values: Vec::new(), records: Vec::new() }
 }
 
 /// A record lives if somebody can look at its result, or a living record reads it.
@@ -227,7 +231,8 @@ fn place_pointwise(
             Body::Product { .. } => first == Some(g),
             Body::Closed { .. } => false,
         };
-        open && group.builder.shape == shape
+        open && group.device == record.signature.out.device
+            && group.builder.shape == shape
             && group.builder.has_room()
             && producers(record, group_of).all(|(o, j, from)| {
                 let whole = || o.view.is_none() && records[j as usize].signature.out.shape() == shape;
@@ -360,18 +365,18 @@ fn place_reduce(
     let body = Body::Reduce { record: i as u16, arg, extents };
     // Nothing may join a program whose axes were moved: its shape is not the one users see.
     let values = Vec::new();
-    groups.push(OpenGroup { body, builder, values, records: Vec::new() });
+    groups.push(OpenGroup { body, device: signature.runs_on(), builder, values, records: Vec::new() });
     groups.len() - 1
 }
 
 fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group {
-    let OpenGroup { body, builder, values, records: members } = group;
+    let OpenGroup { body, device, builder, values, records: members } = group;
     let mut kept: Vec<(u16, Ssa)> = values.iter().copied().filter(|(r, _)| stored[*r as usize]).collect();
     match body {
         Body::Pointwise => {
             let (inputs, scalars) = (builder.operands.clone(), builder.scalar_sources.clone());
             let (program, _) = builder.finish(&ssa(&kept), None);
-            Group { kernel: Kernel::Pointwise(program), inputs, outputs: rec(&kept), scalars, records: members }
+            Group { kernel: Kernel::Pointwise(program), inputs, outputs: rec(&kept), scalars, records: members, device }
         }
         Body::Reduce { record, arg, extents: (outer, reduced, inner) } => {
             let (inputs, scalars) = (builder.operands.clone(), builder.scalar_sources.clone());
@@ -382,7 +387,7 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
             let mut outputs = rec(&kept);
             outputs.push(record);
             let kernel = Kernel::Reduce(Reduce { program, arg, dtype, kind, outer, reduced, inner });
-            Group { kernel, inputs, outputs, scalars, records: members }
+            Group { kernel, inputs, outputs, scalars, records: members, device }
         }
         Body::Product { record } => {
             let signature = records[record as usize].signature;
@@ -408,9 +413,9 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
             let outputs = if alone { vec![record] } else { rec(&kept) };
             let (a, b) = (matrix(&a.layout, &batch, m, k, true), matrix(&b.layout, &batch, k, n, false));
             let kernel = Kernel::Product(Product { dtype, batch, m, n, k, a, b, tail });
-            Group { kernel, inputs, outputs, scalars, records: members }
+            Group { kernel, inputs, outputs, scalars, records: members, device }
         }
-        Body::Closed { record } => closed(record, records, members),
+        Body::Closed { record } => closed(record, records, members, device),
     }
 }
 
@@ -439,7 +444,7 @@ fn matrix(layout: &Layout, batch: &Shape, rows: usize, cols: usize, left: bool) 
     layout.broadcast_to(full(batch)).expect("inference broadcast it")
 }
 
-fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>) -> Group {
+fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Device) -> Group {
     let r = &records[record as usize];
     let signature = r.signature;
     let kernel = match (signature.op, &signature.attrs) {
@@ -470,8 +475,9 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>) -> Group {
             if signature.op == Op::Take { Kernel::Take(rows) } else { Kernel::ScatterAdd(rows) }
         }
         (Op::Fill(kind), _) => Kernel::Fill(Fill { dtype: signature.out.dtype, shape: signature.out.shape(), kind }),
+        (Op::Transfer, _) => Kernel::Transfer(signature.out.bytes),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
     };
     let scalars = (0..signature.scalars() as u8).map(|w| (record, w)).collect();
-    Group { kernel, inputs: r.inputs.clone(), outputs: vec![record], scalars, records: members }
+    Group { kernel, inputs: r.inputs.clone(), outputs: vec![record], scalars, records: members, device }
 }

@@ -23,6 +23,8 @@ pub enum Kernel {
     ScatterAdd(Rows),
     /// A value made from nothing but parameters.
     Fill(Fill),
+    /// So many bytes from one device to another: input 0, dense, to output 0.
+    Transfer(usize),
 }
 
 /// A register of a program. Inputs and scalars are read only; outputs and temporaries are written
@@ -188,4 +190,33 @@ pub struct Fill {
     pub shape: Shape,
     /// What it holds.
     pub kind: FillKind,
+}
+
+/// Bytes of each output of a kernel.
+pub fn output_bytes(kernel: &Kernel) -> Vec<usize> {
+    let of = |program: &Program| program.outputs.iter().map(|dtype| program.shape.size() * dtype.size()).collect();
+    match kernel {
+        Kernel::Pointwise(program) => of(program),
+        Kernel::Reduce(reduce) => {
+            let mut bytes: Vec<usize> = of(&reduce.program);
+            let dtype = match reduce.kind {
+                ReduceKind::ArgMax | ReduceKind::ArgMin => DType::I64,
+                ReduceKind::Sum | ReduceKind::Prod | ReduceKind::Max | ReduceKind::Min => reduce.dtype,
+            };
+            bytes.push(reduce.outer * reduce.inner * dtype.size());
+            bytes
+        }
+        Kernel::Product(Product { tail: Some(tail), .. }) => of(tail),
+        Kernel::Product(product) => vec![product.batch.size() * product.m * product.n * product.dtype.size()],
+        Kernel::Concat(concat) => vec![concat.shape.size() * concat.dtype.size()],
+        Kernel::Update(update) => vec![update.size * update.dtype.size()],
+        Kernel::Take(rows) => {
+            let (shape, at) = (rows.base.shape, rows.axis);
+            let others: usize = (0..shape.rank()).filter(|d| *d != at).map(|d| shape[d]).product();
+            vec![others * rows.indices.layout.shape.size() * rows.dtype.size()]
+        }
+        Kernel::ScatterAdd(rows) => vec![rows.base.shape.size() * rows.dtype.size()],
+        Kernel::Fill(fill) => vec![fill.shape.size() * fill.dtype.size()],
+        Kernel::Transfer(bytes) => vec![*bytes],
+    }
 }

@@ -1,5 +1,6 @@
 //! Window to segments to plan. Pure: no thread, no clock; every step is testable on its own.
 
+mod accelerator;
 mod backend;
 mod fuse;
 mod hash;
@@ -8,9 +9,12 @@ mod program;
 mod segment;
 mod signature;
 
+pub use accelerator::{Accelerator, DeviceBlock, DeviceKernel, Lane};
 pub use backend::{Backend, Executable, Io};
 pub use forerun_ops::{Beyond, FillKind, ReduceKind};
 pub use fuse::{Group, Plan, plan};
-pub use kernel::{Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Rows, Update};
+pub use kernel::{
+    Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Rows, Update, output_bytes,
+};
 pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
 pub use signature::{Attrs, Meta, Signature, hold_tables};

@@ -1,14 +1,14 @@
-//! Signatures: what a record says apart from its values. Metas (dtype and layout) and signatures (op, metas of the
+//! Signatures: what a record says apart from its values. Metas (dtype, layout, device) and signatures (op, metas of the
 //! inputs, attributes, meta of the result) are interned: they live as long as the process and are named by 4-byte ids,
 //! so that records stay small and plan-cache keys are short.
 
 use crate::hash::WordHash;
-use forerun_base::{DType, Layout, Shape};
+use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Beyond, Op};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// A dtype and a layout, interned: equal metas have equal addresses.
+/// A dtype, a layout and a device, interned: equal metas have equal addresses.
 #[derive(Debug)]
 pub struct Meta {
     /// The interned number; below [`Meta::SCALARS`].
@@ -17,6 +17,8 @@ pub struct Meta {
     pub dtype: DType,
     /// Shape and strides.
     pub layout: Layout,
+    /// Where the elements live.
+    pub device: Device,
     /// Number of elements.
     pub size: usize,
     /// Bytes of a dense array of these elements.
@@ -34,10 +36,10 @@ impl Meta {
         self.layout.shape
     }
 
-    /// The meta with this dtype and layout.
-    pub fn of(dtype: DType, layout: Layout) -> &'static Meta {
+    /// The meta with this dtype, layout and device.
+    pub fn of(dtype: DType, layout: Layout, device: Device) -> &'static Meta {
         let mut tables = tables();
-        if let Some(meta) = tables.metas.get(&(dtype, layout)) {
+        if let Some(meta) = tables.metas.get(&(dtype, layout, device)) {
             return meta;
         }
         let size = layout.shape.size();
@@ -45,17 +47,18 @@ impl Meta {
             id: tables.metas.len() as u32,
             dtype,
             layout,
+            device,
             size,
             bytes: size * dtype.size(),
             dense: layout.is_dense(),
         }));
-        tables.metas.insert((dtype, layout), meta);
+        tables.metas.insert((dtype, layout, device), meta);
         meta
     }
 
     /// The meta of a dense array.
-    pub fn dense(dtype: DType, shape: Shape) -> &'static Meta {
-        Meta::of(dtype, Layout::dense(shape))
+    pub fn dense(dtype: DType, shape: Shape, device: Device) -> &'static Meta {
+        Meta::of(dtype, Layout::dense(shape), device)
     }
 }
 
@@ -134,6 +137,15 @@ impl Signature {
         signature
     }
 
+    /// Where a record of this signature runs: where its result lives, but for a transfer to the host, which the device it
+    /// comes from does.
+    pub fn runs_on(&self) -> Device {
+        match self.op {
+            Op::Transfer if self.out.device.is_host() => self.inputs[0].device,
+            _ => self.out.device,
+        }
+    }
+
     /// How many scalars a record of this signature holds.
     pub fn scalars(&self) -> usize {
         match self.attrs {
@@ -163,7 +175,7 @@ type SignatureKey = (Op, Box<[u32]>, Attrs, u32);
 
 #[derive(Default)]
 struct Tables {
-    metas: HashMap<(DType, Layout), &'static Meta, WordHash>,
+    metas: HashMap<(DType, Layout, Device), &'static Meta, WordHash>,
     signatures: HashMap<SignatureKey, &'static Signature, WordHash>,
 }
 
@@ -183,10 +195,12 @@ mod tests {
 
     #[test]
     fn interning_is_by_content() {
-        let a = Meta::dense(DType::F32, Shape::of(&[2, 3]));
-        let b = Meta::dense(DType::F32, Shape::of(&[2, 3]));
+        let (shape, host) = (Shape::of(&[2, 3]), Device::default());
+        let a = Meta::dense(DType::F32, shape, host);
+        let b = Meta::dense(DType::F32, shape, host);
         assert!(std::ptr::eq(a, b));
-        assert_ne!(a.id, Meta::dense(DType::F64, Shape::of(&[2, 3])).id);
+        assert_ne!(a.id, Meta::dense(DType::F64, shape, host).id);
+        assert_ne!(a.id, Meta::dense(DType::F32, shape, Device::Gpu(0)).id);
         let s = Signature::of(Op::Matmul, &[a, b], Attrs::None, a);
         assert!(std::ptr::eq(s, Signature::of(Op::Matmul, &[a, b], Attrs::None, a)));
     }

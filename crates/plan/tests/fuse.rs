@@ -1,6 +1,6 @@
 //! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
 
-use forerun_base::{DType, Layout, Shape};
+use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Beyond, FillKind, Op, Point, ReduceKind};
 use forerun_plan::{
     Attrs, Fate, Kernel, Meta, Operand, Plan, PlanOptions, Reg, SegmentRecord, Signature, Source, plan, write_key,
@@ -10,7 +10,7 @@ const FUSE: PlanOptions = PlanOptions { fuse: true, drop_dead: true };
 const F: DType = DType::F32;
 
 fn meta(shape: &[usize]) -> &'static Meta {
-    Meta::dense(F, Shape::of(shape))
+    Meta::dense(F, Shape::of(shape), Device::default())
 }
 
 fn external(n: u16) -> Operand {
@@ -66,6 +66,7 @@ fn kernels(plan: &Plan) -> Vec<&'static str> {
             Kernel::Take(_) => "take",
             Kernel::ScatterAdd(_) => "scatter_add",
             Kernel::Fill(_) => "fill",
+            Kernel::Transfer(_) => "transfer",
         })
         .collect()
 }
@@ -109,7 +110,7 @@ fn axes_apart_are_moved_last() {
 
 #[test]
 fn what_may_fail_is_not_dropped() {
-    let indices = Meta::dense(DType::I64, Shape::of(&[3]));
+    let indices = Meta::dense(DType::I64, Shape::of(&[3]), Device::default());
     let attrs = Attrs::Rows { axis: 0, beyond: Beyond::Raise };
     let signature = Signature::of(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
     let records = vec![
@@ -176,7 +177,7 @@ fn other_shapes_and_views_do_not_join() {
     let made = plan(&[point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal), wide], FUSE);
     assert_eq!(kernels(&made), ["pointwise", "pointwise"]);
 
-    let turned = Meta::of(F, Layout::dense(Shape::of(&[8, 8])).permute(&[1, 0]));
+    let turned = Meta::of(F, Layout::dense(Shape::of(&[8, 8])).permute(&[1, 0]), Device::default());
     let through_view = SegmentRecord {
         signature: Signature::of(
             Op::Point(Point::Exp),
@@ -225,4 +226,26 @@ fn constants_travel_as_scalars() {
     // A constant that somebody holds is stored, by the kernel that reads it or by one of its own.
     assert_eq!(plan(&[full(Fate::Seen), sum], FUSE).groups[0].outputs, [0, 1]);
     assert_eq!(plan(&[full(Fate::Seen), full(Fate::Seen)], FUSE).groups.len(), 2);
+}
+
+/// Two chains over the same shape, on two devices: nothing of one joins the other.
+#[test]
+fn devices_do_not_share_kernels() {
+    let on = |device| Meta::dense(F, Shape::of(&[8]), device);
+    let attrs = || Attrs::Point { compute: F, scalars: 0, arity: 1 };
+    let exp = |device, source| SegmentRecord {
+        signature: Signature::of(Op::Point(Point::Exp), &[on(device)], attrs(), on(device)),
+        inputs: vec![Operand { source, view: None }],
+        fate: Fate::Seen,
+    };
+    let (host, gpu) = (Device::Cpu(0), Device::Gpu(0));
+    let moved = SegmentRecord {
+        signature: Signature::of(Op::Transfer, &[on(host)], Attrs::None, on(gpu)),
+        inputs: vec![Operand { source: Source::Record(0), view: None }],
+        fate: Fate::Internal,
+    };
+    let records = [exp(host, Source::External(0)), exp(gpu, Source::External(1)), moved, exp(gpu, Source::Record(2))];
+    let made = plan(&records, PlanOptions { fuse: true, drop_dead: true });
+    assert_eq!(kernels(&made), ["pointwise", "pointwise", "transfer", "pointwise"]);
+    assert_eq!(made.groups.iter().map(|g| g.device).collect::<Vec<_>>(), [host, gpu, gpu, gpu]);
 }

@@ -17,7 +17,7 @@ use crate::wait;
 use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
 use pyo3::basic::CompareOp;
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
@@ -477,10 +477,16 @@ impl PyArray {
 
     /// The array on a device.
     fn as_in_ctx(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
-        if *device.get() != slf.get().device() {
-            return Err(PyNotImplementedError::new_err(format!("no arrays on {} yet", device.get().0)));
+        if *device.get() == slf.get().device() {
+            return Ok(slf.clone().into_any().unbind());
         }
-        Ok(slf.clone().into_any().unbind())
+        let py = slf.py();
+        submit::object(py, ops::transfer(&slf.get().0, device.get().0, here(py)))
+    }
+
+    /// The same under MXNet's older name.
+    fn as_in_context(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
+        PyArray::as_in_ctx(slf, device)
     }
 
     /// The elements under another shape; one dimension may be -1. A view where that is possible.

@@ -1,10 +1,17 @@
 //! Devices as Python objects.
 
-use forerun::Device;
+use crate::error::raise;
+use forerun::{Device, check_device, device_stats, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::cell::RefCell;
 
-/// A place where arrays live: ``cpu(0)``, ``gpu(1)``.
+thread_local! {
+    /// What was current before each ``with`` that this thread is in.
+    static BEFORE: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A place where arrays live: ``cpu(0)``, ``gpu(1)``. In a ``with`` statement, where its thread makes new arrays.
 #[pyclass(frozen, eq, hash, name = "Device", module = "forerun.npx")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PyDevice(pub(crate) Device);
@@ -38,7 +45,60 @@ impl PyDevice {
         }
     }
 
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let before = set_current_device(slf.get().0).map_err(raise)?;
+        BEFORE.with_borrow_mut(|stack| stack.push(before));
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        if let Some(before) = BEFORE.with_borrow_mut(Vec::pop) {
+            set_current_device(before).map_err(raise)?;
+        }
+        Ok(())
+    }
+
     fn __repr__(&self) -> String {
         self.0.to_string()
     }
+}
+
+/// How many accelerators there are.
+#[pyfunction]
+pub(crate) fn num_gpus() -> usize {
+    forerun::accelerator_count()
+}
+
+/// Where this thread makes new arrays.
+#[pyfunction]
+pub(crate) fn current_device() -> PyDevice {
+    PyDevice(forerun::current_device())
+}
+
+/// Makes a device the current one of this thread, for good; returns the former.
+#[pyfunction]
+pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
+    set_current_device(device.0).map(PyDevice).map_err(raise)
+}
+
+/// Bytes of an accelerator: free for arrays, and altogether.
+#[pyfunction]
+pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
+    let stats = device_stats(device.0).map_err(raise)?;
+    Ok((stats.capacity.saturating_sub(stats.budget.live), stats.capacity))
+}
+
+/// What an accelerator is and what it did: its description, live and peak bytes, the budget, waits told and left out.
+#[pyfunction]
+pub(crate) fn gpu_stats(device: &PyDevice) -> PyResult<(String, usize, usize, usize, u64, u64)> {
+    let stats = device_stats(device.0).map_err(raise)?;
+    let budget = stats.budget;
+    Ok((stats.description, budget.live, budget.peak, budget.limit, stats.waits, stats.waits_skipped))
+}
+
+/// Fails unless the device is there.
+#[pyfunction]
+pub(crate) fn require_device(device: &PyDevice) -> PyResult<()> {
+    check_device(device.0).map_err(raise)
 }

@@ -23,7 +23,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
-    use crate::device::PyDevice;
+    use crate::device::{PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device};
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]

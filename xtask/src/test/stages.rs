@@ -68,6 +68,8 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     ledger.count("cargo test, sync engine", sync, of_cargo);
     ledger.check("supply", supply::check);
     ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
+    let devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
+    ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
         cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);

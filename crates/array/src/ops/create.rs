@@ -2,9 +2,10 @@
 
 use crate::array::{Arg, Array};
 use crate::buffer::Buffer;
+use crate::device::{current_device, host_device};
 use crate::memory::no_memory;
 use crate::node::INLINE;
-use crate::ops::pointwise;
+use crate::ops::{pointwise, transfer};
 use crate::recipe::Recipe;
 use crate::submit::submit;
 use crate::window::window;
@@ -13,7 +14,7 @@ use forerun_ops::{FillKind, Op, Point};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
 
 fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
-    let meta = Meta::dense(dtype, shape);
+    let meta = Meta::dense(dtype, shape, current_device());
     let key = (Op::Fill(kind).code(), [meta.id, 0, 0]);
     // SAFETY: our own window; interning does not touch it.
     let owner = unsafe { window().owner() };
@@ -129,7 +130,7 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
 /// `ptr` must be the first of as many readable elements as the layout reaches.
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
     fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
-    let meta = Meta::dense(dtype, layout.shape);
+    let meta = Meta::dense(dtype, layout.shape, host_device());
     // SAFETY: our own window.
     let node = unsafe { window().take_node() };
     let generation = node.open(meta, 1, 0);
@@ -158,7 +159,8 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
         unsafe { gather(ptr, target, dtype, layout) };
     }
     node.publish_ready(generation);
-    Ok(array)
+    // Submitted like any other: what is on its way to a device need not be waited for.
+    if current_device().is_host() { Ok(array) } else { transfer(&array, current_device(), loc) }
 }
 
 /// Copies strided elements into dense ones.

@@ -1,6 +1,7 @@
 //! Composites that layers are made of: activations, dropout, the dense layer.
 
 use crate::array::Array;
+use crate::device::on_device;
 use crate::ops::terms::Terms;
 use crate::ops::{copy, full, matmul, reshape, transpose, uniform};
 use forerun_base::{DType, Loc, Result, Scalar};
@@ -124,7 +125,7 @@ pub fn dropout(x: &Array, p: f64, axes: &[isize], training: bool, loc: Loc) -> R
         // Nothing is kept, and nothing is left to scale up.
         return t.two(Point::Multiply, &*x, 0);
     }
-    let kept = t.two(Point::GreaterEqual, &uniform(&shape, 0.0, 1.0, DType::F32, loc)?, p)?;
+    let kept = t.two(Point::GreaterEqual, &on_device(x.device(), || uniform(&shape, 0.0, 1.0, DType::F32, loc))?, p)?;
     t.choose(&kept, &t.two(Point::Multiply, &*x, 1.0 / (1.0 - p))?, 0)
 }
 
@@ -159,8 +160,10 @@ pub fn one_hot(indices: &Array, depth: usize, on: Scalar, off: Scalar, dtype: DT
     if indices.ndim() == forerun_base::MAX_RANK {
         return Err(t.value(format!("no room for one more dimension in {}", indices.shape())));
     }
-    let row = super::arange(Scalar::Int(0), Scalar::Int(depth as i64), Scalar::Int(1), None, loc)?;
-    let here = t.two(Point::Equal, &super::expand_dims(indices, -1)?, &row)?;
-    let (on, off) = (full(&[], on, dtype, loc)?, full(&[], off, dtype, loc)?);
-    t.choose(&here, &on, &off)
+    on_device(indices.device(), || {
+        let row = super::arange(Scalar::Int(0), Scalar::Int(depth as i64), Scalar::Int(1), None, loc)?;
+        let here = t.two(Point::Equal, &super::expand_dims(indices, -1)?, &row)?;
+        let (on, off) = (full(&[], on, dtype, loc)?, full(&[], off, dtype, loc)?);
+        t.choose(&here, &on, &off)
+    })
 }

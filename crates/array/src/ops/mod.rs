@@ -11,6 +11,7 @@ mod shape;
 mod slice;
 mod take;
 mod terms;
+mod transfer;
 mod write;
 
 pub(crate) use create::redraw;
@@ -24,5 +25,6 @@ pub use reduce::{mean, reduce, std, var};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use slice::{Element, from_bytes, from_slice};
 pub use take::{embedding, pick, scatter_add, take};
+pub use transfer::transfer;
 pub(crate) use write::repoint;
 pub use write::{adopt, assign, in_place};

@@ -1,6 +1,7 @@
 //! Tier 1: pointwise ops.
 
 use crate::array::{Arg, Array};
+use crate::device::common_device;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_in};
 use crate::window::{MemoEntry, MemoKey, window};
@@ -28,7 +29,8 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEn
         .collect();
     let scalars = args.iter().enumerate().fold(0u8, |m, (i, a)| m | (matches!(a, Arg::Scalar(_)) as u8) << i);
     let attrs = Attrs::Point { compute: types.compute, scalars, arity: args.len() as u8 };
-    let out = Meta::dense(target.unwrap_or(types.result), types.shape);
+    let device = common_device(point.row().name, &metas)?;
+    let out = Meta::dense(target.unwrap_or(types.result), types.shape, device);
     Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, out)), types.compute))
 }
 
@@ -151,7 +153,7 @@ fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<MemoEntry
         )
         .in_op(point.row().name));
     }
-    let out = Meta::dense(x.dtype(), x.shape());
+    let out = Meta::dense(x.dtype(), x.shape(), x.device());
     let signature = plain.signature;
     Ok((Recipe::of(Signature::of(signature.op, &signature.inputs, signature.attrs.clone(), out)), compute))
 }

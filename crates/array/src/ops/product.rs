@@ -1,6 +1,7 @@
 //! Products.
 
 use crate::array::{Arg, Array};
+use crate::device::common_device;
 use crate::ops::{cast, pointwise, reshape};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
@@ -25,7 +26,8 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     let (recipe, _) = owner.recipe(key, || {
         let types = infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
         let attrs = Attrs::Matmul { batch: types.batch, m: types.m, n: types.n, k: types.k };
-        let out = Meta::dense(types.dtype, types.shape);
+        let device = common_device(Op::Matmul.name(), &[a.meta(), b.meta()])?;
+        let out = Meta::dense(types.dtype, types.shape, device);
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, out)), types.dtype))
     })?;
     Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))

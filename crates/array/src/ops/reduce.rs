@@ -23,7 +23,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || {
         let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
-        let out = Meta::dense(result, out);
+        let out = Meta::dense(result, out, x.device());
         let attrs = Attrs::Reduce { mask, compute };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, out)), compute))
     })?;

@@ -1,6 +1,7 @@
 //! Views and rearrangements: another layout of the same cell where one exists, else a copy.
 
 use crate::array::Array;
+use crate::device::common_device;
 use crate::index::{self, Index};
 use crate::ops::{cast, copy};
 use crate::recipe::Recipe;
@@ -10,7 +11,7 @@ use forerun_ops::{Op, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
 fn view(x: &Array, layout: Layout, offset: isize) -> Array {
-    x.view_as(Meta::of(x.dtype(), layout), (x.offset() as isize + offset) as u64)
+    x.view_as(Meta::of(x.dtype(), layout, x.device()), (x.offset() as isize + offset) as u64)
 }
 
 /// Any layout over what the array's cell holds: a view. `offset` counts from the cell's first element.
@@ -119,7 +120,8 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
         arrays.iter().map(|a| if a.dtype() == dtype { Ok((*a).clone()) } else { cast(a, dtype, loc) }).collect();
     let same = same?;
     let metas: Vec<_> = same.iter().map(|a| a.meta()).collect();
-    let signature = Signature::of(Op::Concat, &metas, Attrs::Concat(axis), Meta::dense(dtype, shape));
+    let out = Meta::dense(dtype, shape, common_device(name, &metas)?);
+    let signature = Signature::of(Op::Concat, &metas, Attrs::Concat(axis), out);
     let inputs: Vec<Input<'_>> = same.iter().map(|a| a.input()).collect();
     Ok(submit(Recipe::of(signature), &inputs, [0; 2], loc))
 }

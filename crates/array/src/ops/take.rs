@@ -1,6 +1,7 @@
 //! Rows by indices, and what is made of them.
 
 use crate::array::Array;
+use crate::device::{common_device, on_device};
 use crate::ops::terms::Terms;
 use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, reshape};
 use crate::recipe::Recipe;
@@ -24,7 +25,7 @@ pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key(Op::Take, [metas[0].id, metas[1].id, 0], axis, beyond), || {
         let shape = infer::take(Op::Take, &x.shape(), (indices.dtype(), indices.shape()), axis)?;
-        let out = Meta::dense(x.dtype(), shape);
+        let out = Meta::dense(x.dtype(), shape, common_device(Op::Take.name(), &metas)?);
         let attrs = Attrs::Rows { axis, beyond };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Take, &metas, attrs, out)), x.dtype()))
     })?;
@@ -57,7 +58,7 @@ pub fn scatter_add(
     // SAFETY: our own window; interning does not touch it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key(Op::ScatterAdd, metas.map(|m| m.id), axis, beyond), || {
-        let out = Meta::dense(base.dtype(), base.shape());
+        let out = Meta::dense(base.dtype(), base.shape(), common_device(name, &metas)?);
         let attrs = Attrs::Rows { axis, beyond };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::ScatterAdd, &metas, attrs, out)), base.dtype()))
     })?;
@@ -99,7 +100,8 @@ pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyon
     // Where each one lies among the elements in one dimension.
     let position = reshape(&position, &[outer as isize, inner as isize], loc)?;
     let steps = |count: usize, step: usize| {
-        arange(Scalar::Int(0), Scalar::Int((count * step) as i64), Scalar::Int(step.max(1) as i64), None, loc)
+        let (stop, step) = (Scalar::Int((count * step) as i64), Scalar::Int(step.max(1) as i64));
+        on_device(x.device(), || arange(Scalar::Int(0), stop, step, None, loc))
     };
     let mut flat = position;
     if inner != 1 {

@@ -2,7 +2,7 @@
 
 use crate::array::{Arg, Array};
 use crate::attach;
-use crate::node::{INLINE, Node};
+use crate::node::Node;
 use crate::ops::pointwise::in_place_recipe;
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
@@ -23,7 +23,7 @@ pub(crate) fn repoint(x: &Array, new: &'static Node) {
     point_at(x, new);
     if sync {
         wait::run_now(new);
-        new.done(new.meta().bytes > INLINE, 1, 1);
+        new.done(new.is_large(), 1, 1);
     }
 }
 
@@ -78,6 +78,11 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             if v.layout().broadcast_to(x.shape()).is_none() {
                 let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
                 return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
+            }
+            let here;
+            if v.device() != x.device() {
+                here = super::transfer(v, x.device(), loc)?;
+                v = &here;
             }
             attach::before_write(x, "setitem")?;
             if x.is_view() {

@@ -1,0 +1,34 @@
+//! Transfers: the same elements on another device.
+
+use crate::array::Array;
+use crate::device::check_device;
+use crate::ops::copy;
+use crate::recipe::Recipe;
+use crate::submit::submit;
+use crate::window::window;
+use forerun_base::{Device, Error, Loc, Result};
+use forerun_ops::Op;
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// The elements on another device: a copy, made while the caller runs on. On the device where they are, a copy all the same.
+pub fn transfer(x: &Array, device: Device, loc: Loc) -> Result<Array> {
+    check_device(device).map_err(|e| e.in_op(Op::Transfer.name()))?;
+    if device == x.device() {
+        return copy(x, loc);
+    }
+    if !x.layout().is_dense() {
+        return transfer(&copy(x, loc)?, device, loc);
+    }
+    if !x.device().is_host() && !device.is_host() {
+        // From one accelerator to another by way of the host: each knows the host alone.
+        return transfer(&transfer(x, Device::default(), loc)?, device, loc);
+    }
+    let out = Meta::dense(x.dtype(), x.shape(), device);
+    let key = (Op::Transfer.code(), [x.meta().id, out.id, 0]);
+    // SAFETY: our own window; interning does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe(key, || {
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Transfer, &[x.meta()], Attrs::None, out)), x.dtype()))
+    })?;
+    Ok(submit(recipe, &[x.input()], [0; 2], loc))
+}

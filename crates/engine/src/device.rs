@@ -1,0 +1,446 @@
+//! Devices beside the host: tasks that are issued to lanes and settle later.
+//!
+//! | a task of a device is | when |
+//! |---|---|
+//! | ready | what it needs of the tasks before it is there: issued for those of the same device, settled for others |
+//! | issued | its work told the device what to do and got a ticket; those that follow it may be issued |
+//! | passed | its lane has passed the ticket |
+//! | settled | it has passed, and so have all that it followed: now it is known whether its values are good |
+//!
+//! Tasks are issued one at a time, oldest first, by whoever holds `issuing`: the device's thread, or a waiter that helps. So
+//! the order in which memory is taken and given back is the order of the lanes. Nobody waits there: what finds no memory goes
+//! back to the queue until something settles, and fails only when nothing is left that could settle.
+//!
+//! The device's thread issues, plans when there is nothing to issue, and takes note of what has passed. Waiters do the
+//! same while they wait. In the modes without threads only they do.
+
+use crate::config::Mode;
+use crate::edges::{Edge, Successors};
+use crate::engine::Engine;
+use crate::gate;
+use crate::ledger::{Budget, Ledger};
+use crate::parker;
+use crate::pool::{JOIN_BOUND, without_signals};
+use crate::ready::{Ready, Wish};
+use crate::run::{Role, panic_text};
+use crate::signals::Signals;
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
+use crate::task::{Task, TaskRef};
+use crate::work::{Driver, Fed, Issued, Need, TaskSpec, Ticket};
+use forerun_base::{BytesLedger, Error, ErrorKind};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Devices that an engine can have.
+pub(crate) const MOST_DEVICES: usize = 16;
+/// Tasks issued in one go: somebody may want a pause.
+const MOST_AT_ONCE: usize = 32;
+/// Silence after which the thread of a device sleeps.
+const SILENCE: Duration = Duration::from_micros(200);
+/// The longest time in which the thread of a device does not look up while its lanes are busy.
+const LONGEST_BLOCK: Duration = Duration::from_millis(50);
+
+/// A device; see the module.
+pub(crate) struct Device {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) ready: Ready,
+    pub(crate) ledger: Arc<Ledger>,
+    signals: Arc<Signals>,
+    issuing: Mutex<()>,
+    /// What was issued on each lane and is not known to have passed.
+    lanes: Mutex<Vec<VecDeque<(u64, TaskRef)>>>,
+    outstanding: AtomicUsize,
+    /// A task found no memory: nothing is issued until something settles.
+    starved: AtomicBool,
+    /// The thread waits for the lanes, and can be nudged.
+    blocks: AtomicBool,
+    has_thread: Mutex<bool>,
+    left: Condvar,
+}
+
+impl Device {
+    fn new(driver: Arc<dyn Driver>, limit: usize, mode: &Mode, prefetch: usize) -> Device {
+        let signals = Arc::new(Signals::new(*mode == Mode::Async));
+        Device {
+            ready: Ready::new(mode, prefetch),
+            ledger: Arc::new(Ledger::new(limit, Arc::clone(&signals))),
+            signals,
+            issuing: Mutex::new(()),
+            lanes: Mutex::new((0..driver.lanes()).map(|_| VecDeque::new()).collect()),
+            outstanding: AtomicUsize::new(0),
+            starved: AtomicBool::new(false),
+            blocks: AtomicBool::new(false),
+            has_thread: Mutex::new(false),
+            left: Condvar::new(),
+            driver,
+        }
+    }
+
+    /// Whether something was issued that is not known to have passed.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.outstanding.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether something could be issued.
+    pub(crate) fn has_ready(&self, wish: Wish) -> bool {
+        !self.is_starved() && self.ready.has(wish, &self.ledger)
+    }
+
+    fn is_starved(&self) -> bool {
+        self.starved.load(Ordering::Relaxed) && self.is_busy()
+    }
+
+    /// Waits until something may have passed, or there is something to issue.
+    pub(crate) fn block(&self, at_most: Duration) {
+        let next = |lane: &VecDeque<(u64, TaskRef)>| lane.front().map_or(0, |(number, _)| *number);
+        let tickets: Vec<u64> = self.lanes.lock().iter().map(next).collect();
+        self.driver.block(&tickets, at_most);
+    }
+
+    /// What has passed, in the order of each lane.
+    fn take_passed(&self) -> Vec<TaskRef> {
+        let Some(mut lanes) = self.lanes.try_lock() else { return Vec::new() };
+        let mut passed = Vec::new();
+        for (lane, queue) in lanes.iter_mut().enumerate().filter(|(_, queue)| !queue.is_empty()) {
+            let number = self.driver.passed(lane);
+            while queue.front().is_some_and(|(ticket, _)| *ticket <= number) {
+                passed.extend(queue.pop_front().map(|(_, task)| task));
+            }
+        }
+        self.outstanding.fetch_sub(passed.len(), Ordering::AcqRel);
+        passed
+    }
+
+    /// Gets the thread up, whatever it waits for.
+    pub(crate) fn wake(&self) {
+        if !self.signals.wake_worker() {
+            self.driver.nudge();
+        }
+    }
+
+    /// The unfinished tasks, when nobody can run them any more; see [`Ready::abandon`].
+    pub(crate) fn abandon(&self, started: bool) -> Vec<TaskRef> {
+        if started {
+            self.lanes.lock().iter_mut().for_each(VecDeque::clear);
+            self.outstanding.store(0, Ordering::Relaxed);
+        }
+        self.ready.abandon(started)
+    }
+
+    /// The locks, held for a fork.
+    pub(crate) fn hold(&'static self) -> Vec<Box<dyn Any>> {
+        let signals = &*self.signals;
+        vec![
+            Box::new(self.issuing.lock()),
+            Box::new(self.has_thread.lock()),
+            signals.sleep.hold(),
+            Box::new(self.lanes.lock()),
+            self.ready.hold(),
+        ]
+    }
+
+    /// In a forked child: the thread is not there.
+    pub(crate) fn forget_thread(&self, quiet: bool) {
+        *self.has_thread.lock() = false;
+        self.signals.sleep.forget(quiet);
+        self.blocks.store(false, Ordering::Relaxed);
+        self.ledger.forget_tasks();
+    }
+
+    /// Waits until the thread has left, within the bound.
+    pub(crate) fn join(&self) {
+        let deadline = Instant::now() + JOIN_BOUND;
+        let mut has_thread = self.has_thread.lock();
+        while *has_thread && !self.left.wait_until(&mut has_thread, deadline).timed_out() {}
+    }
+}
+
+impl Engine {
+    /// Adds a device, by number; tasks can be spawned on it from then on. Its bytes have a budget of their own. The
+    /// first with a number stays.
+    pub fn add_device(&self, number: usize, driver: Arc<dyn Driver>, limit: usize) {
+        let state = &*self.state;
+        state.devices[number].get_or_init(|| Device::new(driver, limit, &state.mode, self.prefetch()));
+    }
+
+    /// Adds a task of a device, to be issued after `predecessors`, each to the extent that is needed of it.
+    pub fn spawn_on(&self, number: usize, spec: TaskSpec, predecessors: &[(TaskRef, Need)]) -> TaskRef {
+        let state = &*self.state;
+        let device = self.device(number);
+        let mut task = TaskRef::new(spec, predecessors.len(), Some(number));
+        device.ledger.expect(task.bytes);
+        let in_flight = state.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        device.ready.enroll(&mut task, &state.ages, in_flight);
+        let on_device = task.on_device.as_deref().expect("it was made for a device");
+        let push = |list: &Successors<Task>, edge: &Edge<Task>, late: bool| {
+            // SAFETY: each edge is used once; the task stays enrolled, hence alive, until both its counters are down.
+            unsafe { list.push(edge, &*task, late) }
+        };
+        let (mut arrived, mut settled) = (1, 0);
+        for (index, (predecessor, need)) in predecessors.iter().enumerate() {
+            let (waits, follows) = match predecessor.on_device.as_deref() {
+                Some(before) if *need == Need::Issued => (
+                    push(&before.followers, task.edge(index), false),
+                    push(&predecessor.successors, on_device.edge(index), true),
+                ),
+                _ => (push(&predecessor.successors, task.edge(index), false), false),
+            };
+            arrived += !waits as u32;
+            settled += !follows as u32;
+        }
+        // The lane's own arrival is still to come, so this is never the last.
+        let early = settled > 0 && on_device.settling.arrive(settled);
+        debug_assert!(!early, "a task settled before it was issued");
+        if task.join.arrive(arrived) {
+            self.push(task.clone());
+        }
+        task
+    }
+
+    /// Who counts the bytes of a device.
+    pub fn device_ledger(&self, number: usize) -> Arc<dyn BytesLedger> {
+        Arc::clone(&self.device(number).ledger) as Arc<dyn BytesLedger>
+    }
+
+    /// Live bytes of a device, their peak, what is wanted beyond, and the limit.
+    pub fn device_budget(&self, number: usize) -> Budget {
+        self.device(number).ledger.budget()
+    }
+
+    /// Changes the limit of a device.
+    pub fn set_device_budget(&self, number: usize, bytes: usize) {
+        self.device(number).ledger.set_limit(bytes);
+        self.call_issuer(number);
+    }
+
+    /// Lets a device's peak start again from what is live now.
+    pub fn reset_device_peak(&self, number: usize) {
+        self.device(number).ledger.reset_peak();
+    }
+
+    /// After a task of a device became ready: sees to it that somebody issues it.
+    pub(crate) fn call_issuer(&self, number: usize) {
+        let device = self.device(number);
+        if !self.has_workers() {
+            self.published();
+        } else if device.signals.sleep.is_quiet() {
+            if !device.signals.wake_worker() {
+                self.start_issuer(number);
+            }
+        } else if device.blocks.load(Ordering::SeqCst) {
+            device.driver.nudge();
+        }
+    }
+
+    /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
+    pub(crate) fn call_busy_issuers(&self) {
+        for (number, device) in self.devices() {
+            if device.is_busy() && device.signals.sleep.is_quiet() {
+                self.call_issuer(number);
+            }
+        }
+    }
+
+    #[cold]
+    fn start_issuer(&self, number: usize) {
+        let device = self.device(number);
+        let mut has_thread = device.has_thread.lock();
+        if *has_thread {
+            return;
+        }
+        device.signals.sleep.begin_search();
+        let engine = self.for_worker();
+        let body = move || {
+            let _inside = gate::enter();
+            main(&engine, number);
+            let device = engine.device(number);
+            *device.has_thread.lock() = false;
+            device.left.notify_all();
+        };
+        let name = format!("forerun-device-{number}");
+        match without_signals(|| std::thread::Builder::new().name(name).spawn(body)) {
+            Ok(_) => *has_thread = true,
+            // Waiters issue everything, as after a shutdown.
+            Err(_) => {
+                device.signals.sleep.end_search(false);
+            }
+        }
+    }
+
+    /// Issues what is ready and settles what has passed, as far as nobody else is at it. True if there was anything.
+    pub(crate) fn attend(&self, number: usize, wish: Wish) -> bool {
+        // One after the other, both: what settles may let others be issued.
+        self.issue_ready(number, wish) | self.settle_passed(number)
+    }
+
+    fn issue_ready(&self, number: usize, wish: Wish) -> bool {
+        let device = self.device(number);
+        if device.ready.is_empty() || device.is_starved() {
+            return false;
+        }
+        let Some(_issuing) = device.issuing.try_lock() else { return false };
+        let mut issued = false;
+        for _ in 0..MOST_AT_ONCE {
+            let Some(task) = device.ready.take(wish, &device.ledger) else { break };
+            if !self.issue(device, &task) {
+                break;
+            }
+            issued = true;
+        }
+        issued
+    }
+
+    /// False if the task has to wait for memory.
+    fn issue(&self, device: &Device, task: &TaskRef) -> bool {
+        let issued = {
+            let _role = Role::Runs.assume();
+            let _draw = device.ledger.draw(task.bytes);
+            // SAFETY: the task was started by this thread; it is settled, by whichever thread, after this.
+            match unsafe { task.work() } {
+                Some(work) => catch_unwind(AssertUnwindSafe(|| work.issue())).unwrap_or_else(|panic| {
+                    let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
+                    let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
+                    Issued::Nothing
+                }),
+                None => Issued::Nothing,
+            }
+        };
+        if issued == Issued::NoMemory {
+            device.starved.store(true, Ordering::SeqCst);
+            if device.is_busy() {
+                device.ready.put_back(task, &device.ledger);
+                return false;
+            }
+            // SAFETY: as above.
+            if let Some(work) = unsafe { task.work() } {
+                let _ = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory()));
+            }
+        }
+        if let Issued::Ticket(Ticket { lane, number }) = issued {
+            let mut lanes = device.lanes.lock();
+            device.outstanding.fetch_add(1, Ordering::AcqRel);
+            lanes[lane].push_back((number, task.clone()));
+        }
+        let on_device = task.on_device.as_deref().expect("it is a task of a device");
+        let visit = |follower: *const Task, _late: bool| {
+            // SAFETY: a follower is enrolled, hence alive, until it has settled, and cannot be issued before this arrival.
+            if unsafe { (*follower).join.arrive(1) } {
+                // SAFETY: whoever completes the arrivals is the only one who can make it start, and has not yet.
+                self.push(unsafe { TaskRef::again(follower) });
+            }
+        };
+        // SAFETY: this thread issued the task, once.
+        unsafe { on_device.followers.close(visit) };
+        if !matches!(issued, Issued::Ticket(_)) && on_device.settling.arrive(1) {
+            self.settle(task.clone());
+        }
+        true
+    }
+
+    fn settle_passed(&self, number: usize) -> bool {
+        let device = self.device(number);
+        if !device.is_busy() {
+            return false;
+        }
+        let passed = device.take_passed();
+        for task in &passed {
+            let on_device = task.on_device.as_deref().expect("it is a task of a device");
+            if on_device.settling.arrive(1) {
+                self.settle(task.clone());
+            }
+        }
+        !passed.is_empty()
+    }
+
+    /// Everything the task needs to settle has come. What follows it may settle by that.
+    fn settle(&self, task: TaskRef) {
+        let mut more = vec![task];
+        while let Some(task) = more.pop() {
+            {
+                let _role = Role::Runs.assume();
+                // SAFETY: whoever brought the counter down is the only one to settle the task.
+                if let Some(work) = unsafe { task.work() }
+                    && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
+                {
+                    let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
+                    let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
+                }
+                // SAFETY: as above; the reference is not used any more.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { task.take_work() })));
+            }
+            self.state.tasks.add(1);
+            let visit = |successor: *const Task, late: bool| {
+                // SAFETY: a successor is enrolled, hence alive, until both its counters are down.
+                let follows = unsafe { &*successor };
+                match follows.on_device.as_deref() {
+                    // SAFETY: whoever completes the arrivals is the only one who can settle it, and has not yet.
+                    Some(on) if late && on.settling.arrive(1) => more.push(unsafe { TaskRef::again(successor) }),
+                    // SAFETY: as in `issue`.
+                    _ if !late && follows.join.arrive(1) => self.push(unsafe { TaskRef::again(successor) }),
+                    _ => {}
+                }
+            };
+            // SAFETY: this thread settled the task, once.
+            unsafe { task.successors.close(visit) };
+            self.state.in_flight.fetch_sub(1, Ordering::Release);
+            if let Some(on_device) = task.on_device.as_deref() {
+                let device = self.device(on_device.number);
+                device.starved.store(false, Ordering::SeqCst);
+                // What was held back may be the oldest now.
+                if !device.ready.is_empty() {
+                    self.call_issuer(on_device.number);
+                }
+            }
+        }
+        self.published();
+        self.share_work();
+    }
+}
+
+/// The loop of a device's thread, which counts as searching when it comes in.
+fn main(engine: &Engine, number: usize) {
+    let state = &*engine.state;
+    let device = engine.device(number);
+    let _role = Role::Looks.assume();
+    let parker = parker::current();
+    let mut silent_since: Option<Instant> = None;
+    while !state.pool.is_stopped() {
+        gate::checkpoint();
+        if engine.attend(number, Wish::ANY) {
+            silent_since = None;
+            continue;
+        }
+        // Workers may all be busy with long tasks, and what is not planned cannot be issued.
+        let fed = if state.feeder.has_work() { state.feeder.feed(engine) } else { Fed::Empty };
+        if fed == Fed::Progress {
+            engine.published();
+            engine.share_work();
+            silent_since = None;
+            continue;
+        }
+        let at_most = match fed {
+            Fed::Later(time) => time.min(LONGEST_BLOCK),
+            _ => LONGEST_BLOCK,
+        };
+        if device.is_busy() {
+            device.blocks.store(true, Ordering::SeqCst);
+            if !device.has_ready(Wish::ANY) {
+                gate::outside(|| device.block(at_most));
+            }
+            device.blocks.store(false, Ordering::SeqCst);
+            continue;
+        }
+        let now = Instant::now();
+        if now - *silent_since.get_or_insert(now) < SILENCE {
+            std::hint::spin_loop();
+            continue;
+        }
+        silent_since = None;
+        let timeout = (fed != Fed::Empty).then_some(at_most);
+        let look = || state.pool.is_stopped() || device.has_ready(Wish::ANY) || device.is_busy();
+        device.signals.sleep.sleep(&parker, timeout, &device.signals.counters, look);
+    }
+    device.signals.sleep.end_search(true);
+}

@@ -1,0 +1,218 @@
+//! A lane: a queue of commands and the thread that does them, one after the other, each after its latency.
+
+use crate::memory::Memory;
+use forerun_base::{Error, Solo};
+use forerun_plan::{DeviceBlock, Executable, Io};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a lane can be told.
+pub(crate) enum Command {
+    /// Run a kernel on these addresses.
+    Run { kernel: Arc<dyn Executable>, inputs: Vec<Address>, outputs: Vec<(Address, usize)>, scalars: Vec<u64> },
+    /// Copy bytes.
+    Copy { from: Address, to: Address, bytes: usize },
+    /// Go on when that lane has passed the ticket. Takes no ticket itself.
+    Wait { lane: usize, ticket: u64 },
+    /// Nobody told later uses these bytes. Takes no ticket itself.
+    Discard(DeviceBlock),
+}
+
+/// A number that is an address in the simulated device, or in the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Address(pub(crate) *mut u8);
+
+// SAFETY: an address is a number; whoever uses it follows the order of the lanes.
+unsafe impl Send for Address {}
+
+/// What all lanes of a device share.
+pub(crate) struct Shared {
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) memory: Memory,
+    latency: Duration,
+    jitter: Duration,
+    progress: Mutex<Progress>,
+    passed: Condvar,
+}
+
+#[derive(Default)]
+struct Progress {
+    nudged: bool,
+    lost: bool,
+}
+
+/// One lane.
+pub(crate) struct Lane {
+    told: AtomicU64,
+    passed: AtomicU64,
+    queue: Mutex<Queue>,
+    called: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    commands: VecDeque<(u64, Command)>,
+    failures: Vec<(u64, Error)>,
+    has_thread: bool,
+    draw: u64,
+}
+
+impl Lane {
+    fn new(seed: u64) -> Lane {
+        Lane {
+            told: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            queue: Mutex::new(Queue { draw: seed, ..Queue::default() }),
+            called: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn told(&self) -> u64 {
+        self.told.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Acquire)
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(lanes: usize, latency: Duration, jitter: Duration, seed: u64, memory: Memory) -> Arc<Shared> {
+        let lanes = (0..lanes as u64).map(|lane| Lane::new(seed.wrapping_mul(31).wrapping_add(lane + 1))).collect();
+        Arc::new(Shared {
+            lanes,
+            memory,
+            latency,
+            jitter,
+            progress: Mutex::new(Progress::default()),
+            passed: Condvar::new(),
+        })
+    }
+
+    /// Tells a lane. Its thread starts with the first command.
+    pub(crate) fn tell(self: &Arc<Shared>, lane: usize, command: Command) {
+        let this = &self.lanes[lane];
+        let mut queue = this.queue.lock();
+        let takes_ticket = !matches!(command, Command::Wait { .. } | Command::Discard(_));
+        let ticket = this.told() + takes_ticket as u64;
+        queue.commands.push_back((ticket, command));
+        this.told.store(ticket, Ordering::Release);
+        if !queue.has_thread {
+            queue.has_thread = true;
+            let shared = Arc::clone(self);
+            let body = move || shared.work(lane);
+            let started = std::thread::Builder::new().name(format!("forerun-sim-{lane}")).spawn(body);
+            started.expect("a simulated lane needs its thread");
+        }
+        this.called.notify_one();
+    }
+
+    /// What went wrong in a command that has passed.
+    pub(crate) fn outcome(&self, lane: usize, ticket: u64) -> Result<(), Error> {
+        let failures = &mut self.lanes[lane].queue.lock().failures;
+        match failures.iter().position(|(at, _)| *at == ticket) {
+            Some(at) => Err(failures.swap_remove(at).1),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a lane to pass its ticket, for a nudge, or for the end of the time.
+    pub(crate) fn block(&self, tickets: &[u64], at_most: Duration) {
+        let deadline = Instant::now() + at_most;
+        let has_passed =
+            || tickets.iter().zip(&self.lanes).any(|(ticket, lane)| *ticket > 0 && lane.passed() >= *ticket);
+        let mut progress = self.progress.lock();
+        while !has_passed() && !progress.nudged {
+            if self.passed.wait_until(&mut progress, deadline).timed_out() {
+                break;
+            }
+        }
+        progress.nudged = false;
+    }
+
+    pub(crate) fn nudge(&self) {
+        self.progress.lock().nudged = true;
+        self.passed.notify_all();
+    }
+
+    /// In a forked child nobody will do anything more.
+    pub(crate) fn lose(&self) {
+        self.progress.lock().lost = true;
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.progress.lock().lost
+    }
+
+    /// The life of a lane's thread.
+    fn work(&self, lane: usize) {
+        let this = &self.lanes[lane];
+        let mut queue = this.queue.lock();
+        loop {
+            let Some((ticket, command)) = queue.commands.pop_front() else {
+                this.called.wait(&mut queue);
+                continue;
+            };
+            let pause = self.pause(&mut queue);
+            drop(queue);
+            let takes_ticket = !matches!(command, Command::Wait { .. } | Command::Discard(_));
+            if takes_ticket && !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
+            let result = self.execute(command);
+            queue = this.queue.lock();
+            if let Err(error) = result {
+                queue.failures.push((ticket, error));
+            }
+            if takes_ticket {
+                this.passed.store(ticket, Ordering::Release);
+                drop(self.progress.lock());
+                self.passed.notify_all();
+            }
+        }
+    }
+
+    /// How long the next command takes to begin: the latency, and what chance adds.
+    fn pause(&self, queue: &mut Queue) -> Duration {
+        if self.jitter.is_zero() {
+            return self.latency;
+        }
+        queue.draw = queue.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Half of the commands begin at once, so that lanes overtake each other.
+        let share = (queue.draw >> 33) as u32 % 512;
+        self.latency + if share < 256 { Duration::ZERO } else { self.jitter * (share - 256) / 256 }
+    }
+
+    fn execute(&self, command: Command) -> Result<(), Error> {
+        match command {
+            Command::Run { kernel, inputs, outputs, scalars } => {
+                let from: Vec<*const u8> = inputs.iter().map(|a| a.0.cast_const()).collect();
+                let to: Vec<*mut u8> = outputs.iter().map(|(a, _)| a.0).collect();
+                let io = Io { inputs: &from, outputs: &to, scalars: &scalars };
+                // SAFETY: whoever told the lane promised that the addresses are good when it comes to the command.
+                if let Err(error) = unsafe { kernel.check(io) } {
+                    for (address, bytes) in outputs {
+                        // SAFETY: as above. A donated input is lost with the output, as on a real device.
+                        unsafe { std::ptr::write_bytes(address.0, 0xee, bytes) };
+                    }
+                    return Err(error);
+                }
+                // SAFETY: as above.
+                unsafe { kernel.run(io, &Solo) };
+            }
+            // SAFETY: as above.
+            Command::Copy { from, to, bytes } => unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, bytes) },
+            Command::Wait { lane, ticket } => {
+                let mut progress = self.progress.lock();
+                while self.lanes[lane].passed() < ticket {
+                    self.passed.wait(&mut progress);
+                }
+            }
+            Command::Discard(block) => self.memory.give_up(block),
+        }
+        Ok(())
+    }
+}
