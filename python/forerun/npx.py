@@ -105,10 +105,11 @@ def gpu(device_id: int = 0) -> Device:
     Examples
     --------
     >>> from forerun import npx
-    >>> npx.gpu(100)
+    >>> npx.gpu(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     RuntimeError: no device gpu(100): 0 GPUs are present
+      submitted at ...
     """
     device = Device("gpu", device_id)
     _forerun.require_device(device)

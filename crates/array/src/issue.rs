@@ -11,7 +11,7 @@ use crate::lower::Compiled;
 use crate::memory::{no_memory, no_memory_on};
 use crate::node::Node;
 use crate::trace;
-use forerun_base::{Error, ErrorKind};
+use forerun_base::{Error, ErrorKind, fail_point};
 use forerun_engine::{Issued, Status, Ticket};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
@@ -109,6 +109,7 @@ impl Launch {
         let follow_inputs = |lane: Lane| self.inputs.iter().for_each(|input| follow(device, lane, input.node));
         match &self.plan.kernels[self.group] {
             Compiled::Device(kernel) => {
+                fail_point!("device.launch", error => return Err(error));
                 follow_inputs(Lane::Compute);
                 let io = Io { inputs: addresses, outputs: targets, scalars: &self.scalars };
                 // SAFETY: inputs are there when the lane comes to this, by the waits above and the order of the lane;
@@ -117,6 +118,7 @@ impl Launch {
                 Ok(Lane::Compute)
             }
             Compiled::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
+                fail_point!("device.copy", error => return Err(error));
                 let lane = accelerator.copy_lane(Lane::In, *bytes);
                 // Other lanes may take memory that the compute lane still works on.
                 device.follow(lane, Lane::Compute, since);
@@ -124,6 +126,7 @@ impl Launch {
                 unsafe { accelerator.copy_in(addresses[0], targets[0], *bytes) }
             }
             Compiled::Transfer(bytes) => {
+                fail_point!("device.copy", error => return Err(error));
                 follow_inputs(accelerator.copy_lane(Lane::Out, *bytes));
                 // SAFETY: the use of the input lasts until this has settled; the output is ours until then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
@@ -164,7 +167,7 @@ impl Launch {
         if self.settled.swap(true, Ordering::AcqRel) {
             return;
         }
-        let outcome = device.accelerator.outcome(issued.lane, issued.ticket).map_err(|error| self.blame(error, 0));
+        let outcome = outcome_of(device, issued).map_err(|error| self.blame(error, 0));
         if let Some(began) = issued.began {
             // Before the values can be seen: whoever saw them may end the trace.
             trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
@@ -217,6 +220,13 @@ impl Launch {
     fn makes(&self, node: &Node) -> bool {
         self.members().iter().any(|r| std::ptr::eq(self.segment[*r as usize].out(), node))
     }
+}
+
+/// What went wrong in what was told, if anything did.
+fn outcome_of(device: &OwnDevice, issued: &IssuedAs) -> Result<(), Error> {
+    let outcome = device.accelerator.outcome(issued.lane, issued.ticket);
+    fail_point!("device.outcome", error => return Err(error));
+    outcome
 }
 
 /// What is told to the lane from now on comes after what makes the value.

@@ -15,7 +15,7 @@ impl Array {
     ///
     /// There is a value from before if the failed writes build on it: in-place arithmetic, writes to a part, updates
     /// of optimisers. An assignment to the whole does not; a kernel that broke down half-way may have written over it; and of
-    /// writes that were cancelled behind one that was running there is none. Then this fails, and the array stays as it is.
+    /// writes that were cancelled behind one that was running there is none, nor on an accelerator. Then this fails, and the array stays as it is.
     #[track_caller]
     pub fn restore(&self) -> Result<u32> {
         self.restore_with(&Wait::at(Loc::caller(), "restore"))
