@@ -45,7 +45,15 @@ from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_b
 from forerun._forerun import __version__  # noqa: E402
 from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
-from forerun.engine import empty_cache, memory_stats, reset_peak, set_budget, stats  # noqa: E402
+from forerun.engine import (  # noqa: E402
+    empty_cache,
+    memory_stats,
+    num_threads,
+    reset_peak,
+    set_budget,
+    set_num_threads,
+    stats,
+)
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
@@ -69,10 +77,12 @@ __all__ = [
     "no_sync",
     "np",
     "npx",
+    "num_threads",
     "optimizer",
     "reset_blockers",
     "reset_peak",
     "set_budget",
+    "set_num_threads",
     "start_trace",
     "stats",
     "stop_trace",

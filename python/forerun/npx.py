@@ -28,12 +28,14 @@ __all__ = [
     "batch_norm",
     "cancel_pending",
     "cpu",
+    "cpu_pinned",
     "current_device",
     "dropout",
     "embedding",
     "erf",
     "fully_connected",
     "gpu",
+    "gpu_memory_info",
     "layer_norm",
     "leaky_relu",
     "load",
@@ -99,6 +101,18 @@ def cpu(device_id: int = 0) -> Device:
     return Device("cpu", device_id)
 
 
+def cpu_pinned(device_id: int = 0) -> Device:
+    """Return a host device, under the name MXNet has for memory that GPUs copy from: here they copy from any.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.cpu_pinned()
+    cpu(0)
+    """
+    return cpu(device_id)
+
+
 def gpu(device_id: int = 0) -> Device:
     """Return a GPU; raise if it is absent.
 
@@ -108,7 +122,7 @@ def gpu(device_id: int = 0) -> Device:
     >>> npx.gpu(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): 0 GPUs are present
+    RuntimeError: no device gpu(100): ... present
       submitted at ...
     """
     device = Device("gpu", device_id)
@@ -122,10 +136,24 @@ def num_gpus() -> int:
     Examples
     --------
     >>> from forerun import npx
-    >>> npx.num_gpus()
-    0
+    >>> npx.num_gpus() >= 0
+    True
     """
     return _forerun.num_gpus()
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Return how many bytes of a GPU are free for arrays, and how many there are.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.gpu_memory_info(100)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no device gpu(100): ... present
+    """
+    return _forerun.gpu_memory_info(Device("gpu", device_id))
 
 
 def current_device() -> Device:

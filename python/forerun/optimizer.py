@@ -163,15 +163,14 @@ class Optimizer:
         Parameters
         ----------
         indices
-            The numbers of the parameters, by which updates are counted.
+            The numbers of the parameters, by which updates are counted. One that lives on several devices has its
+            number several times, and is counted once.
         weights, grads, states
             One of each a parameter.
         """
-        counts = []
-        for index in indices:
-            count = self.counts.get(index, self.begin_num_update) + 1
-            self.counts[index] = count
-            counts.append(count)
+        for index in dict.fromkeys(indices):
+            self.counts[index] = self.counts.get(index, self.begin_num_update) + 1
+        counts = [self.counts[index] for index in indices]
         self.num_update = max(self.num_update, *counts)
         lr = self.learning_rate
         lrs, wds = [], []

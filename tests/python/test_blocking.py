@@ -212,8 +212,10 @@ OWN: dict[str, Callable[[], object]] = {
     "npx.batch_norm": lambda: npx.batch_norm(array(3, 3), array(3), array(3), array(3), array(3)),
     "npx.layer_norm": lambda: npx.layer_norm(array(3, 3), array(3), array(3)),
     "ndarray.__setitem__": lambda: array(3).__setitem__(slice(None), 2),
-    "ndarray.as_in_context": lambda: array(3).as_in_context(npx.cpu(1)),
     "ndarray.as_in_ctx": lambda: array(3).as_in_ctx(npx.cpu(1)),
+    "ndarray.as_in_context": lambda: array(3).as_in_context(npx.cpu(1)),
+    "ndarray.to_device": lambda: array(3).to_device(npx.cpu(1)),
+    "ndarray.copyto": lambda: array(3).copyto(array(3)).copyto(npx.cpu(1)),
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }

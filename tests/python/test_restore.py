@@ -104,7 +104,7 @@ def train(
             net.zero_grad()
     npx.waitall()
     learnt = [p.data().asnumpy() for p in net.collect_params().values()]
-    states = [s.asnumpy() for index in sorted(trainer._states) for s in trainer._states[index]]
+    states = [s.asnumpy() for index in sorted(trainer._states) for all in trainer._states[index].values() for s in all]
     return learnt + states, [trainer.optimizer.num_update, *trainer.optimizer.counts.values()]
 
 

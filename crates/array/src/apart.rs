@@ -211,9 +211,6 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
     let executable = recipe.single().host();
     // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
-    unsafe {
-        executable.check(io).map_err(blame)?;
-        executable.run(io, team);
-    }
+    unsafe { executable.check_and_run(io, team) }.map_err(blame)?;
     Ok(owned)
 }

@@ -36,7 +36,8 @@ impl Work for Wake {
 }
 
 impl Array {
-    /// True if the array is settled; else `waker` is woken when it may be. Without workers the caller does the work here.
+    /// True if the array is settled; else `waker` is woken when it may be, perhaps on a thread of the engine, where it may submit
+    /// but not wait. Without workers the caller does the work here.
     pub fn settled_or_wake(&self, waker: &Waker) -> bool {
         if self.settled_now() {
             return true;
@@ -58,14 +59,14 @@ impl Array {
             if value.is_settled() {
                 return true;
             }
-            match planner.flights.maker(value) {
-                Some(task) => {
-                    let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
-                    runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
-                }
-                // It was settled between the two looks.
-                None => waker.wake_by_ref(),
+            if let Some(task) = planner.flights.maker(value) {
+                let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
+                runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
+                return false;
             }
+            // It was settled between the two looks. Whoever is woken may want the planner.
+            drop(planner);
+            waker.wake_by_ref();
             false
         })
     }

@@ -1,6 +1,7 @@
 //! Devices: which there are, which one a thread makes its arrays on, and what the runtime keeps for each accelerator.
 
-use crate::holders::Holders;
+use crate::holders::{Holder, Holders};
+use crate::memory::empty_cache;
 use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
 use forerun_engine::{Budget, Driver};
@@ -209,6 +210,8 @@ pub struct DeviceStats {
     pub waits: u64,
     /// How often that was not needed.
     pub waits_skipped: u64,
+    /// Who holds live bytes, line by line, the largest first. Buffers below 4 KiB are left out.
+    pub holders: Vec<Holder>,
 }
 
 /// What an accelerator is doing; fails if it is not there.
@@ -221,6 +224,7 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
         cached: own.accelerator.cached(),
         waits: own.waits_told.load(Relaxed),
         waits_skipped: own.waits_skipped.load(Relaxed),
+        holders: own.holders.all(),
     })
 }
 
@@ -233,6 +237,16 @@ pub fn set_device_budget(device: Device, bytes: usize) -> Result<()> {
 /// Lets the peak of an accelerator start again from what is live now.
 pub fn reset_device_peak(device: Device) -> Result<()> {
     runtime().engine.reset_device_peak(own(device)?.number);
+    Ok(())
+}
+
+/// Gives the bytes that a device keeps for reuse back; those of the host for any of its devices.
+pub fn empty_device_cache(device: Device) -> Result<()> {
+    check_device(device)?;
+    match of(device) {
+        Some(own) => own.accelerator.empty_cache(),
+        None => empty_cache(),
+    }
     Ok(())
 }
 

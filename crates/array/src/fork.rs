@@ -9,7 +9,7 @@
 use crate::device::accelerators;
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
-use crate::{attach, graph, recipe, trace};
+use crate::{attach, graph, random, recipe, trace};
 use forerun_base::{Error, ErrorKind, Result, fail_point};
 use forerun_engine::{Engine, Paused, at_exit, at_fork};
 use parking_lot::MutexGuard;
@@ -44,6 +44,7 @@ pub(crate) fn check() -> Result<()> {
 /// Watches for forks and for the end of the process. Called once, before the runtime is there.
 pub(crate) fn watch() {
     at_fork(before, parent, child);
+    random::watch_forks();
     at_exit(last);
 }
 

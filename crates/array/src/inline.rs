@@ -94,9 +94,9 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
 fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
     let signature = record.recipe.signature;
     let single = record.recipe.single();
-    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
+    let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
-        let error = error.in_op(op).submitted_at(loc);
+        let error = error.in_op(op()).submitted_at(loc);
         runtime().note_failure(&error);
         out.publish_failed(record.generation, error, former(out, inputs));
     };
@@ -109,7 +109,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     }
     let own = buffer;
     if large && buffer.is_none() {
-        buffer = Buffer::alloc(signature.out.bytes, op, loc);
+        buffer = Buffer::alloc(signature.out.bytes, op(), loc);
         if buffer.is_none() {
             return fail(no_memory(signature.out.bytes));
         }
@@ -146,13 +146,10 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
-        let executable = single.host();
         fail_point!("spot.before", error => return Err((error, true)));
-        if let Err(error) = executable.check(io) {
-            return Err((error, true));
-        }
         fail_point!("spot.inside");
-        executable.run(io, &Solo);
+        // What it refuses it has looked at, and not touched.
+        single.host().check_and_run(io, &Solo).map_err(|error| (error, true))?;
         fail_point!("spot.after");
         Ok(())
     }));
@@ -163,7 +160,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
         Ok(()) => {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.
-                unsafe { Buffer::book(b, op, loc) };
+                unsafe { Buffer::book(b, op(), loc) };
                 out.set_buffer(b);
             }
             if let Some(began) = began {

@@ -170,7 +170,8 @@ impl Launch {
         let outcome = outcome_of(device, issued).map_err(|error| self.blame(error, 0));
         if let Some(began) = issued.began {
             // Before the values can be seen: whoever saw them may end the trace.
-            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
+            let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, issued.lane)));
+            trace::ran(&self.segment, self.members(), bytes, began, on);
         }
         let lost = self.lost_records();
         for output in &self.outputs {

@@ -283,7 +283,7 @@ impl Work for Launch {
         self.settled.store(true, Ordering::Release);
         if let Some(began) = began {
             // Before the values can be seen: whoever saw them may end the trace.
-            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
+            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began, None);
         }
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
             if let Some(b) = buffer {

@@ -42,7 +42,8 @@ pub(crate) enum Compiled {
 }
 
 impl Planner {
-    /// Makes tasks of a segment.
+    /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
+    #[inline(never)]
     pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: Draft, engine: &Engine) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);

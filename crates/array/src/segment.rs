@@ -62,6 +62,7 @@ impl Submitted {
 impl Draft {
     /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
     /// are written once, so nothing collected before can change what they read.
+    #[inline(never)]
     pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
         let mut draft = Draft {
             records: Vec::new(),

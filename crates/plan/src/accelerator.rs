@@ -21,6 +21,15 @@ impl Lane {
     pub const COUNT: usize = 3;
     /// All of them.
     pub const ALL: [Lane; Lane::COUNT] = [Lane::Compute, Lane::In, Lane::Out];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lane::Compute => "compute",
+            Lane::In => "in",
+            Lane::Out => "out",
+        }
+    }
 }
 
 /// Bytes on an accelerator.

@@ -6,6 +6,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
+use crate::outcall;
 use forerun::{Wait, fail_point};
 use pyo3::prelude::*;
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -57,9 +58,9 @@ fn carry(mut bell: PipeReader) {
     }
 }
 
-fn call(py: Python<'_>, callback: &Py<PyAny>) -> PyResult<Py<PyAny>> {
+fn call(py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
     fail_point!("await.call", error => return Err(raise(error)));
-    callback.call0(py)
+    outcall::call(callback.bind(py), ()).map(drop)
 }
 
 /// Calls a callback, from another thread.

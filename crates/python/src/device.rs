@@ -1,9 +1,11 @@
 //! Devices as Python objects.
 
+use crate::array::PyArray;
 use crate::error::raise;
-use forerun::{Device, check_device, device_stats, set_current_device};
+use forerun::{Device, check_device, device_stats, on_device, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::cell::RefCell;
 
 thread_local! {
@@ -22,7 +24,8 @@ impl PyDevice {
     #[pyo3(signature = (device_type, device_id = 0))]
     fn new(device_type: &str, device_id: u8) -> PyResult<PyDevice> {
         match device_type {
-            "cpu" => Ok(PyDevice(Device::Cpu(device_id))),
+            // Copies are asynchronous from any memory of the host, so none of it is special.
+            "cpu" | "cpu_pinned" => Ok(PyDevice(Device::Cpu(device_id))),
             "gpu" => Ok(PyDevice(Device::Gpu(device_id))),
             other => Err(PyValueError::new_err(format!("device {other} is not known; there are cpu, gpu"))),
         }
@@ -52,11 +55,16 @@ impl PyDevice {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         if let Some(before) = BEFORE.with_borrow_mut(Vec::pop) {
             set_current_device(before).map_err(raise)?;
         }
         Ok(())
+    }
+
+    /// Gives the bytes that the device keeps for reuse back.
+    fn empty_cache(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| forerun::empty_device_cache(self.0)).map_err(raise)
     }
 
     fn __repr__(&self) -> String {
@@ -80,6 +88,25 @@ pub(crate) fn current_device() -> PyDevice {
 #[pyfunction]
 pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
     set_current_device(device.0).map(PyDevice).map_err(raise)
+}
+
+/// Makes arrays on a device, or on the current one.
+pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() -> R) -> PyResult<R> {
+    match device {
+        None => Ok(make()),
+        Some(device) => {
+            let device = device.get().0;
+            check_device(device).map_err(raise)?;
+            Ok(on_device(device, make))
+        }
+    }
+}
+
+/// The device of the first array among arguments, unless it is the current one.
+#[pyfunction]
+pub(crate) fn elsewhere(inputs: &Bound<'_, PyTuple>) -> Option<PyDevice> {
+    let found = inputs.iter_borrowed().find_map(|input| input.cast::<PyArray>().ok().map(|x| x.get().0.device()))?;
+    (found != forerun::current_device()).then_some(PyDevice(found))
 }
 
 /// Bytes of an accelerator: free for arrays, and altogether.

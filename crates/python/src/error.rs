@@ -1,6 +1,7 @@
 //! Errors of the engine as the exceptions NumPy would raise.
 
 use crate::loc::here;
+use crate::outcall;
 use forerun::{Error, ErrorKind, Loc};
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
@@ -42,7 +43,7 @@ pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
     let texts: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
     let group = || -> PyResult<PyErr> {
         let exceptions = PyList::new(py, errors.into_iter().map(|error| raise(error).into_value(py)))?;
-        let group = py.import("builtins")?.getattr("ExceptionGroup")?.call1((&title, exceptions))?;
+        let group = outcall::call(&outcall::function(py, "builtins", "ExceptionGroup")?, (&title, exceptions))?;
         Ok(PyErr::from_value(group))
     };
     group().unwrap_or_else(|_| PyRuntimeError::new_err(format!("{title}\n{}", texts.join("\n"))))

@@ -21,6 +21,7 @@ mod loc;
 mod memory;
 mod module;
 mod operand;
+mod outcall;
 mod rows;
 mod submit;
 mod switches;

@@ -23,7 +23,9 @@ mod _forerun {
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
-    use crate::device::{PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device};
+    use crate::device::{
+        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device,
+    };
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]
@@ -44,11 +46,11 @@ mod _forerun {
     #[pymodule_export]
     use crate::loc::user_line;
     #[pymodule_export]
-    use crate::memory::{empty_cache, memory_stats, reset_peak, set_budget};
+    use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::switches::{
-        cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, start_detecting,
-        stats, stop_detecting, wait_all,
+        cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,
+        set_tiny_limit, start_detecting, stats, stop_detecting, wait_all,
     };
 
     #[pymodule_export]
@@ -58,6 +60,8 @@ mod _forerun {
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
         crate::wait::start();
+        // Children may be forked before the first op.
+        forerun::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from forerun import _safetensors
+from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
-from forerun.gluon._device import DeviceLike
 from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer, Uniform
 
@@ -95,7 +95,7 @@ class ParameterDict(dict[str, Parameter]):
         >>> net.weight.data()[0]
         array([1., 1., 1.])
         """
-        return sum(1 for parameter in self.values() if parameter._data is not None and parameter._restore())
+        return sum(1 for parameter in self.values() if parameter._data and parameter._restore())
 
     def zero_grad(self) -> None:
         """Set every gradient to zero."""
@@ -108,7 +108,7 @@ class ParameterDict(dict[str, Parameter]):
             setattr(parameter, name, value)
 
     def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
-        """Move every parameter to another device."""
+        """Move every parameter to another device, or to several."""
         for parameter in self.values():
             parameter.reset_ctx(ctx, device=device)
 
@@ -121,7 +121,7 @@ class ParameterDict(dict[str, Parameter]):
     list_device = list_ctx
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Write the parameters to a file.
+        """Write the parameters to a file: of one that lives on several devices, the mean.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class ParameterDict(dict[str, Parameter]):
         strip_prefix
             What to leave out at the beginning of every name.
         """
-        _safetensors.save(filename, {name.removeprefix(strip_prefix): p.data() for name, p in self.items()})
+        _safetensors.save(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
     def load(
         self,
@@ -192,7 +192,7 @@ def load_into(
         array = arrays[name]
         if cast_dtype and dtype_source == "saved":
             parameter.cast(array.dtype)
-        if parameter._data is None and not parameter._deferred:
+        if not parameter._data and not parameter._deferred:
             parameter.shape = array.shape
             parameter.initialize("zeros", ctx, device=device)
         elif ctx is not None or device is not None:

@@ -2,7 +2,7 @@
 
 use super::counts::{of_cargo, of_pytest};
 use super::ledger::Ledger;
-use crate::command::{cargo, run as run_command};
+use crate::command::{cargo, program, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
 use crate::{generated, supply, tidy, tree};
@@ -77,23 +77,35 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
     if extent == Extent::Long {
         if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-            ledger.check("thread sanitizer", || run_command(&mut sanitized()));
+            ledger.check("thread sanitizer, core", || run_command(&mut sanitized_core()));
         }
         let mut soak = cargo(RUST_TESTS);
         soak.args(["--release", "--", "--include-ignored"]);
         let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
         ledger.count("soak", with_length(soak, extent), of_cargo);
+        ledger.count("thread sanitizer", sanitized(), of_cargo);
     }
 }
 
 /// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are not for a stable
 /// compiler, but its runtime is there; the standard library is not instrumented, which the test knows.
-fn sanitized() -> Command {
+fn sanitized_core() -> Command {
     let target = "x86_64-unknown-linux-gnu";
     let race = cargo(&["test", "--target", target, "--package", "forerun-engine", "--test", "race"]);
     let race = with(race, "CARGO_TARGET_DIR", &tree::target().join("tsan").to_string_lossy());
     let flags = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
     with(with(race, "RUSTC_BOOTSTRAP", "1"), "RUSTFLAGS", flags)
+}
+
+/// The tests of threads under the thread sanitizer. The standard library is built with it too, so nothing need be
+/// suppressed; that takes a nightly toolchain with its sources.
+fn sanitized() -> Command {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = program("rustup", &["run", "nightly", "cargo", "test", "-Zbuild-std", "--no-fail-fast"]);
+    command.args(["--target", &target, "--package", "forerun", "--package", "forerun-engine"]);
+    command.args(["--test", "threads", "--test", "resize", "--test", "race"]);
+    let folder = tree::target().join("sanitizer");
+    with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {

@@ -11,6 +11,7 @@ mod house;
 mod leftovers;
 mod listing;
 mod module_docs;
+mod outcalls;
 mod parking;
 mod run;
 mod settings;

@@ -2,8 +2,8 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, fail_points, leftovers, listing, module_docs, parking, settings, sizes, unsafe_places,
-    vocabulary,
+    absences, arrows, documents, fail_points, leftovers, listing, module_docs, outcalls, parking, settings, sizes,
+    unsafe_places, vocabulary,
 };
 use crate::tree;
 
@@ -14,6 +14,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("absences", absences::check),
     ("unsafe", unsafe_places::check),
     ("parking", parking::check),
+    ("outcalls", outcalls::check),
     ("sizes", sizes::check),
     ("vocabulary", vocabulary::check),
     ("leftovers", leftovers::check),
