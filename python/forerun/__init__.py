@@ -49,7 +49,15 @@ from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_b
 from forerun._forerun import __version__  # noqa: E402
 from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
-from forerun.engine import empty_cache, memory_stats, num_threads, reset_peak, set_num_threads, stats  # noqa: E402
+from forerun.engine import (  # noqa: E402
+    empty_cache,
+    memory_stats,
+    num_threads,
+    reset_peak,
+    set_budget,
+    set_num_threads,
+    stats,
+)
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
@@ -77,6 +85,7 @@ __all__ = [
     "optimizer",
     "reset_blockers",
     "reset_peak",
+    "set_budget",
     "set_num_threads",
     "start_trace",
     "stats",

@@ -21,6 +21,7 @@ __all__ = [
     "memory_stats",
     "num_threads",
     "reset_peak",
+    "set_budget",
     "set_drop_dead",
     "set_fuse",
     "set_num_threads",
@@ -241,6 +242,31 @@ def reset_peak(device: Device | None = None) -> None:
     0
     """
     _forerun.reset_peak(device)
+
+
+def set_budget(size: int) -> Restore[int]:
+    """Set how many live bytes running ahead may reach; ``FORERUN_BUDGET`` is what it begins with.
+
+    The oldest unfinished work may always go on, so a small budget makes a program slower, never wrong.
+
+    Parameters
+    ----------
+    size
+        Bytes.
+
+    Examples
+    --------
+    >>> from forerun import engine
+    >>> before = engine.memory_stats()["budget"]
+    >>> with engine.set_budget(1 << 20):
+    ...     engine.memory_stats()["budget"]
+    1048576
+    >>> engine.memory_stats()["budget"] == before
+    True
+    """
+    if size <= 0:
+        raise ValueError(f"set_budget: the budget must be positive, got {size}")
+    return Restore(_forerun.set_budget, _forerun.set_budget(size))
 
 
 def empty_cache() -> None:

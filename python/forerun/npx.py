@@ -19,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import erf, relu, sigmoid
+from forerun._pointwise import erf, multiply_add, relu, sigmoid
 
 __all__ = [
     "Device",
@@ -40,6 +40,7 @@ __all__ = [
     "leaky_relu",
     "load",
     "log_softmax",
+    "multiply_add",
     "num_gpus",
     "one_hot",
     "pick",
@@ -121,7 +122,7 @@ def gpu(device_id: int = 0) -> Device:
     >>> npx.gpu(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): ... present
+    RuntimeError: no device gpu(100): ...
     """
     device = Device("gpu", device_id)
     _forerun.require_device(device)
@@ -149,7 +150,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     >>> npx.gpu_memory_info(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): ... present
+    RuntimeError: no device gpu(100): ...
     """
     return _forerun.gpu_memory_info(Device("gpu", device_id))
 

@@ -117,6 +117,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "erf": npx.erf,
     "relu": npx.relu,
     "sigmoid": npx.sigmoid,
+    "multiply_add": npx.multiply_add,
     "view": lambda x, axes: np.transpose(x, axes),
     "update": updated,
     "scatter_add": _forerun.scatter_add,
@@ -225,6 +226,7 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
 
 
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
     "erf": erf,

@@ -151,8 +151,10 @@ for each in shared:
 """
 
 # Trains and infers in turns for so many seconds; at the end of each turn nothing is under way. Resident memory, live
-# bytes and Python's objects must be where they were after the first fifth: what leaks grows, however slowly.
+# bytes and Python's objects must be the same in the last fifth of the time as in the second, the turn in the middle
+# of each: what leaks grows, however slowly, and what a single turn happens to find cached goes up and down.
 TRAINS = """
+import array
 from forerun import autograd, engine, gluon
 
 seconds, allowed = float(sys.argv[1]), float(sys.argv[2])
@@ -193,24 +195,28 @@ def look():
     return resident, engine.stats()["live_bytes"], sys.getallocatedblocks()
 
 start = time.monotonic()
-first, turns = None, 0
-most = [0, 0, 0]
-while (now := time.monotonic() - start) < seconds or first is None:
+# Flat numbers: what is noted must not look like a leak itself.
+times, looks = array.array("d"), [array.array("q") for _ in range(3)]
+while (now := time.monotonic() - start) < seconds or not times:
     alive()
     train()
     infer()
     several()
-    turns += 1
-    if now >= seconds / 5:
-        seen = look()
-        first = first or seen
-        most = [max(pair) for pair in zip(most, seen)]
-names = ("resident bytes", "live bytes", "objects of Python")
-for name, before, after in zip(names, first, most):
-    growth = 100 * (after / before - 1)
-    print(f"{name}: {before} after a fifth of {seconds:.0f} s, at most {after} later ({growth:+.2f} %)")
-print(f"{turns} turns")
-if any(after > before * (1 + allowed) for before, after in zip(first, most)):
+    times.append(now / seconds)
+    for seen, number in zip(looks, look()):
+        seen.append(number)
+
+def usual(seen, since, until):
+    inside = sorted(number for at, number in zip(times, seen) if since <= at <= until) or [seen[-1]]
+    return inside[len(inside) // 2]
+
+grown = False
+for name, seen in zip(("resident bytes", "live bytes", "objects of Python"), looks):
+    before, after = usual(seen, 0.2, 0.4), usual(seen, 0.8, 1)
+    grown = grown or after > before * (1 + allowed)
+    print(f"{name}: {before} in the second fifth of {seconds:.0f} s, {after} in the last ({after / before - 1:+.2%})")
+print(f"{len(times)} turns")
+if grown:
     sys.exit("something grows")
 """
 
@@ -258,5 +264,5 @@ def test_threads_on_shared_arrays(run: Run, long: bool) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory cannot be seen here")
 def test_training_and_inference_keep_their_memory(run: Run, long: bool) -> None:
     seconds = float(os.environ.get("FORERUN_TEST_SOAK", "3600" if long else "10"))
-    # A short run has hardly settled when the first look is taken.
-    survives(run, TRAINS, seconds, 0.01 if seconds >= 300 else 0.1, timeout=2 * seconds + 300)
+    # A short run is still finding plans that it has not seen; the engine keeps a thousand, some megabytes.
+    survives(run, TRAINS, seconds, 0.01 if seconds >= 1800 else 0.2, timeout=2 * seconds + 300)

@@ -5,7 +5,7 @@ use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::wait::Wait;
 use crate::window::Window;
-use forerun_base::{Error, Team};
+use forerun_base::{Error, Team, fail_point};
 use forerun_engine::{Mode, TaskSpec, Work};
 use std::sync::Mutex;
 use std::task::Waker;
@@ -14,6 +14,7 @@ struct Wake(Mutex<Option<Waker>>);
 
 impl Wake {
     fn wake(&self) {
+        fail_point!("wake.call");
         if let Some(waker) = self.0.lock().unwrap_or_else(|e| e.into_inner()).take() {
             waker.wake();
         }

@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::recipe::Recipe;
 use crate::submit::Input;
 use crate::window::window;
-use forerun_base::Loc;
+use forerun_base::{Loc, fail_point};
 use forerun_plan::Signature;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -77,7 +77,10 @@ pub fn remove_observer(observer: &Rc<dyn Observer>) -> bool {
 fn each(f: impl Fn(&dyn Observer)) {
     // An observer may submit, and add or remove observers: none is borrowed meanwhile.
     let all = OBSERVERS.with_borrow(Vec::clone);
-    all.iter().for_each(|o| f(&**o));
+    all.iter().for_each(|o| {
+        fail_point!("observer.call");
+        f(&**o);
+    });
 }
 
 /// Runs `f`, whose submissions nobody sees.

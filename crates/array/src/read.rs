@@ -8,7 +8,7 @@ use crate::observe;
 use crate::ops;
 use crate::origin;
 use crate::wait::Wait;
-use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar};
+use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, fail_point};
 
 /// The elements of an array as they were when it was read: not copied, and never changed afterwards.
 pub struct Snapshot {
@@ -103,6 +103,7 @@ impl Array {
         if let Some((here, wait)) = self.fetched(wait)? {
             return here.snapshot_with(&wait);
         }
+        fail_point!("host.out", error => return Err(error.in_op("read").read_at(wait.loc)));
         let bytes = self.read(wait, |value| {
             // SAFETY: the value is ready, and open while it is read.
             match unsafe { value.share_buffer() } {
@@ -121,7 +122,8 @@ impl Array {
                 ErrorKind::Value,
                 format!("can only convert an array of size 1 to a scalar, not one of shape {}", self.shape()),
             )
-            .in_op("item"));
+            .in_op("item")
+            .read_at(wait.loc));
         }
         if let Some((here, wait)) = self.fetched(wait)? {
             return here.item_with(&wait);

@@ -6,7 +6,7 @@ use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
-use crate::window::Windows;
+use crate::window::{CAPACITY, LEAST_CAPACITY, Windows};
 use forerun_base::{Error, ErrorKind, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
 use forerun_engine::{Config, Engine, Mode};
@@ -81,7 +81,7 @@ impl Runtime {
             engine,
             backend: Arc::new(CpuBackend::new()),
             planner: Mutex::new(Planner::new()),
-            windows: Windows::new(),
+            windows: Windows::new(settings.number("FORERUN_WINDOW", LEAST_CAPACITY).unwrap_or(CAPACITY)),
             sync,
             counters: Counters::default(),
             holders: Holders::default(),

@@ -52,6 +52,11 @@ impl Submitted {
         // SAFETY: nodes are never freed, and only records with a result are collected.
         unsafe { &*self.record.out }
     }
+
+    /// The value that the result is written over.
+    pub(crate) fn former(&self) -> Option<&'static Node> {
+        self.out().is_rewrite().then(|| self.operands[0].node)
+    }
 }
 
 impl Draft {

@@ -216,12 +216,14 @@ fn wait_for_room(window: &'static Window, options: WaitOptions<'_>) -> Result<()
 /// The window is full: the submitter helps until there is room.
 #[cold]
 pub(crate) fn make_room(window: &'static Window) {
-    let work = || {
-        // Nothing interrupts this wait: half a submission cannot be taken back.
-        let _ = wait_for_room(window, WaitOptions::default());
-    };
+    // Nothing interrupts this wait: half a submission cannot be taken back.
+    around(&|| drop(wait_for_room(window, WaitOptions::default())));
+}
+
+/// Waits inside a submission, without what the frontend holds.
+fn around(work: &(dyn Fn() + Sync)) {
     match AROUND_WAIT.get() {
-        Some(around) => around(&work),
+        Some(around) => around(work),
         None => work(),
     }
 }
@@ -302,6 +304,15 @@ impl Array {
         value.done(value.is_large(), 1, 1);
         result
     }
+}
+
+/// Waits until everything submitted so far is done, whatever becomes of it.
+pub(crate) fn finish_all() {
+    around(&|| {
+        let target = AllTarget { tails: runtime().windows.tails(), tasks: OnceLock::new() };
+        // Inside a task nobody can wait; the caller looks for itself what has come of it.
+        let _ = runtime().engine.wait(&target, WaitOptions::default());
+    });
 }
 
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.

@@ -15,7 +15,6 @@ use std::mem::MaybeUninit;
 /// One instruction, compiled.
 pub(crate) struct Alone {
     run: Loop,
-    arity: usize,
     from: [Source; 3],
     size: usize,
 }
@@ -23,6 +22,8 @@ pub(crate) struct Alone {
 /// Where an operand comes from.
 #[derive(Clone, Copy)]
 enum Source {
+    /// The instruction takes no more.
+    None,
     /// An input, where it lies, and how far it moves from one vector to the next.
     Input(u8, u32),
     /// One element of an input, for all.
@@ -40,7 +41,7 @@ impl Alone {
             return None;
         }
         let arity = instr.op.row().arity;
-        let mut from = [Source::Scalar(0, 0); 3];
+        let mut from = [Source::None; 3];
         for (n, (source, arg)) in from.iter_mut().zip(instr.args).enumerate().take(arity) {
             let chooses = n == 0 && instr.op.row().class == Class::Select;
             let bytes = if chooses { DType::Bool } else { instr.dtype }.size();
@@ -59,7 +60,7 @@ impl Alone {
                 Reg::Temp(_) | Reg::Out(_) => return None,
             };
         }
-        Some(Alone { run: loops::find(isa, instr.op, instr.dtype, instr.out)?, arity, from, size })
+        Some(Alone { run: loops::find(isa, instr.op, instr.dtype, instr.out)?, from, size })
     }
 
     /// Runs it.
@@ -69,24 +70,25 @@ impl Alone {
     #[inline]
     pub(crate) unsafe fn run(&self, io: Io<'_>) {
         let mut splats = Scratch::<{ 3 * SPLAT }>(MaybeUninit::uninit());
-        let mut operands = [Operand::NONE; 3];
-        // SAFETY: each splat has its own place; the addresses and their extent are the caller's promise.
-        unsafe {
-            for (n, (operand, source)) in operands.iter_mut().zip(self.from).enumerate().take(self.arity) {
-                let copies = splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT);
-                *operand = match source {
-                    Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
-                    Source::Constant(i, size) => {
-                        splat(element(io.inputs[i as usize], size), size, copies);
-                        Operand { from: copies, step: 0 }
-                    }
-                    Source::Scalar(i, size) => {
-                        splat(io.scalars[i as usize], size, copies);
-                        Operand { from: copies, step: 0 }
-                    }
-                };
+        let mut operand = |n: usize| {
+            // SAFETY: each splat has its own place, below the end of the scratch.
+            let copies = unsafe { splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT) };
+            let copied = |bits: u64, size: u8| {
+                // SAFETY: there is room for one splat, aligned as the scratch is.
+                unsafe { splat(bits, size, copies) };
+                Operand { from: copies, step: 0 }
+            };
+            match self.from[n] {
+                Source::None => Operand::NONE,
+                Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
+                // SAFETY: the caller promises the inputs' elements.
+                Source::Constant(i, size) => copied(unsafe { element(io.inputs[i as usize], size) }, size),
+                Source::Scalar(i, size) => copied(io.scalars[i as usize], size),
             }
-            (self.run)(io.outputs[0], &operands, self.size);
-        }
+        };
+        // Written out: a loop over so few would be most of the work.
+        let operands = [operand(0), operand(1), operand(2)];
+        // SAFETY: the addresses and their extent are the caller's promise.
+        unsafe { (self.run)(io.outputs[0], &operands, self.size) };
     }
 }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
 const SMALL_COPY: usize = 64 << 10;
 /// How long a wait looks before it naps, and how long a nap is.
-const LOOK: Duration = Duration::from_micros(100);
+const LOOK: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(30);
 
 /// What is left to do once a command has passed.

@@ -5,7 +5,7 @@ use crate::text::{
     reduce_text, scatter_text, take_text, transpose_text,
 };
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{Beyond, FillKind, Point, ReduceKind};
+use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
 use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
 
 const KINDS: [ReduceKind; 6] =
@@ -33,7 +33,7 @@ fn looks(shape: Shape) -> Vec<Layout> {
 /// A program of one instruction over operands that lie in this way.
 fn single(op: Point, dtype: DType, out: DType, shape: Shape, layout: Layout) -> Program {
     let row = op.row();
-    let dtype_of = |n: usize| if row.arity == 3 && n == 0 { DType::Bool } else { dtype };
+    let dtype_of = |n: usize| if row.class == Class::Select && n == 0 { DType::Bool } else { dtype };
     let inputs = (0..row.arity).map(|n| ProgramInput { dtype: dtype_of(n), layout }).collect();
     let arg = |n: usize| Reg::Input(if n < row.arity { n as u8 } else { 0 });
     let code = vec![Instr { op, dtype, out, dst: Reg::Out(0), args: [arg(0), arg(1), arg(2)] }];

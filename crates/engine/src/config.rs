@@ -207,6 +207,29 @@ mod tests {
         }
     }
 
+    /// Whatever the text, it is understood or named; nothing panics.
+    #[test]
+    fn any_text_is_understood_or_named() {
+        let names = ["NUM_THREADS", "ENGINE", "INTRA_OP", "BUDGET", "PREFETCH"].map(|name| format!("FORERUN_{name}"));
+        let pieces =
+            ["", " ", "-", "0", "1", "9", "18446744073709551616", "seeded:", "async", "sync", ":", ".", "e", "é", "\t"];
+        let mut dice = 0x9e37_79b9_7f4a_7c15u64;
+        let mut below = |end: usize| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (dice >> 33) as usize % end
+        };
+        for _ in 0..10_000 {
+            let name = &names[below(names.len())];
+            let text: String = (0..below(5)).map(|_| pieces[below(pieces.len())]).collect();
+            let (config, complaints) = from(&[(name, &text)]);
+            assert!(
+                complaints.is_empty() || complaints.starts_with(&format!("{name}={}", text.trim())),
+                "{complaints}"
+            );
+            assert!(config.workers > 0 && config.budget_bytes() > 0);
+        }
+    }
+
     #[test]
     fn quotas_of_both_kinds_are_read_and_rounded_up() {
         let mount = std::env::temp_dir().join(format!("forerun-quota-{}", std::process::id()));

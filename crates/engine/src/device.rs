@@ -27,7 +27,7 @@ use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
 use crate::work::{Driver, Fed, Issued, Need, TaskSpec, Ticket};
-use forerun_base::{BytesLedger, Error, ErrorKind};
+use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -267,11 +267,18 @@ impl Engine {
             device.left.notify_all();
         };
         let name = format!("forerun-device-{number}");
-        match without_signals(|| std::thread::Builder::new().name(name).spawn(body)) {
+        let start = || {
+            fail_point!("device.thread", _error => return Err(std::io::ErrorKind::WouldBlock.into()));
+            std::thread::Builder::new().name(name).spawn(body)
+        };
+        match without_signals(start) {
             Ok(_) => *has_thread = true,
-            // Waiters issue everything, as after a shutdown.
+            // Waiters issue everything, as after a shutdown: those that are parked must look again.
             Err(_) => {
                 device.signals.sleep.end_search(false);
+                self.state.pool.stop();
+                drop(has_thread);
+                self.published();
             }
         }
     }

@@ -394,6 +394,12 @@ impl PyArray {
         wait::read(py, &self.0, "wait_to_write", |array, wait| array.wait_to_read_with(wait))
     }
 
+    /// Waits, and if what was last written to the array failed, gives it back its last good value. Returns how many writes
+    /// it took back: 0 if the array is good. Raises if no value from before is left: after an assignment to the whole.
+    fn restore(&self, py: Python<'_>) -> PyResult<u32> {
+        wait::read(py, &self.0, "restore", |array, wait| array.restore_with(wait))
+    }
+
     /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
     /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

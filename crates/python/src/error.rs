@@ -1,7 +1,8 @@
 //! Errors of the engine as the exceptions NumPy would raise.
 
+use crate::loc::here;
 use crate::outcall;
-use forerun::{Error, ErrorKind};
+use forerun::{Error, ErrorKind, Loc};
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
     PyTypeError, PyValueError,
@@ -9,9 +10,15 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// The exception for an error. Its text is the error's own, with the lines that submitted and read.
+/// The exception for an error. Its text is the error's own, with the lines that submitted and read. Needs the GIL.
 #[cold]
 pub(crate) fn raise(error: Error) -> PyErr {
+    // What is refused when it is called has no line of its own yet: the caller's.
+    let unplaced = error.submitted() == Loc::UNKNOWN && error.read() == Loc::UNKNOWN;
+    let error = match Python::try_attach(here) {
+        Some(line) if unplaced && error.kind() != ErrorKind::Interrupted => error.submitted_at(line),
+        _ => error,
+    };
     let text = error.to_string();
     match error.kind() {
         ErrorKind::Value => PyValueError::new_err(text),

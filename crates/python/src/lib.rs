@@ -12,6 +12,8 @@ mod device;
 mod dtype;
 mod error;
 mod exchange;
+#[cfg(feature = "faults")]
+mod fail;
 mod functions;
 mod index;
 mod layers;

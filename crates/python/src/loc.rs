@@ -112,6 +112,12 @@ pub(crate) fn here(py: Python<'_>) -> Loc {
     }
 }
 
+/// The user's line that is running now, as text, for messages of the package's own Python files.
+#[pyfunction]
+pub(crate) fn user_line(py: Python<'_>) -> String {
+    here(py).text().to_string()
+}
+
 /// The loc of a frame, or [`INSIDE`].
 #[inline]
 fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {

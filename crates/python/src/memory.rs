@@ -92,6 +92,12 @@ pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
     Ok(())
 }
 
+/// Sets how many live bytes running ahead may reach; gives the former setting.
+#[pyfunction]
+pub(crate) fn set_budget(bytes: usize) -> usize {
+    forerun::set_budget(bytes)
+}
+
 /// Gives what the pool keeps for reuse back to the system.
 #[pyfunction]
 pub(crate) fn empty_cache(py: Python<'_>) {

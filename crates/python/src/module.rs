@@ -31,6 +31,9 @@ mod _forerun {
     use crate::dtype::PyDType;
     #[pymodule_export]
     use crate::exchange::{from_numpy, set_writable_asnumpy};
+    #[cfg(feature = "faults")]
+    #[pymodule_export]
+    use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
@@ -42,7 +45,9 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
-    use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak};
+    use crate::loc::user_line;
+    #[pymodule_export]
+    use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,

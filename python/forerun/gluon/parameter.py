@@ -366,6 +366,13 @@ class Parameter:
         else:
             raise self._missing()
 
+    def _restore(self) -> int:
+        """Take back what failed of the parameter, and of a gradient that is added to; return how many writes."""
+        if self.grad_req == "add":
+            for grad in self.list_grad():
+                grad.restore()
+        return max(array.restore() for array in self.list_data())
+
     def zero_grad(self) -> None:
         """Set the gradients to zero."""
         for array in self._data:

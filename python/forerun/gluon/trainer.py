@@ -13,6 +13,7 @@ from typing import Any
 
 from forerun import _forerun, _safetensors, optimizer
 from forerun._forerun import Device, ndarray
+from forerun._refused import refused
 from forerun.gluon.parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -141,6 +142,53 @@ class Trainer:
         self._states[index] = states
         return list(states.values())
 
+    def restore(self) -> int:
+        """Take back the steps that failed; return how many.
+
+        If a batch was bad, the weights it would have changed have failed, and so has every step after it. This gives
+        parameters, what the optimiser remembers, and its counts of updates back as they were before the first step that
+        failed, so that training goes on as if the batch had not been there. Waits. A parameter whose gradient did not
+        depend on what failed keeps its step.
+
+        Examples
+        --------
+        >>> from forerun import autograd, gluon, np
+        >>> weight = gluon.Parameter("weight", shape=(2,), init="ones")
+        >>> weight.initialize()
+        >>> trainer = gluon.Trainer([weight], "adam")
+        >>> with autograd.record():
+        ...     y = np.take(weight.data(), np.array([0, 7]))
+        >>> y.backward()
+        >>> trainer.step(batch_size=1)
+        >>> try:
+        ...     print(y)
+        ... except IndexError:
+        ...     trainer.restore()
+        1
+        >>> weight.data()
+        array([1., 1.])
+        """
+        counts = self._optimizer.counts
+        most = 0
+        for index, parameter in enumerate(self._params):
+            if not parameter._data:
+                continue
+            taken = parameter._restore()
+            if index not in counts:
+                continue
+            steps = taken // self._optimizer.writes(index)
+            counts[index] -= steps
+            most = max(most, steps)
+            if counts[index] == self._optimizer.begin_num_update:
+                # The step that made the states is gone, whether they were good or not.
+                self._states.pop(index, None)
+            for states in self._states.get(index, {}).values():
+                for state in states:
+                    state.restore()
+        if most:
+            self._optimizer.num_update = max(self._optimizer.begin_num_update, *counts.values())
+        return most
+
     def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
         """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
         learnt = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
@@ -193,7 +241,7 @@ class Trainer:
         arrays, notes = _safetensors.load(fname)
         kind, names = type(self._optimizer).__name__, self._optimizer.state_names
         if notes.get("optimizer") != kind:
-            raise ValueError(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
+            raise refused(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
         counts, num_update = _read_counts(notes, len(self._params), where)
         states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
         for index, parameter in enumerate(self._params):
@@ -202,15 +250,15 @@ class Trainer:
             if not state:
                 continue
             if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
-                raise ValueError(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
+                raise refused(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
             for name, array in zip(names, state, strict=True):
                 if array.dtype != parameter.dtype:
-                    raise ValueError(
+                    raise refused(
                         f"{where}: {name} of parameter {index} is {array.dtype.name}, not {parameter.dtype.name}"
                     )
             states[index] = {state[0].device: state}
         if arrays:
-            raise ValueError(f"{where}: {min(arrays)!r} belongs to no parameter")
+            raise refused(f"{where}: {min(arrays)!r} belongs to no parameter")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update
@@ -225,7 +273,7 @@ def _read_counts(notes: Mapping[str, str], parameters: int, where: str) -> tuple
         counts = {int(index): int(count) for index, count in json.loads(notes["counts"]).items()}
         num_update = int(notes["num_update"])
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{where}: the numbers of updates cannot be read: {error}") from error
+        raise refused(f"{where}: the numbers of updates cannot be read: {error}") from error
     if any(not 0 <= index < parameters for index in counts):
-        raise ValueError(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
+        raise refused(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
     return counts, num_update

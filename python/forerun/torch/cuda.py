@@ -65,7 +65,7 @@ def set_device(device: DeviceLike) -> None:
     >>> torch.cuda.set_device(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): ... present
+    RuntimeError: no device gpu(100): ...
     """
     place = _to_device(device)
     if place.device_type != "gpu":
@@ -83,7 +83,7 @@ class device:
     ...     pass
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): ... present
+    RuntimeError: no device gpu(100): ...
     """
 
     def __init__(self, device: _place | str | int) -> None:

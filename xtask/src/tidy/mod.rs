@@ -6,6 +6,7 @@
 mod absences;
 mod arrows;
 mod documents;
+mod fail_points;
 mod house;
 mod leftovers;
 mod listing;

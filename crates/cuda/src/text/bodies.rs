@@ -1,8 +1,8 @@
 //! The functions of ops: each script of the catalogue as a device function.
 
 use forerun_base::DType;
-use forerun_ops::Point;
 use forerun_ops::symbol::{Script, Verb, normal_pair_script, script};
+use forerun_ops::{Class, Point};
 use std::fmt::Write;
 
 /// The number traits, which every text opens with.
@@ -77,7 +77,7 @@ fn steps(script: &Script, to: &mut String) {
 pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
     let script = script(op, dtype)?;
     let row = op.row();
-    let types = |n: usize| if row.arity == 3 && n == 0 { "bool" } else { c_type(dtype) };
+    let types = |n: usize| if row.class == Class::Select && n == 0 { "bool" } else { c_type(dtype) };
     let args: Vec<String> = (0..row.arity).map(|n| format!("{} a{n}", types(n))).collect();
     let result = script.results[0] as usize;
     let out = c_type(script.steps[result].dtype);

@@ -4,7 +4,7 @@ use super::bodies::{self, PRELUDE, c_type, short};
 use super::index::Collapsed;
 use super::programs::Bound;
 use forerun_base::{DType, Layout};
-use forerun_ops::Point;
+use forerun_ops::{Class, Point};
 use forerun_plan::{Program, Reg};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(crate) fn generic_text() -> String {
             let t = c_type(dtype);
             let row = op.row();
             let read = |n: usize| {
-                let t = if row.arity == 3 && n == 0 { "bool" } else { t };
+                let t = if row.class == Class::Select && n == 0 { "bool" } else { t };
                 format!("scalar<{t}>({})", ["a", "b", "x"][n])
             };
             let args: Vec<String> = (0..row.arity).map(read).collect();

@@ -5,14 +5,14 @@ use crate::data::Random;
 use crate::ledger::Ledger;
 use forerun_base::{DType, Layout, Scalar, Shape};
 use forerun_cuda::Gpu;
-use forerun_ops::Point;
+use forerun_ops::{Class, Point};
 use forerun_plan::{Instr, Kernel, Program, ProgramInput, Reg};
 use std::sync::Arc;
 
 /// A program of one instruction over dense inputs.
 fn single(op: Point, dtype: DType, out: DType, shape: Shape) -> Program {
     let row = op.row();
-    let dtype_of = |n: usize| if row.arity == 3 && n == 0 { DType::Bool } else { dtype };
+    let dtype_of = |n: usize| if row.class == Class::Select && n == 0 { DType::Bool } else { dtype };
     let inputs = (0..row.arity).map(|n| ProgramInput { dtype: dtype_of(n), layout: Layout::dense(shape) }).collect();
     let arg = |n: usize| Reg::Input(if n < row.arity { n as u8 } else { 0 });
     let code = vec![Instr { op, dtype, out, dst: Reg::Out(0), args: [arg(0), arg(1), arg(2)] }];
