@@ -118,8 +118,7 @@ impl Launch {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
             match made.swap_remove(at).result {
                 Ok(owned) => {
-                    output.node.set_buffer(owned.give());
-                    output.node.begin_issued();
+                    output.node.begin_issued(owned.give());
                     output.node.publish_issued(output.generation, Lane::Compute as u8, ticket);
                     any = true;
                 }

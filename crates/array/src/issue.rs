@@ -83,14 +83,14 @@ impl Launch {
         let ticket = device.accelerator.told(lane);
         let _ = self.issued.set(IssuedAs { lane, ticket, began });
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
-            if let Some(b) = buffer {
-                // SAFETY: the buffer is ours until the value is published.
-                unsafe { Buffer::book(b, output.op, output.loc) };
-                output.node.set_buffer(b);
-            }
+            let Some(b) = buffer else { continue };
+            // SAFETY: the buffer is ours until the value is published.
+            unsafe { Buffer::book(b, output.op, output.loc) };
             if lives_on(device, output.node) {
-                output.node.begin_issued();
+                output.node.begin_issued(b);
                 output.node.publish_issued(output.generation, lane as u8, ticket);
+            } else {
+                output.node.set_buffer(b);
             }
         }
         self.give_back_in_order(device);

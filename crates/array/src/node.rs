@@ -386,9 +386,10 @@ impl Node {
         unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
     }
 
-    /// The value on a device gets its buffer: nothing was issued before.
-    pub(crate) fn begin_issued(&self) {
+    /// The value on a device gets its buffer: nothing was issued before. Whoever sees the buffer sees that.
+    pub(crate) fn begin_issued(&self, buffer: *mut Buffer) {
         self.issued().store(0, Relaxed);
+        self.back.buffer.store(buffer, Ordering::Release);
     }
 
     /// `uses` of the value were issued on the lane that gives memory back in its order. If all that is left of the value was,
@@ -419,19 +420,17 @@ impl Node {
 
     /// As [`Node::donate`], where uses that were issued count as done: the lane keeps the order.
     pub(crate) fn donate_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        let buffer = self.back.buffer.load(Ordering::Acquire);
+        if buffer.is_null() {
+            return None;
+        }
         // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
         let left = self.back.balance.left()?;
         if left != uses as u64 + self.issued().load(Ordering::Acquire) {
             return None;
         }
-        let buffer = self.back.buffer.load(Relaxed);
-        // SAFETY: our uses keep the buffer; the value is closed, so nobody can take a new reference.
-        if buffer.is_null() || !unsafe { &*buffer }.is_unshared() {
-            return None;
-        }
-        // Whoever issues and whoever closes may both find that nothing is left: one of them gets it.
-        let buffer = self.back.buffer.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        (!buffer.is_null()).then_some(buffer)
+        // Whoever issues and whoever closes never both find that nothing else is left: each has a use of its own.
+        self.take_buffer()
     }
 
     /// It will never be there. What its cell held before is kept, if it can be.
