@@ -5,8 +5,7 @@
 //! all tickets of a batch pass together.
 //!
 //! A graph is kept for the sequence of launches it was made from. With the same addresses and scalars it is launched as it is;
-//! else the sequence is captured again, which does not run it, and the graph is brought up to date. Launches that take memory while they are
-//! captured must be captured each time: that memory is anybody's afterwards.
+//! else the sequence is captured again, which does not run it, and the graph is brought up to date.
 
 use crate::gpu::{Gpu, Io};
 use crate::graph::Graph;
@@ -35,7 +34,6 @@ struct Held {
     inputs: usize,
     outputs: usize,
     scalars: usize,
-    status: u64,
 }
 
 /// Launches on their way to the device.
@@ -58,8 +56,6 @@ pub(crate) struct Batch {
 struct Known {
     graph: Graph,
     words: Vec<u64>,
-    /// Took no memory while it was captured.
-    alone: bool,
 }
 
 impl Batch {
@@ -69,13 +65,14 @@ impl Batch {
         self.words.extend_from_slice(io.inputs);
         self.words.extend_from_slice(io.outputs);
         self.words.extend_from_slice(io.scalars);
+        // Part of what must be the same for a graph to be launched as it is.
+        self.words.push(io.status);
         self.held.push(Held {
             launch: launch.clone(),
             words,
             inputs: io.inputs.len(),
             outputs: io.outputs.len(),
             scalars: io.scalars.len(),
-            status: io.status,
         });
         self.given += 1;
         self.last = Some(Instant::now());
@@ -160,7 +157,7 @@ impl Batch {
             return false;
         }
         let key: Vec<usize> = held.iter().map(|h| Arc::as_ptr(&h.launch).addr()).collect();
-        let same = self.graphs.get(&key).is_some_and(|known| known.alone && known.words == words);
+        let same = self.graphs.get(&key).is_some_and(|known| known.words == words);
         if !same && !self.bring_up_to_date(gpu, &key, held, words) {
             return false;
         }
@@ -178,26 +175,24 @@ impl Batch {
 
     fn bring_up_to_date(&mut self, gpu: &Arc<Gpu>, key: &[usize], held: &[Held], words: &[u64]) -> bool {
         gpu.memory.seal(true);
-        let asked = gpu.memory.asked();
         let captured = Graph::record(gpu, || {
             // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
             held.iter().try_for_each(|launch| unsafe { launch.launch(words) })
         });
-        let alone = gpu.memory.asked() == asked;
         gpu.memory.seal(false);
         let Ok(captured) = captured else { return false };
         let words = words.to_vec();
         if let Some(known) = self.graphs.get_mut(key)
             && known.graph.update(&captured)
         {
-            (known.words, known.alone) = (words, alone);
+            known.words = words;
             return true;
         }
         let Ok(graph) = captured.instantiate() else { return false };
         if self.graphs.len() >= MOST_GRAPHS {
             self.graphs.clear();
         }
-        self.graphs.insert(key.to_vec(), Known { graph, words, alone });
+        self.graphs.insert(key.to_vec(), Known { graph, words });
         true
     }
 }
@@ -208,7 +203,7 @@ impl Held {
     unsafe fn launch(&self, words: &[u64]) -> Result<()> {
         let (inputs, rest) = words[self.words..].split_at(self.inputs);
         let (outputs, rest) = rest.split_at(self.outputs);
-        let io = Io { inputs, outputs, scalars: &rest[..self.scalars], status: self.status };
+        let io = Io { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
         // SAFETY: the caller's promise.
         unsafe { self.launch.launch(io) }
     }

@@ -2,6 +2,9 @@
 //!
 //! Invariant: blocks are handed out and taken back in the order of the compute lane, so a block may be used again at once:
 //! whoever gets it runs after whoever gave it back. Sizes are rounded to classes; a block serves its class alone.
+//!
+//! What a launch needs for itself alone is scratch: taken and given back when it is told, which may be later than when memory of
+//! values was. So scratch has blocks of its own, which no value ever gets and which stay: a graph may have their addresses.
 
 use crate::sys::{Driver, MemPool, PoolProps, Stream, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result};
@@ -55,6 +58,8 @@ struct State {
     spare: HashMap<usize, Vec<(u64, u64)>>,
     info: MemoryInfo,
     sealed: bool,
+    /// Blocks of each class that launches use for themselves.
+    scratch: HashMap<usize, Vec<u64>>,
 }
 
 /// The class of a size: multiples of 512 bytes, from 4 KiB on four classes between two powers of two.
@@ -113,9 +118,22 @@ impl Memory {
         self.state().sealed = on;
     }
 
-    /// How often memory was asked for.
-    pub(crate) fn asked(&self) -> u64 {
-        self.state().info.asked
+    /// Bytes for a launch alone, in the order in which launches are told.
+    pub(crate) fn scratch(&self, bytes: usize) -> Result<u64> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        if let Some(address) = state.scratch.get_mut(&class).and_then(Vec::pop) {
+            return Ok(address);
+        }
+        if state.sealed {
+            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
+        }
+        self.ask(class)
+    }
+
+    /// The launch is told: the next one may use them.
+    pub(crate) fn give_scratch(&self, address: u64, bytes: usize) {
+        self.state().scratch.entry(class_of(bytes)).or_default().push(address);
     }
 
     /// A block of the cache, if it has one.

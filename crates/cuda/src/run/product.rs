@@ -36,7 +36,7 @@ impl Products {
         let mut handle = std::ptr::null_mut();
         // SAFETY: writes one handle.
         check(unsafe { (blas.create)(&mut handle) }, "cublasLtCreate")?;
-        Ok(Products { blas, handle, workspace: gpu.memory.alloc(WORKSPACE)? })
+        Ok(Products { blas, handle, workspace: gpu.memory.scratch(WORKSPACE)? })
     }
 }
 
@@ -228,7 +228,7 @@ impl Run for Multiply {
                 let mut done = Ok(());
                 for (operand, dense) in operands.iter_mut().zip(&self.dense) {
                     if let Some(dense) = dense {
-                        let copy = gpu.memory.alloc(dense.bytes)?;
+                        let copy = gpu.memory.scratch(dense.bytes)?;
                         held.push((copy, dense.bytes));
                         done = done.and_then(|()| dense.mover.run(gpu, *operand, copy));
                         *operand = copy;
@@ -236,7 +236,7 @@ impl Run for Multiply {
                 }
                 done = done.and_then(|()| self.by_library(gpu, operands, c));
                 for (address, bytes) in held {
-                    gpu.memory.free(address, bytes)?;
+                    gpu.memory.give_scratch(address, bytes);
                 }
                 done?;
             }

@@ -35,6 +35,9 @@ impl Variant {
     }
 }
 
+/// Bytes that may lie between a program and the reduction that stands in: such memory stays.
+const MOST_BETWEEN: usize = 64 << 20;
+
 impl Reducer {
     pub(super) fn new(gpu: &Gpu, reduce: &Reduce) -> Reducer {
         gpu.generic();
@@ -56,7 +59,10 @@ impl Reducer {
             return Ok(false);
         }
         let bytes = program.shape.size() * self.reduce.dtype.size();
-        let between = gpu.memory.alloc(bytes)?;
+        if bytes > MOST_BETWEEN {
+            return Ok(false);
+        }
+        let between = gpu.memory.scratch(bytes)?;
         let last = io.outputs.len() - 1;
         let mut outputs = io.outputs[..last].to_vec();
         outputs.push(between);
@@ -67,7 +73,7 @@ impl Reducer {
             // SAFETY: the elements that the program has just left.
             ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
         }
-        gpu.memory.free(between, bytes)?;
+        gpu.memory.give_scratch(between, bytes);
         ran
     }
 }
@@ -108,7 +114,7 @@ impl Run for Reducer {
         let share = variant.shape.share();
         let (rounds, total) = variant.shape.rounds(&share);
         let (size, out) = (partial_size(reduce), io.outputs[last]);
-        let partials = if total > 0 { gpu.memory.alloc(total * size)? } else { 0 };
+        let partials = if total > 0 { gpu.memory.scratch(total * size)? } else { 0 };
         let mut words = variant.evaluator.bind(bound);
         words.extend(variant.shape.words(&share, out, partials));
         let mut done = gpu.launch(&variant.unit, share.grid, 256, &words);
@@ -118,7 +124,7 @@ impl Run for Reducer {
             done = done.and_then(|()| gpu.launch(finish, round.grid, round.threads, &words));
         }
         if total > 0 {
-            gpu.memory.free(partials, total * size)?;
+            gpu.memory.give_scratch(partials, total * size);
         }
         done
     }
