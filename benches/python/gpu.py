@@ -1,4 +1,5 @@
-"""The chapter's workloads on a GPU beside PyTorch and JAX, in one run: ``python benches/python/gpu.py [ROUNDS]``.
+# peers: numpy torch
+"""The chapter's workloads on a GPU beside PyTorch, in one run: ``python benches/python/gpu.py [ROUNDS]``.
 
 Needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch. Medians of interleaved rounds;
 results that nobody looks at are computed too.
@@ -246,8 +247,8 @@ def training() -> None:
 
             runs["torch, eager"] = torch_epoch(eager)
             runs["torch, CUDA graph by hand"] = torch_epoch(replay)
-        for run in runs.values():
-            run()
+        for warm in runs.values():
+            warm()
         settle()
         before = _forerun.gpu_stats(GPU)
         figures = rounds(runs)
@@ -343,6 +344,6 @@ if __name__ == "__main__":
         if not wanted or part.__name__ in wanted:
             try:
                 part()
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 print(f"{part.__name__}: FAILED: {type(error).__name__}: {str(error)[:400]}", flush=True)
     print("\n", forerun.stats())
