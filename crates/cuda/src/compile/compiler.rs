@@ -9,7 +9,7 @@ use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::JoinHandle;
 
 /// A text and, once it is compiled, its kernels.
@@ -140,14 +140,7 @@ impl Compiler {
     /// Compiles nothing more in the background, and waits for what is being compiled: a process that ends meanwhile would
     /// take the compiler's library away under it.
     pub(crate) fn stop(&self) {
-        let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
-        queue.waiting.clear();
-        let threads = std::mem::take(&mut queue.threads);
-        drop(queue);
-        for thread in threads {
-            // One that panicked has ended too.
-            let _ = thread.join();
-        }
+        self.shared.stop();
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -166,7 +159,7 @@ impl Drop for Compiler {
 }
 
 /// Compiles what waits, until nothing does.
-fn serve(shared: &Shared) {
+fn serve(shared: &Arc<Shared>) {
     loop {
         let mut queue = shared.queue.lock().unwrap_or_else(|e| e.into_inner());
         let Some(unit) = queue.waiting.pop_front() else {
@@ -178,8 +171,36 @@ fn serve(shared: &Shared) {
     }
 }
 
+/// The compilers of this process, for its end.
+static ALL: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// The process ends. Called before the compiler's library is taken down, since that was loaded before this was registered.
+extern "C" fn last() {
+    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(|e| e.into_inner()));
+    all.iter().filter_map(Weak::upgrade).for_each(|shared| shared.stop());
+}
+
 impl Shared {
-    fn load(&self, text: &str) -> Result<Loaded> {
+    fn stop(&self) {
+        let mut queue = self.queue.lock().unwrap_or_else(|e| e.into_inner());
+        queue.waiting.clear();
+        let threads = std::mem::take(&mut queue.threads);
+        drop(queue);
+        for thread in threads {
+            // One that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+
+    fn open(self: &Arc<Shared>) -> std::result::Result<TextCompiler, String> {
+        let compiler = TextCompiler::open(self.driver.release(), &self.arch)?;
+        ALL.lock().unwrap_or_else(|e| e.into_inner()).push(Arc::downgrade(self));
+        // SAFETY: a plain function for the life of the process.
+        unsafe { libc::atexit(last) };
+        Ok(compiler)
+    }
+
+    fn load(self: &Arc<Shared>, text: &str) -> Result<Loaded> {
         let image = self.image(text).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
         let driver = self.driver;
         let mut module: Module = std::ptr::null_mut();
@@ -194,9 +215,8 @@ impl Shared {
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run })
     }
 
-    fn image(&self, text: &str) -> std::result::Result<Vec<u8>, String> {
-        let open = || TextCompiler::open(self.driver.release(), &self.arch);
-        let nvrtc = self.nvrtc.get_or_init(open).as_ref().map_err(String::clone)?;
+    fn image(self: &Arc<Shared>, text: &str) -> std::result::Result<Vec<u8>, String> {
+        let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
         let key = format!("{}\n{text}", nvrtc.stamp());
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
