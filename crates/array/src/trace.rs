@@ -225,15 +225,15 @@ pub fn start_trace(most: usize) -> Result<()> {
 
 /// Stops noting events and gives them, thread by thread.
 pub fn stop_trace() -> Result<Vec<Lane>> {
-    let mut rings = RINGS.lock();
-    let Some(start) = rings.start.take() else {
+    let Some(start) = RINGS.lock().start.take() else {
         return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
     };
     ON.store(false, Relaxed);
-    // Whoever is planning notes it before it lets the planner go.
+    // Whoever is planning notes it before it lets the planner go; its thread may need its first ring for that.
     while runtime().planner.try_lock().is_none() {
         std::thread::yield_now();
     }
+    let rings = RINGS.lock();
     let (mut lanes, mut told) = (Vec::new(), BTreeMap::new());
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
