@@ -170,22 +170,14 @@ fn uniform64(words: Words) -> [f64; 2 * BATCH] {
     interleave2([scaled(0, 1), scaled(2, 3)])
 }
 
-/// Two independent normal numbers from two uniform ones, the first in (0, 1].
-#[inline(always)]
-fn box_muller<V: NumFloat>(u: V, v: V) -> (V, V) {
-    let radius = math::log(u).mul(V::constant(-2.0)).sqrt();
-    let (sine, cosine) = math::sin_cos_turn(v);
-    (radius.mul(cosine), radius.mul(sine))
-}
-
-/// Applies [`box_muller`] a vector at a time.
+/// Applies [`math::normal_pair`] a vector at a time.
 #[inline(always)]
 fn pairs<V: NumFloat + Memory>(u: [V::Elem; BATCH], v: [V::Elem; BATCH]) -> ([V::Elem; BATCH], [V::Elem; BATCH]) {
     let (mut a, mut b) = (u, v);
     for i in (0..BATCH).step_by(V::LANES) {
         // SAFETY: vectors of a set have 8 or 16 lanes, both of which divide the batch.
         unsafe {
-            let (x, y) = box_muller(V::load(u.as_ptr().add(i)), V::load(v.as_ptr().add(i)));
+            let (x, y) = math::normal_pair(V::load(u.as_ptr().add(i)), V::load(v.as_ptr().add(i)));
             x.store(a.as_mut_ptr().add(i));
             y.store(b.as_mut_ptr().add(i));
         }

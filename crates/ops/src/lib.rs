@@ -9,6 +9,7 @@ mod pointwise;
 pub mod samples;
 mod scalar;
 mod structured;
+pub mod symbol;
 
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};

@@ -134,3 +134,11 @@ pub fn sin_cos_turn<T: NumFloat>(x: T) -> (T, T) {
     let (s, c) = (T::select(odd, cosine, sine), T::select(odd, sine, cosine));
     (T::select(is(2.0).or(is(3.0)), s.neg(), s), T::select(is(1.0).or(is(2.0)), c.neg(), c))
 }
+
+/// Two independent normal numbers from two uniform ones, the first in (0, 1], by Box and Muller's method.
+#[inline(always)]
+pub fn normal_pair<T: NumFloat>(u: T, v: T) -> (T, T) {
+    let radius = log(u).mul(T::constant(-2.0)).sqrt();
+    let (sine, cosine) = sin_cos_turn(v);
+    (radius.mul(cosine), radius.mul(sine))
+}

@@ -1,0 +1,337 @@
+//! Symbols: the third instantiation of the bodies, beside elements and vectors. A body applied to symbols computes nothing;
+//! it leaves a script, the steps it took, from which a device's text is printed.
+//!
+//! Invariant: a script has the body's arithmetic and nothing else: same steps, same constants, same order. So a device whose
+//! steps round as IEEE says gives the bits of the reference.
+
+use crate::math;
+use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+use crate::pointwise::{Body, Point, bodies};
+use forerun_base::DType;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+/// What a step does; but for the first two, a method of the number traits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is the method of the number traits of that name")]
+pub enum Verb {
+    /// The n-th operand of the body.
+    Argument(u8),
+    /// A constant: the bits of a double, to be rounded to the step's dtype.
+    Constant(u64),
+    Add,
+    Mul,
+    Max,
+    Min,
+    Abs,
+    Eq,
+    Lt,
+    Le,
+    Select,
+    Sub,
+    Neg,
+    FloorDiv,
+    Remainder,
+    Power,
+    Floor,
+    Ceil,
+    Trunc,
+    Rint,
+    BitAnd,
+    BitOr,
+    BitXor,
+    BitNot,
+    Div,
+    Sqrt,
+    MulAdd,
+    Lesser,
+    Greater,
+    Copysign,
+    Scale,
+    /// The first part of a split.
+    Mantissa,
+    /// The second part of a split.
+    Exponent,
+}
+
+/// One step: its result is named by its place in the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// What it does.
+    pub verb: Verb,
+    /// The dtype of its result.
+    pub dtype: DType,
+    /// The steps whose results it takes.
+    pub from: [u16; 3],
+    /// How many of them count.
+    pub arity: u8,
+}
+
+/// What a body does, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The steps, each after those it takes from.
+    pub steps: Vec<Step>,
+    /// The steps whose results the body gives.
+    pub results: Vec<u16>,
+}
+
+thread_local! {
+    /// The script that symbols of this thread write: a body takes operands and nothing else, so there is no other way to it.
+    static SCRIPT: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A dtype as a type.
+pub trait Typed: Copy + 'static {
+    /// Which.
+    const DTYPE: DType;
+}
+
+/// A float dtype as a type.
+pub trait TypedFloat: Typed {
+    /// Single or double precision.
+    type Format: Format;
+}
+
+macro_rules! typed {
+    ($($(#[$doc:meta])* $name:ident, $dtype:ident;)*) => {
+        $($(#[$doc])* #[derive(Clone, Copy, Debug)] pub enum $name {}
+        impl Typed for $name {
+            const DTYPE: DType = DType::$dtype;
+        })*
+    };
+}
+
+typed! {
+    /// Truth values.
+    Truth, Bool;
+    /// 32-bit integers.
+    Int, I32;
+    /// 64-bit integers.
+    Long, I64;
+    /// Single precision.
+    Float, F32;
+    /// Double precision.
+    Real, F64;
+}
+
+impl TypedFloat for Float {
+    type Format = Single;
+}
+
+impl TypedFloat for Real {
+    type Format = Double;
+}
+
+/// The result of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol<D>(u16, PhantomData<D>);
+
+/// Adds a step, or finds it: the same step twice is one.
+fn write<D: Typed>(verb: Verb, taken: &[u16]) -> Symbol<D> {
+    let mut from = [0; 3];
+    from[..taken.len()].copy_from_slice(taken);
+    let step = Step { verb, dtype: D::DTYPE, from, arity: taken.len() as u8 };
+    SCRIPT.with_borrow_mut(|steps| {
+        let place = steps.iter().position(|known| *known == step).unwrap_or_else(|| {
+            steps.push(step);
+            steps.len() - 1
+        });
+        Symbol(place as u16, PhantomData)
+    })
+}
+
+fn constant<D: Typed>(value: f64) -> Symbol<D> {
+    write(Verb::Constant(value.to_bits()), &[])
+}
+
+/// The script that `body` writes; it returns the places of its results.
+fn collect(body: impl FnOnce() -> Vec<u16>) -> Script {
+    SCRIPT.with_borrow_mut(Vec::clear);
+    let results = body();
+    Script { steps: SCRIPT.take(), results }
+}
+
+macro_rules! verbs {
+    ($($name:ident($($other:ident)*) = $verb:ident;)*) => {
+        $(fn $name(self, $($other: Self),*) -> Self {
+            write(Verb::$verb, &[self.0, $($other.0),*])
+        })*
+    };
+}
+
+impl Mask for Symbol<Truth> {
+    verbs! { and(other) = BitAnd; or(other) = BitOr; not() = BitNot; }
+}
+
+impl<D: Typed> Num for Symbol<D> {
+    type Mask = Symbol<Truth>;
+    verbs! { add(other) = Add; mul(other) = Mul; max(other) = Max; min(other) = Min; abs() = Abs; }
+    fn eq(self, other: Self) -> Symbol<Truth> {
+        write(Verb::Eq, &[self.0, other.0])
+    }
+    fn lt(self, other: Self) -> Symbol<Truth> {
+        write(Verb::Lt, &[self.0, other.0])
+    }
+    fn le(self, other: Self) -> Symbol<Truth> {
+        write(Verb::Le, &[self.0, other.0])
+    }
+    fn select(mask: Symbol<Truth>, yes: Self, no: Self) -> Self {
+        write(Verb::Select, &[mask.0, yes.0, no.0])
+    }
+}
+
+impl<D: Typed> NumBits for Symbol<D> {
+    verbs! { bit_and(other) = BitAnd; bit_or(other) = BitOr; bit_xor(other) = BitXor; bit_not() = BitNot; }
+}
+
+impl<D: Typed> NumSigned for Symbol<D> {
+    fn small(value: i8) -> Self {
+        constant(value as f64)
+    }
+    verbs! {
+        sub(other) = Sub; neg() = Neg; floor_div(other) = FloorDiv; remainder(other) = Remainder; power(other) = Power;
+        floor() = Floor; ceil() = Ceil; trunc() = Trunc; rint() = Rint;
+    }
+}
+
+impl<D: TypedFloat> NumFloat for Symbol<D> {
+    type Format = D::Format;
+    fn constant(value: f64) -> Self {
+        constant(value)
+    }
+    verbs! {
+        div(other) = Div; sqrt() = Sqrt; mul_add(b c) = MulAdd; lesser(other) = Lesser; greater(other) = Greater;
+        copysign(sign) = Copysign; scale(n) = Scale;
+    }
+    fn split(self) -> (Self, Self) {
+        (write(Verb::Mantissa, &[self.0]), write(Verb::Exponent, &[self.0]))
+    }
+}
+
+fn argument<D: Typed>(n: u8) -> Symbol<D> {
+    write(Verb::Argument(n), &[])
+}
+
+macro_rules! script_of {
+    ($dtype:expr, Cast, $arity:tt, $point:ident) => { None };
+    ($dtype:expr, Any, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
+    ($dtype:expr, Compare, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
+    ($dtype:expr, Select, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
+    ($dtype:expr, Number, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, I32 Int I64 Long F32 Float F64 Real) };
+    ($dtype:expr, Float, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
+    ($dtype:expr, Predicate, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
+    ($dtype:expr, Logic, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth) };
+    ($dtype:expr, Bits, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long) };
+    (@ $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
+        match $dtype {
+            $(DType::$name => Some(collect(|| vec![script_of!(@@ $arity, $point, $type)])),)*
+            #[allow(unreachable_patterns, reason = "some ops take every dtype")]
+            _ => None,
+        }
+    };
+    (@@ 1, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0),)).0 };
+    (@@ 2, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1))).0 };
+    (@@ 3, $point:ident, $type:ty) => {
+        <bodies::$point as Body<_>>::apply((argument::<Truth>(0), argument::<$type>(1), argument::<$type>(2))).0
+    };
+}
+
+macro_rules! table {
+    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+        /// What the body of an op does with operands of `dtype`; `None` if it does not take them. (A cast has no body.)
+        pub fn script(point: Point, dtype: DType) -> Option<Script> {
+            match point {
+                $(Point::$point => script_of!(dtype, $class, $arity, $point),)*
+            }
+        }
+    };
+}
+
+crate::for_each_point!(table);
+
+/// What [`math::normal_pair`] does, in single or double precision.
+pub fn normal_pair_script(dtype: DType) -> Script {
+    fn pair<D: TypedFloat>() -> Vec<u16> {
+        let (a, b) = math::normal_pair(argument::<D>(0), argument::<D>(1));
+        vec![a.0, b.0]
+    }
+    collect(if dtype == DType::F64 { pair::<Real> } else { pair::<Float> })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_leaves_its_steps() {
+        let script = script(Point::Sign, DType::F32).unwrap();
+        let verbs: Vec<Verb> = script.steps.iter().map(|step| step.verb).collect();
+        assert_eq!(verbs[0], Verb::Argument(0));
+        assert_eq!(verbs.iter().filter(|v| **v == Verb::Select).count(), 3);
+        assert_eq!(script.results, [verbs.len() as u16 - 1]);
+        assert_eq!(script.steps.iter().filter(|s| s.dtype == DType::Bool).count(), 3);
+    }
+
+    #[test]
+    fn every_row_has_a_script_for_what_it_takes() {
+        for &point in Point::ALL {
+            for dtype in DType::ALL {
+                let takes = point != Point::Cast && point.row().types(dtype).is_ok_and(|(compute, _)| compute == dtype);
+                assert_eq!(script(point, dtype).is_some(), takes, "{point} {dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_come_after_what_they_take() {
+        let script = normal_pair_script(DType::F64);
+        assert_eq!(script.results.len(), 2);
+        for (place, step) in script.steps.iter().enumerate() {
+            assert!(step.from[..step.arity as usize].iter().all(|&from| (from as usize) < place));
+        }
+    }
+
+    /// The reference, step by step: what a device that follows a script must get.
+    fn follow(script: &Script, args: &[f32]) -> f32 {
+        let mut values: Vec<f32> = Vec::new();
+        for step in &script.steps {
+            let a = |n: usize| values[step.from[n] as usize];
+            let value = match step.verb {
+                Verb::Argument(n) => args[n as usize],
+                Verb::Constant(bits) => f64::from_bits(bits) as f32,
+                Verb::Add => a(0) + a(1),
+                Verb::Sub => a(0) - a(1),
+                Verb::Mul => a(0) * a(1),
+                Verb::Div => a(0) / a(1),
+                Verb::MulAdd => NumFloat::mul_add(a(0), a(1), a(2)),
+                Verb::Rint => a(0).round_ties_even(),
+                Verb::Abs => a(0).abs(),
+                Verb::Lesser => NumFloat::lesser(a(0), a(1)),
+                Verb::Greater => NumFloat::greater(a(0), a(1)),
+                Verb::Copysign => NumFloat::copysign(a(0), a(1)),
+                Verb::Scale => NumFloat::scale(a(0), a(1)),
+                Verb::Lt => (a(0) < a(1)) as u8 as f32,
+                Verb::Select => {
+                    if a(0) != 0.0 {
+                        a(1)
+                    } else {
+                        a(2)
+                    }
+                }
+                verb => unreachable!("{verb:?}"),
+            };
+            values.push(value);
+        }
+        values[script.results[0] as usize]
+    }
+
+    #[test]
+    fn a_script_gives_the_bits_of_its_body() {
+        let script = script(Point::Tanh, DType::F32).unwrap();
+        for i in -4000..4000 {
+            let x = i as f32 * 0.003;
+            assert_eq!(follow(&script, &[x]).to_bits(), math::tanh(x).to_bits(), "{x}");
+        }
+    }
+}
