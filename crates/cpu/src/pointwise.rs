@@ -1,6 +1,6 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
-use crate::simd::Isa;
+use crate::target::Target;
 use crate::tile::Tiles;
 use forerun_base::Team;
 use forerun_plan::{Executable, Io, Program};
@@ -17,8 +17,8 @@ pub(crate) struct Pointwise {
 }
 
 impl Pointwise {
-    pub(crate) fn new(isa: Isa, program: &Program) -> Pointwise {
-        Pointwise { tiles: Tiles::new(isa, program, None).streaming(isa) }
+    pub(crate) fn new(target: Target, program: &Program) -> Pointwise {
+        Pointwise { tiles: Tiles::streamed(target, program) }
     }
 }
 

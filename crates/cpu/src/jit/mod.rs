@@ -1,0 +1,36 @@
+//! Machine code for pointwise programs: one loop that loads each input once, keeps everything else in registers, and
+//! stores each output once. The tile interpreter is its reference: the bits are the same.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod absent;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod body;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+mod bytes;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod casts;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod compiled;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod encode;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod function;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod graph;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod lower;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod memory;
+mod places;
+mod stats;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod table;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod verbs;
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub(crate) use absent::Compiled;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub(crate) use compiled::Compiled;
+pub(crate) use places::Places;
+pub use stats::CodeStats;
