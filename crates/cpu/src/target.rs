@@ -3,8 +3,9 @@
 use crate::simd::Isa;
 use forerun_base::Settings;
 
-/// Programs over fewer elements are interpreted: making machine code takes as long as several runs of them.
-const WORTH_EMITTING: usize = 32 * 1024;
+/// Programs over fewer elements are interpreted. Making code takes some 50 us, as long as this many elements of a chain of
+/// six instructions take the interpreter; a quarter of that is saved by each run.
+const WORTH_EMITTING: usize = 64 * 1024;
 
 /// An instruction set, and which programs become machine code of it.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! nothing is allocated. A program's result does not depend on where its iteration space is cut.
 
 use crate::gather::Walk;
-use crate::jit::{Compiled, Places as CodePlaces};
+use crate::jit::{Compiled, RegisterMap};
 use crate::loops::{self, Loop, Operand};
 use crate::pairs;
 use crate::stream::{self, Stream};
@@ -160,9 +160,9 @@ impl Tiles {
     fn emitted(mut self, target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
         if self.size >= target.emit_from && !program.code.is_empty() {
             let (places, inputs) = (self.places(), &self.inputs);
-            let code_places = CodePlaces { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
+            let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
             let slots = places.count(self.temps);
-            self.compiled = Compiled::new(target.isa, program, slots, &code_places, self.stream.is_some());
+            self.compiled = Compiled::new(target.isa, program, slots, &map, self.stream.is_some());
         }
         self
     }

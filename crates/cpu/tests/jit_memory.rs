@@ -38,16 +38,16 @@ fn is_right(exe: &Arc<dyn Executable>) -> bool {
 #[test]
 fn kernels_share_memory_and_give_it_back() {
     let _alone = alone();
-    let before = CodeStats::now().blocks;
+    let before = CodeStats::now().spans;
     let many: Vec<_> = (0..200).map(|_| compile(Point::Tanh)).collect();
-    let during = CodeStats::now().blocks;
+    let during = CodeStats::now().spans;
     assert!(many.iter().all(is_right));
-    assert!(during <= before + 16, "{during} blocks for 200 kernels");
+    assert!(during <= before + 16, "{during} spans for 200 kernels");
     let last = many.into_iter().last();
     assert!(is_right(last.as_ref().unwrap()));
-    assert!(!has_code() || CodeStats::now().blocks > before);
+    assert!(!has_code() || CodeStats::now().spans > before);
     drop(last);
-    assert_eq!(CodeStats::now().blocks, before);
+    assert_eq!(CodeStats::now().spans, before);
 }
 
 #[test]

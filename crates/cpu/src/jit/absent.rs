@@ -1,6 +1,6 @@
 //! Where no machine code is emitted: everything is interpreted.
 
-use super::places::Places;
+use super::registers::RegisterMap;
 use super::stats;
 use crate::simd::Isa;
 use forerun_plan::Program;
@@ -10,7 +10,7 @@ use forerun_plan::Program;
 pub(crate) enum Compiled {}
 
 impl Compiled {
-    pub(crate) fn new(_: Isa, _: &Program, _: usize, _: &Places<'_>, _: bool) -> Option<Compiled> {
+    pub(crate) fn new(_: Isa, _: &Program, _: usize, _: &RegisterMap<'_>, _: bool) -> Option<Compiled> {
         stats::count(false);
         None
     }

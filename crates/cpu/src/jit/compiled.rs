@@ -3,7 +3,7 @@
 use super::function;
 use super::lower;
 use super::memory::Code;
-use super::places::Places;
+use super::registers::RegisterMap;
 use super::stats;
 use crate::simd::Isa;
 use forerun_plan::Program;
@@ -35,19 +35,25 @@ impl Compiled {
         isa: Isa,
         program: &Program,
         slots: usize,
-        places: &Places<'_>,
+        registers: &RegisterMap<'_>,
         streaming: bool,
     ) -> Option<Compiled> {
-        let compiled = Compiled::build(isa, program, slots, places, streaming);
+        let compiled = Compiled::build(isa, program, slots, registers, streaming);
         stats::count(compiled.is_some());
         compiled
     }
 
-    fn build(isa: Isa, program: &Program, slots: usize, places: &Places<'_>, streaming: bool) -> Option<Compiled> {
+    fn build(
+        isa: Isa,
+        program: &Program,
+        slots: usize,
+        registers: &RegisterMap<'_>,
+        streaming: bool,
+    ) -> Option<Compiled> {
         if isa == Isa::Baseline || slots > MOST_SLOTS {
             return None;
         }
-        let lowered = lower::lower(isa, program, places)?;
+        let lowered = lower::lower(isa, program, registers)?;
         let functions = function::emit(isa, &lowered, streaming);
         Some(Compiled {
             code: Code::new(&functions.bytes)?,

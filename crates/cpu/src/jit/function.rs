@@ -4,10 +4,10 @@
 //! A function is called with the array of addresses and a number of elements. With AVX-512 it does them all, the last
 //! ones under a mask; with AVX2 it does whole vectors, and its caller sees to the rest.
 
-use super::body::{self, Frame, PLACE, Pass, Pointers, TAIL};
+use super::draft::{Atom, Id, What};
 use super::encode::{Address, Assembler, Detail, Encoding, Gpr, Operand, When};
-use super::graph::{Id, Node, What};
 use super::lower::Lowered;
+use super::pass::{self, Frame, PLACE, Pass, Pointers, TAIL};
 use super::table::Insn;
 use crate::simd::Isa;
 
@@ -46,10 +46,10 @@ struct Shape {
 
 impl Shape {
     fn of(isa: Isa, lowered: &Lowered) -> Shape {
-        let nodes = &lowered.nodes;
-        let work = nodes.iter().filter(|node| !node.is_at_hand()).count();
+        let atoms = &lowered.atoms;
+        let work = atoms.iter().filter(|atom| !atom.is_at_hand()).count();
         let registers = Frame::registers(isa) as usize;
-        let live = most_live(isa, nodes);
+        let live = most_live(isa, atoms);
         // An instruction may need two constants in registers, and a place for its result.
         let room = |copies: usize| registers.checked_sub(copies * live + 3);
         let wanted = match work {
@@ -58,15 +58,15 @@ impl Shape {
             _ => 1,
         };
         let copies = [4, 2].into_iter().find(|&n| n <= wanted && room(n).is_some()).unwrap_or(1);
-        let mut counts = vec![0u32; nodes.len()];
-        for node in nodes {
-            for (n, &arg) in node.args().iter().enumerate() {
+        let mut counts = vec![0u32; atoms.len()];
+        for atom in atoms {
+            for (n, &arg) in atom.args().iter().enumerate() {
                 // Where memory cannot be named, a register saves an instruction.
-                let named = n + 1 == node.arity as usize && n > 0 || matches!(node.what, What::MulAdd);
+                let named = n + 1 == atom.arity as usize && n > 0 || matches!(atom.what, What::MulAdd);
                 counts[arg as usize] += if named { 1 } else { 4 };
             }
         }
-        let mut wanted: Vec<Id> = (0..nodes.len() as Id).filter(|&id| nodes[id as usize].is_at_hand()).collect();
+        let mut wanted: Vec<Id> = (0..atoms.len() as Id).filter(|&id| atoms[id as usize].is_at_hand()).collect();
         wanted.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
         wanted.truncate(room(copies).unwrap_or(0));
         let pins = wanted.into_iter().enumerate().map(|(n, id)| (id, (registers - 1 - n) as u8)).collect();
@@ -75,19 +75,19 @@ impl Shape {
 }
 
 /// The most vectors that are waiting to be used at any time, besides constants and scalars.
-fn most_live(isa: Isa, nodes: &[Node]) -> usize {
-    let counts = |node: &Node| !(node.is_at_hand() || node.is_store() || isa == Isa::Avx512 && node.type_.is_truth());
-    let mut last = vec![0; nodes.len()];
-    for (i, node) in nodes.iter().enumerate() {
-        node.args().iter().for_each(|&arg| last[arg as usize] = i);
+fn most_live(isa: Isa, atoms: &[Atom]) -> usize {
+    let counts = |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa == Isa::Avx512 && atom.type_.is_truth());
+    let mut last = vec![0; atoms.len()];
+    for (i, atom) in atoms.iter().enumerate() {
+        atom.args().iter().for_each(|&arg| last[arg as usize] = i);
     }
     let (mut live, mut most) = (0usize, 0usize);
-    for (i, node) in nodes.iter().enumerate() {
-        let mut ended: Vec<Id> = node.args().to_vec();
+    for (i, atom) in atoms.iter().enumerate() {
+        let mut ended: Vec<Id> = atom.args().to_vec();
         ended.sort_unstable();
         ended.dedup();
-        live -= ended.iter().filter(|&&arg| last[arg as usize] == i && counts(&nodes[arg as usize])).count();
-        live += counts(node) as usize;
+        live -= ended.iter().filter(|&&arg| last[arg as usize] == i && counts(&atoms[arg as usize])).count();
+        live += counts(atom) as usize;
         most = most.max(live);
     }
     most
@@ -100,7 +100,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
     let held: Vec<(u16, Gpr)> = slots.into_iter().zip(FREE.into_iter().chain(KEPT)).collect();
     let pushed: Vec<Gpr> = KEPT.into_iter().filter(|reg| held.iter().any(|(_, h)| h == reg)).collect();
     let pointers = Pointers { slots: Gpr::RDI, scratch: Gpr::RDX, held, index: Gpr::RCX };
-    let frame = Frame { isa, lanes: lowered.lanes, nodes: &lowered.nodes, pointers: &pointers, pins: &shape.pins };
+    let frame = Frame { isa, lanes: lowered.lanes, atoms: &lowered.atoms, pointers: &pointers, pins: &shape.pins };
 
     asm.push(Gpr::RBP);
     asm.copy(Gpr::RBP, Gpr::RSP);
@@ -111,9 +111,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
     for &(slot, reg) in &pointers.held {
         asm.load(reg, Address::At(Gpr::RDI, slot as i32 * 8));
     }
-    for &(id, reg) in &shape.pins {
-        body::pin(asm, frame, id, reg);
-    }
+    pass::write_pins(asm, frame);
     asm.clear(Gpr::RCX);
     let mut places = 0;
     let mut passes = vec![shape.copies];
@@ -129,7 +127,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         let over = asm.jump(When::Above);
         asm.align_loop();
         let top = asm.here();
-        places = places.max(body::write(asm, frame, Pass { copies, masked: false, streaming }));
+        places = places.max(pass::write(asm, frame, Pass { copies, masked: false, streaming }));
         asm.add_number(Gpr::RCX, step);
         asm.compare(Gpr::RCX, Gpr::RSI);
         asm.jump_back(When::BelowOrEqual, top);
@@ -142,7 +140,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         let done = asm.jump(When::Equal);
         asm.low_bits_of_rsi();
         asm.vector(Insn::KmovD, TAIL, 0, Operand::Register(Gpr::RAX.0), Detail::default());
-        places = places.max(body::write(asm, frame, Pass { copies: 1, masked: true, streaming: false }));
+        places = places.max(pass::write(asm, frame, Pass { copies: 1, masked: true, streaming: false }));
         asm.land(done);
     }
     let bytes = (places as usize * PLACE) as i32;

@@ -1,10 +1,10 @@
-//! A program as a graph: the scripts of its bodies, one after another, on values instead of registers.
+//! A program as a draft: the scripts of its bodies, one after another, on values instead of registers.
 //!
 //! Invariant: an input is loaded where the program first reads it, and an output stored where the program writes it, so
 //! an output may lie where an input does under the program's own rule.
 
-use super::graph::{Graph, Id, Node, Type, What};
-use super::places::Places;
+use super::draft::{Atom, Draft, Id, Type, What};
+use super::registers::RegisterMap;
 use crate::simd::Isa;
 use forerun_base::DType;
 use forerun_ops::{Point, symbol};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// A program lowered.
 pub(super) struct Lowered {
-    pub(super) nodes: Vec<Node>,
+    pub(super) atoms: Vec<Atom>,
     /// Elements in a vector.
     pub(super) lanes: usize,
     /// The slots whose addresses move: size of an element, whether it is written.
@@ -22,22 +22,23 @@ pub(super) struct Lowered {
 
 struct Lowering<'a> {
     program: &'a Program,
-    places: &'a Places<'a>,
-    graph: Graph,
+    registers: &'a RegisterMap<'a>,
+    draft: Draft,
     values: HashMap<Reg, Id>,
     moving: Vec<(u16, u8, bool)>,
 }
 
-/// The graph of a program; `None` if something in it has no instructions.
-pub(super) fn lower(isa: Isa, program: &Program, places: &Places<'_>) -> Option<Lowered> {
-    let mut lowering = Lowering { program, places, graph: Graph::new(isa), values: HashMap::new(), moving: Vec::new() };
+/// The draft of a program; `None` if something in it has no instructions.
+pub(super) fn lower(isa: Isa, program: &Program, registers: &RegisterMap<'_>) -> Option<Lowered> {
+    let mut lowering =
+        Lowering { program, registers, draft: Draft::new(isa), values: HashMap::new(), moving: Vec::new() };
     lowering.instructions()?;
-    let Lowering { graph, moving, .. } = lowering;
-    let nodes = graph.live();
+    let Lowering { draft, moving, .. } = lowering;
+    let atoms = draft.live();
     // Lanes are counted by the widest elements; narrower ones then use a part of a register.
-    let wide = nodes.iter().any(|node| node.type_.size() == 8);
+    let wide = atoms.iter().any(|atom| atom.type_.size() == 8);
     let register = if isa == Isa::Avx512 { 64 } else { 32 };
-    Some(Lowered { nodes, lanes: register / if wide { 8 } else { 4 }, moving })
+    Some(Lowered { atoms, lanes: register / if wide { 8 } else { 4 }, moving })
 }
 
 impl Lowering<'_> {
@@ -47,7 +48,7 @@ impl Lowering<'_> {
             let row = instr.op.row();
             let args: Vec<Id> = instr.args[..row.arity].iter().map(|&reg| self.read(reg)).collect();
             let value = match instr.op {
-                Point::Cast => self.graph.cast(args[0], Type::of(instr.out))?,
+                Point::Cast => self.draft.cast(args[0], Type::of(instr.out))?,
                 op => self.body(op, instr.dtype, &args)?,
             };
             self.values.insert(instr.dst, value);
@@ -56,7 +57,7 @@ impl Lowering<'_> {
                 self.store(instr.dst, value, instr.out);
             }
         }
-        if let Some(reg @ Reg::Temp(_)) = self.places.watched {
+        if let Some(reg @ Reg::Temp(_)) = self.registers.watched {
             let (value, dtype) = (*self.values.get(&reg)?, *dtypes.get(&reg)?);
             self.store(reg, value, dtype);
         }
@@ -73,37 +74,37 @@ impl Lowering<'_> {
             Reg::Scalar(n) => self.program.scalars[n as usize],
             Reg::Temp(_) | Reg::Out(_) => unreachable!("{reg:?} is read before it is written"),
         };
-        let (slot, moves, type_) = ((self.places.of)(reg), (self.places.moves)(reg), Type::of(dtype));
+        let (slot, moves, type_) = ((self.registers.of)(reg), (self.registers.moves)(reg), Type::of(dtype));
         if moves {
             self.moving.push((slot, dtype.size() as u8, false));
         }
         let value = match (dtype, moves) {
             (DType::Bool, _) => {
-                let bytes = self.graph.node(What::LoadBytes(slot, moves), Type::I32, &[]);
-                self.graph.is_not_zero_byte(bytes)
+                let bytes = self.draft.atom(What::LoadBytes(slot, moves), Type::I32, &[]);
+                self.draft.is_not_zero_byte(bytes)
             }
-            (_, true) => self.graph.node(What::Load(slot), type_, &[]),
-            (_, false) => self.graph.node(What::Scalar(slot), type_, &[]),
+            (_, true) => self.draft.atom(What::Load(slot), type_, &[]),
+            (_, false) => self.draft.atom(What::Scalar(slot), type_, &[]),
         };
         self.values.insert(reg, value);
         value
     }
 
     fn store(&mut self, reg: Reg, value: Id, dtype: DType) {
-        let slot = (self.places.of)(reg);
+        let slot = (self.registers.of)(reg);
         self.moving.push((slot, dtype.size() as u8, true));
-        let type_ = self.graph.type_of(value);
+        let type_ = self.draft.type_of(value);
         if dtype != DType::Bool {
-            self.graph.node(What::Store(slot), type_, &[value]);
+            self.draft.atom(What::Store(slot), type_, &[value]);
             return;
         }
-        let value = if self.graph.is_wide() {
-            let (one, zero) = (self.graph.number(Type::I32, 1.0), self.graph.number(Type::I32, 0.0));
-            self.graph.select(value, one, zero)
+        let value = if self.draft.is_wide() {
+            let (one, zero) = (self.draft.number(Type::I32, 1.0), self.draft.number(Type::I32, 0.0));
+            self.draft.select(value, one, zero)
         } else {
-            self.graph.truth_as(value, 4)
+            self.draft.truth_as(value, 4)
         };
-        self.graph.node(What::StoreBytes(slot), Type::I32, &[value]);
+        self.draft.atom(What::StoreBytes(slot), Type::I32, &[value]);
     }
 
     /// The body of an op, step by step.
@@ -119,7 +120,7 @@ impl Lowering<'_> {
                     for (to, &step) in from.iter_mut().zip(&step.from[..arity]) {
                         *to = values[step as usize];
                     }
-                    self.graph.step(verb, Type::of(step.dtype), &from[..arity])?
+                    self.draft.step(verb, Type::of(step.dtype), &from[..arity])?
                 }
             };
             values.push(value);
@@ -128,7 +129,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Graph {
+impl Draft {
     /// Truth values from bytes, widened.
     fn is_not_zero_byte(&mut self, bytes: Id) -> Id {
         use super::table::Insn::{Vpcmpgtd, Vptestmd};

@@ -1,41 +1,41 @@
 //! Memory for code. Pages are written while nobody can run them and run while nobody can write them; kernels share
-//! them, and a block of them goes back to the system with its last kernel.
+//! them, and a span of them goes back to the system with its last kernel.
 //!
 //! A page that is being run is never made writable again. What is to be added to it is written to a copy of the page,
 //! which then takes its place in one system call: a thread that runs there meanwhile sees the old page or the new one, and
 //! both have what it runs. The memory is private to the process, so a forked child has copies of its own.
 
-use super::stats::BLOCKS;
+use super::stats::SPANS;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 
 const PAGE: usize = 4096;
-/// Address space of a block. Pages that no kernel uses yet are only reserved.
-const BLOCK: usize = 256 * 1024;
+/// Address space of a span. Pages that no kernel uses yet are only reserved.
+const SPAN: usize = 256 * 1024;
 /// Functions begin at cache lines.
 const ALIGN: usize = 64;
 
-/// The block that new kernels go to, and how many of its bytes are taken.
-static OPEN: Mutex<Option<(Arc<Block>, usize)>> = Mutex::new(None);
+/// The span that new kernels go to, and how many of its bytes are taken.
+static OPEN: Mutex<Option<(Arc<Span>, usize)>> = Mutex::new(None);
 
 /// Address space for code.
 #[derive(Debug)]
-struct Block {
+struct Span {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: a block is addresses; what lies there is only ever run.
-unsafe impl Send for Block {}
+// SAFETY: a span is addresses; what lies there is only ever run.
+unsafe impl Send for Span {}
 // SAFETY: as above.
-unsafe impl Sync for Block {}
+unsafe impl Sync for Span {}
 
-impl Drop for Block {
+impl Drop for Span {
     fn drop(&mut self) {
-        // SAFETY: the block's own mapping, of which no kernel is left.
+        // SAFETY: the span's own mapping, of which no kernel is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
-        BLOCKS.fetch_sub(1, Ordering::Relaxed);
+        SPANS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -46,19 +46,19 @@ fn map(bytes: usize, protection: libc::c_int) -> Option<NonNull<u8>> {
     if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
 }
 
-impl Block {
-    fn new(bytes: usize) -> Option<Block> {
+impl Span {
+    fn new(bytes: usize) -> Option<Span> {
         let start = map(bytes, libc::PROT_NONE)?;
-        BLOCKS.fetch_add(1, Ordering::Relaxed);
-        Some(Block { start, bytes })
+        SPANS.fetch_add(1, Ordering::Relaxed);
+        Some(Span { start, bytes })
     }
 
-    /// Writes `code` at an offset behind all code of the block; `None` if the system refuses.
+    /// Writes `code` at an offset behind all code of the span; `None` if the system refuses.
     fn write(&self, at: usize, code: &[u8]) -> Option<()> {
         let first = at / PAGE * PAGE;
         let bytes = (at + code.len() - first).next_multiple_of(PAGE);
         let fresh = map(bytes, libc::PROT_READ | libc::PROT_WRITE)?;
-        // SAFETY: the fresh pages are this call's own until they take their place, where they lie within the block; of the
+        // SAFETY: the fresh pages are this call's own until they take their place, where they lie within the span; of the
         // page they replace, the part in use is copied, and it was made readable when it was written.
         unsafe {
             std::ptr::copy_nonoverlapping(self.start.as_ptr().add(first), fresh.as_ptr(), at - first);
@@ -81,50 +81,49 @@ impl Block {
 /// Code in memory, while it lives.
 #[derive(Debug)]
 pub(super) struct Code {
-    block: Arc<Block>,
+    span: Arc<Span>,
     offset: usize,
 }
 
 impl Code {
     /// Makes `code` runnable; `None` if the system refuses.
     pub(super) fn new(code: &[u8]) -> Option<Code> {
-        // Whoever finds the open block taken, if only because a fork left it so, maps one of its own.
+        // Whoever finds the open span taken, if only because a fork left it so, maps one of its own.
         let mut open = match OPEN.try_lock() {
             Ok(open) => Some(open),
             Err(TryLockError::Poisoned(open)) => Some(open.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
-        let known =
-            open.as_ref().and_then(|open| open.as_ref()).filter(|(block, used)| used + code.len() <= block.bytes);
-        let (block, offset) = match known {
-            Some((block, used)) => (block.clone(), *used),
+        let known = open.as_ref().and_then(|open| open.as_ref()).filter(|(span, used)| used + code.len() <= span.bytes);
+        let (span, offset) = match known {
+            Some((span, used)) => (span.clone(), *used),
             None => {
-                let shared = open.is_some() && code.len() <= BLOCK / 2;
-                (Arc::new(Block::new(if shared { BLOCK } else { code.len().next_multiple_of(PAGE) })?), 0)
+                let shared = open.is_some() && code.len() <= SPAN / 2;
+                (Arc::new(Span::new(if shared { SPAN } else { code.len().next_multiple_of(PAGE) })?), 0)
             }
         };
-        block.write(offset, code)?;
+        span.write(offset, code)?;
         let used = (offset + code.len()).next_multiple_of(ALIGN);
         if let Some(open) = open.as_mut()
-            && used < block.bytes
+            && used < span.bytes
         {
-            **open = Some((block.clone(), used));
+            **open = Some((span.clone(), used));
         }
-        Some(Code { block, offset })
+        Some(Code { span, offset })
     }
 
     /// The address of a byte of the code.
     pub(super) fn address(&self, offset: usize) -> *const u8 {
-        self.block.start.as_ptr().wrapping_add(self.offset + offset)
+        self.span.start.as_ptr().wrapping_add(self.offset + offset)
     }
 }
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // The open block is given back as well when this was its last kernel.
+        // The open span is given back as well when this was its last kernel.
         if let Ok(mut open) = OPEN.try_lock()
-            && open.as_ref().is_some_and(|(block, _)| Arc::ptr_eq(block, &self.block))
-            && Arc::strong_count(&self.block) == 2
+            && open.as_ref().is_some_and(|(span, _)| Arc::ptr_eq(span, &self.span))
+            && Arc::strong_count(&self.span) == 2
         {
             *open = None;
         }

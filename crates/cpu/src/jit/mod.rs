@@ -3,8 +3,6 @@
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod absent;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod body;
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod bytes;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -12,16 +10,18 @@ mod casts;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod compiled;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod draft;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod encode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod function;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod graph;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod lower;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memory;
-mod places;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod pass;
+mod registers;
 mod stats;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod table;
@@ -32,5 +32,5 @@ mod verbs;
 pub(crate) use absent::Compiled;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(crate) use compiled::Compiled;
-pub(crate) use places::Places;
+pub(crate) use registers::RegisterMap;
 pub use stats::CodeStats;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static EMITTED: AtomicUsize = AtomicUsize::new(0);
 static INTERPRETED: AtomicUsize = AtomicUsize::new(0);
 
-/// Blocks of memory that are mapped for code.
-pub(super) static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+/// Spans of memory that are mapped for code.
+pub(super) static SPANS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many programs became machine code, how many did not though they were large enough, and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct CodeStats {
     pub emitted: usize,
     /// Programs that have an instruction without machine code, or were refused memory.
     pub interpreted: usize,
-    /// Blocks of memory with code in them.
-    pub blocks: usize,
+    /// Spans of memory with code in them; many programs share one.
+    pub spans: usize,
 }
 
 impl CodeStats {
@@ -25,7 +25,7 @@ impl CodeStats {
         CodeStats {
             emitted: EMITTED.load(Ordering::Relaxed),
             interpreted: INTERPRETED.load(Ordering::Relaxed),
-            blocks: BLOCKS.load(Ordering::Relaxed),
+            spans: SPANS.load(Ordering::Relaxed),
         }
     }
 }

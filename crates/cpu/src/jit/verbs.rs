@@ -1,7 +1,7 @@
 //! The verbs of the bodies' scripts as machine instructions: for each the same arithmetic, in the same order, as the
 //! vectors of `simd` have it, so that the bits are theirs.
 
-use super::graph::{Graph, Id, Type, What};
+use super::draft::{Draft, Id, Type, What};
 use super::table::Insn::{self, *};
 use forerun_ops::symbol::Verb;
 
@@ -29,7 +29,7 @@ const AND: [Insn; 4] = [Vandps, Vandpd, Vpandd, Vpandq];
 const OR: [Insn; 4] = [Vorps, Vorpd, Vpord, Vporq];
 const XOR: [Insn; 4] = [Vxorps, Vxorpd, Vpxord, Vpxorq];
 
-impl Graph {
+impl Draft {
     /// A number in every lane.
     pub(super) fn number(&mut self, type_: Type, value: f64) -> Id {
         let bits = match type_ {
@@ -112,7 +112,7 @@ impl Graph {
             return self.or(other, rest);
         }
         let mask = self.truth_as(mask, type_.size());
-        self.node(What::Select, type_, &[mask, yes, no])
+        self.atom(What::Select, type_, &[mask, yes, no])
     }
 
     fn compare_floats(&mut self, how: u8, a: Id, b: Id) -> Id {
@@ -319,9 +319,9 @@ impl Graph {
 
     fn unary(&mut self, verb: Verb, a: Id) -> Option<Id> {
         let type_ = self.type_of(a);
-        let round = |how: u8, graph: &mut Graph| match type_ {
-            Type::F32 => graph.insn_with(Vroundps, how, type_, &[a]),
-            Type::F64 => graph.insn_with(Vroundpd, how, type_, &[a]),
+        let round = |how: u8, draft: &mut Draft| match type_ {
+            Type::F32 => draft.insn_with(Vroundps, how, type_, &[a]),
+            Type::F64 => draft.insn_with(Vroundpd, how, type_, &[a]),
             _ => a,
         };
         Some(match verb {
@@ -365,7 +365,7 @@ impl Graph {
         match (verb, args) {
             (Verb::Constant(bits), _) if !type_.is_truth() => Some(self.number(type_, f64::from_bits(bits))),
             (Verb::Select, &[mask, yes, no]) => Some(self.select(mask, yes, no)),
-            (Verb::MulAdd, &[a, b, c]) => Some(self.node(What::MulAdd, type_, &[a, b, c])),
+            (Verb::MulAdd, &[a, b, c]) => Some(self.atom(What::MulAdd, type_, &[a, b, c])),
             (_, &[a, b]) => self.binary(verb, a, b),
             (_, &[a]) => self.unary(verb, a),
             _ => None,

@@ -1,13 +1,13 @@
-//! One pass of the loop: the nodes of a program as instructions, with a register for each value.
+//! One pass of the loop: the atoms of a program as instructions, with a register for each value.
 //!
-//! Registers are given out in one walk over the nodes. When none is free, the value whose next use is farthest goes to the
+//! Registers are given out in one walk over the atoms. When none is free, the value whose next use is farthest goes to the
 //! stack; a constant or a scalar needs no place there, since it can be had from memory again. Several vectors may be
-//! computed at once, each node for all of them in turn, so that they wait for each other's results less.
+//! computed at once, each atom for all of them in turn, so that they wait for each other's results less.
 //!
 //! Invariant: nothing is loaded from an input twice, since an output may lie there and have been written meanwhile.
 
+use super::draft::{Atom, Id, Type, What};
 use super::encode::{Address, Assembler, Detail, Gpr, Operand};
-use super::graph::{Id, Node, Type, What};
 use super::table::{Form, Insn};
 use crate::simd::Isa;
 
@@ -32,7 +32,7 @@ pub(super) struct Pointers {
 pub(super) struct Frame<'a> {
     pub(super) isa: Isa,
     pub(super) lanes: usize,
-    pub(super) nodes: &'a [Node],
+    pub(super) atoms: &'a [Atom],
     pub(super) pointers: &'a Pointers,
     /// Constants and scalars that stay in registers.
     pub(super) pins: &'a [(Id, u8)],
@@ -56,7 +56,7 @@ pub(super) struct Pass {
     pub(super) streaming: bool,
 }
 
-/// One value: a node of one of the copies.
+/// One value: an atom of one of the copies.
 type Value = usize;
 
 const NEVER: u32 = u32::MAX;
@@ -65,7 +65,7 @@ const PINNED: Value = usize::MAX;
 pub(super) const PLACE: usize = 64;
 
 /// The pass under construction.
-struct Body<'a, 'b> {
+struct Writer<'a, 'b> {
     asm: &'b mut Assembler,
     frame: Frame<'a>,
     pass: Pass,
@@ -85,37 +85,38 @@ struct Body<'a, 'b> {
 
 /// Writes one pass; gives the number of places it needs on the stack.
 pub(super) fn write(asm: &mut Assembler, frame: Frame<'_>, pass: Pass) -> u32 {
-    let mut body = Body::new(asm, frame, pass);
-    for (i, node) in frame.nodes.iter().enumerate() {
-        if !node.is_at_hand() {
+    let mut writer = Writer::new(asm, frame, pass);
+    for (i, atom) in frame.atoms.iter().enumerate() {
+        if !atom.is_at_hand() {
             for copy in 0..pass.copies {
-                body.busy = 0;
-                body.node(i, node, copy);
+                writer.busy = 0;
+                writer.atom(i, atom, copy);
             }
         }
     }
-    body.places
+    writer.places
 }
 
-/// Loads a constant or a scalar into its register, before the loop.
-pub(super) fn pin(asm: &mut Assembler, frame: Frame<'_>, id: Id, reg: u8) {
-    let pass = Pass { copies: 1, masked: false, streaming: false };
-    let mut body = Body::new(asm, frame, pass);
-    body.fill(id as Value, reg);
+/// Loads the constants and scalars that have registers, before the loops.
+pub(super) fn write_pins(asm: &mut Assembler, frame: Frame<'_>) {
+    let mut writer = Writer::new(asm, frame, Pass { copies: 1, masked: false, streaming: false });
+    for &(id, reg) in frame.pins {
+        writer.fill(id as Value, reg);
+    }
 }
 
-impl<'a, 'b> Body<'a, 'b> {
-    fn new(asm: &'b mut Assembler, frame: Frame<'a>, pass: Pass) -> Body<'a, 'b> {
-        let count = frame.nodes.len() * pass.copies;
+impl<'a, 'b> Writer<'a, 'b> {
+    fn new(asm: &'b mut Assembler, frame: Frame<'a>, pass: Pass) -> Writer<'a, 'b> {
+        let count = frame.atoms.len() * pass.copies;
         let value = |id: Id, copy: usize| {
-            id as usize * pass.copies + if frame.nodes[id as usize].is_at_hand() { 0 } else { copy }
+            id as usize * pass.copies + if frame.atoms[id as usize].is_at_hand() { 0 } else { copy }
         };
         let all = || {
-            let nodes = frame.nodes.iter().enumerate();
-            nodes.flat_map(move |(i, node)| {
+            let atoms = frame.atoms.iter().enumerate();
+            atoms.flat_map(move |(i, atom)| {
                 (0..pass.copies).flat_map(move |copy| {
                     let position = (i * pass.copies + copy) as u32;
-                    node.args().iter().map(move |&arg| (value(arg, copy), position))
+                    atom.args().iter().map(move |&arg| (value(arg, copy), position))
                 })
             })
         };
@@ -136,7 +137,7 @@ impl<'a, 'b> Body<'a, 'b> {
             uses[end[v] as usize] = position;
             end[v] += 1;
         }
-        let mut body = Body {
+        let mut writer = Writer {
             asm,
             frame,
             pass,
@@ -151,19 +152,19 @@ impl<'a, 'b> Body<'a, 'b> {
             busy: 0,
         };
         for &(id, reg) in frame.pins {
-            body.home[id as usize * pass.copies] = Some(reg);
-            body.vectors[reg as usize] = Some(PINNED);
+            writer.home[id as usize * pass.copies] = Some(reg);
+            writer.vectors[reg as usize] = Some(PINNED);
         }
-        body
+        writer
     }
 
     fn value(&self, id: Id, copy: usize) -> Value {
-        let shared = self.frame.nodes[id as usize].is_at_hand();
+        let shared = self.frame.atoms[id as usize].is_at_hand();
         id as usize * self.pass.copies + if shared { 0 } else { copy }
     }
 
-    fn node_of(&self, value: Value) -> &'a Node {
-        &self.frame.nodes[value / self.pass.copies]
+    fn atom_of(&self, value: Value) -> &'a Atom {
+        &self.frame.atoms[value / self.pass.copies]
     }
 
     fn is_mask(&self, type_: Type) -> bool {
@@ -204,7 +205,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let place = self.places;
         self.places += 1;
         self.place[value] = Some(place);
-        let type_ = self.node_of(value).type_;
+        let type_ = self.atom_of(value).type_;
         let (insn, bytes) = match type_ {
             _ if self.is_mask(type_) => (Insn::KstoreW, 2),
             _ if type_.size() == 8 => (Insn::StoreD, self.length(type_)),
@@ -227,13 +228,13 @@ impl<'a, 'b> Body<'a, 'b> {
                 continue;
             }
             // Of two equally far, the one that costs nothing to give up.
-            let rank = (self.next_use(value), self.node_of(value).is_at_hand() as u8, Some((reg as u8, value)));
+            let rank = (self.next_use(value), self.atom_of(value).is_at_hand() as u8, Some((reg as u8, value)));
             if farthest.2.is_none() || (rank.0, rank.1) > (farthest.0, farthest.1) {
                 farthest = rank;
             }
         }
         let (reg, value) = farthest.2.expect("an instruction needs fewer registers than there are");
-        if self.next_use(value) != NEVER && !self.node_of(value).is_at_hand() && self.place[value].is_none() {
+        if self.next_use(value) != NEVER && !self.atom_of(value).is_at_hand() && self.place[value].is_none() {
             self.spill(value, reg);
         }
         self.home[value] = None;
@@ -255,10 +256,10 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Brings a value that is in no register into this one.
     fn fill(&mut self, value: Value, reg: u8) {
-        let node = self.node_of(value);
-        let (type_, wide) = (node.type_, node.type_.size() == 8);
+        let atom = self.atom_of(value);
+        let (type_, wide) = (atom.type_, atom.type_.size() == 8);
         let load = if wide { Insn::LoadD } else { Insn::LoadS };
-        let (insn, from) = match (self.place[value], node.what) {
+        let (insn, from) = match (self.place[value], atom.what) {
             (Some(place), _) if self.is_mask(type_) => (Insn::KloadW, Operand::Memory(Self::on_stack(place), 2)),
             (_, What::Constant(_)) if self.frame.isa == Isa::Avx512 => {
                 let Operand::Broadcast(from) = self.in_memory(value) else { unreachable!("constants are broadcast") };
@@ -272,12 +273,12 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// The value as an operand in memory, where it is at hand or on the stack.
     fn in_memory(&mut self, value: Value) -> Operand {
-        let node = self.node_of(value);
-        let length = self.length(node.type_);
-        match node.what {
+        let atom = self.atom_of(value);
+        let length = self.length(atom.type_);
+        match atom.what {
             What::Constant(bits) => {
                 let bytes = bits.to_le_bytes();
-                let element = &bytes[..node.type_.size()];
+                let element = &bytes[..atom.type_.size()];
                 if self.frame.isa == Isa::Avx512 {
                     return Operand::Broadcast(self.asm.pooled(element));
                 }
@@ -293,7 +294,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// The register of a value, which is loaded if it has none.
     fn register(&mut self, value: Value) -> u8 {
-        let type_ = self.node_of(value).type_;
+        let type_ = self.atom_of(value).type_;
         let mask = self.is_mask(type_);
         let reg = self.home[value].unwrap_or_else(|| {
             let reg = self.take(type_);
@@ -308,7 +309,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Whether the value can be the last operand of an instruction without a register.
     fn folds(&self, value: Value, elem: u8) -> bool {
-        let type_ = self.node_of(value).type_;
+        let type_ = self.atom_of(value).type_;
         self.home[value].is_none() && !self.is_mask(type_) && type_.size() == elem as usize
     }
 
@@ -318,19 +319,19 @@ impl<'a, 'b> Body<'a, 'b> {
     }
 
     /// The instruction has its operands: those nobody needs any more leave their registers.
-    fn release(&mut self, node: &Node, copy: usize) {
-        for &arg in node.args() {
+    fn release(&mut self, atom: &Atom, copy: usize) {
+        for &arg in atom.args() {
             let value = self.value(arg, copy);
             self.cursor[value] += 1;
         }
-        for &arg in node.args() {
+        for &arg in atom.args() {
             let value = self.value(arg, copy);
             if self.next_use(value) == NEVER
                 && let Some(reg) = self.home[value]
                 && !self.is_pinned(value, reg)
             {
                 self.home[value] = None;
-                let mask = self.is_mask(self.node_of(value).type_);
+                let mask = self.is_mask(self.atom_of(value).type_);
                 self.settle(mask, reg, None);
             }
         }
@@ -338,7 +339,7 @@ impl<'a, 'b> Body<'a, 'b> {
     }
 
     fn is_pinned(&self, value: Value, reg: u8) -> bool {
-        self.node_of(value).is_at_hand() && self.vectors[reg as usize] == Some(PINNED)
+        self.atom_of(value).is_at_hand() && self.vectors[reg as usize] == Some(PINNED)
     }
 
     /// Whether the value is in a register that may be overwritten by the instruction at this position.
@@ -350,28 +351,28 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// A register for the result.
     fn result(&mut self, value: Value) -> u8 {
-        let type_ = self.node_of(value).type_;
+        let type_ = self.atom_of(value).type_;
         let reg = self.take(type_);
         self.hold(value, reg);
         reg
     }
 
     fn hold(&mut self, value: Value, reg: u8) {
-        let mask = self.is_mask(self.node_of(value).type_);
+        let mask = self.is_mask(self.atom_of(value).type_);
         self.home[value] = Some(reg);
         self.settle(mask, reg, Some(value));
     }
 
-    fn node(&mut self, place: usize, node: &Node, copy: usize) {
+    fn atom(&mut self, place: usize, atom: &Atom, copy: usize) {
         let value = place * self.pass.copies + copy;
         let args: [Value; 3] =
-            std::array::from_fn(|n| if n < node.arity as usize { self.value(node.args[n], copy) } else { 0 });
+            std::array::from_fn(|n| if n < atom.arity as usize { self.value(atom.args[n], copy) } else { 0 });
         let tail = Detail { mask: if self.pass.masked { TAIL } else { 0 }, zero: self.pass.masked, imm: 0 };
-        match node.what {
+        match atom.what {
             What::Constant(_) | What::Scalar(_) => unreachable!("made where it is used"),
             What::Load(slot) => {
-                let size = node.type_.size();
-                let from = Operand::Memory(self.elements(slot, size, copy), self.length(node.type_));
+                let size = atom.type_.size();
+                let from = Operand::Memory(self.elements(slot, size, copy), self.length(atom.type_));
                 let reg = self.result(value);
                 self.asm.vector(if size == 8 { Insn::LoadD } else { Insn::LoadS }, reg, 0, from, tail);
             }
@@ -380,14 +381,14 @@ impl<'a, 'b> Body<'a, 'b> {
                 let reg = self.result(value);
                 self.asm.vector(Insn::Vpmovsxbd, reg, 0, Operand::Memory(at, self.frame.lanes), tail);
             }
-            What::Do(insn, imm) => self.instruction(insn, imm, value, node, &args, copy),
-            What::MulAdd => self.mul_add(value, node, &args, copy),
+            What::Do(insn, imm) => self.instruction(insn, imm, value, atom, &args, copy),
+            What::MulAdd => self.mul_add(value, atom, &args, copy),
             What::Select => {
                 let mask = self.register(args[0]);
                 let no = self.register(args[2]);
-                let wide = node.type_.size() == 8;
-                let yes = self.last(args[1], node.type_.size() as u8);
-                self.release(node, copy);
+                let wide = atom.type_.size() == 8;
+                let yes = self.last(args[1], atom.type_.size() as u8);
+                self.release(atom, copy);
                 let to = self.result(value);
                 if self.frame.isa == Isa::Avx512 {
                     let insn = if wide { Insn::Vblendmpd } else { Insn::Vblendmps };
@@ -399,8 +400,8 @@ impl<'a, 'b> Body<'a, 'b> {
             }
             What::Store(slot) => {
                 let reg = self.register(args[0]);
-                let size = node.type_.size();
-                let to = Operand::Memory(self.elements(slot, size, copy), self.length(node.type_));
+                let size = atom.type_.size();
+                let to = Operand::Memory(self.elements(slot, size, copy), self.length(atom.type_));
                 let insn = match (self.pass.streaming, size) {
                     (true, 8) => Insn::Vmovntpd,
                     (true, _) => Insn::Vmovntps,
@@ -408,7 +409,7 @@ impl<'a, 'b> Body<'a, 'b> {
                     (false, _) => Insn::StoreS,
                 };
                 self.asm.vector(insn, reg, 0, to, Detail { zero: false, ..tail });
-                self.release(node, copy);
+                self.release(atom, copy);
             }
             What::StoreBytes(slot) => {
                 let reg = self.register(args[0]);
@@ -422,18 +423,18 @@ impl<'a, 'b> Body<'a, 'b> {
                     let to = self.elements(slot, 1, copy);
                     self.asm.store_rax(to, lanes);
                 }
-                self.release(node, copy);
+                self.release(atom, copy);
             }
         }
     }
 
-    fn instruction(&mut self, insn: Insn, imm: u8, value: Value, node: &Node, args: &[Value; 3], copy: usize) {
+    fn instruction(&mut self, insn: Insn, imm: u8, value: Value, atom: &Atom, args: &[Value; 3], copy: usize) {
         let row = insn.row();
         let detail = Detail { imm, ..Detail::default() };
-        match node.arity {
+        match atom.arity {
             1 => {
                 let from = self.register(args[0]);
-                self.release(node, copy);
+                self.release(atom, copy);
                 let to = self.result(value);
                 match row.form {
                     Form::Mr => self.asm.vector(insn, from, 0, Operand::Register(to), detail),
@@ -445,7 +446,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 let (first, second) = if swap { (args[1], args[0]) } else { (args[0], args[1]) };
                 let first = self.register(first);
                 let second = self.last(second, row.elem);
-                self.release(node, copy);
+                self.release(atom, copy);
                 let to = self.result(value);
                 self.asm.vector(insn, to, first, second, detail);
             }
@@ -454,8 +455,8 @@ impl<'a, 'b> Body<'a, 'b> {
                 let first = self.register(args[0]);
                 let second = self.register(args[1]);
                 let third = self.last(args[2], row.elem);
-                let to = if self.dies(args[0], value) { first } else { self.copied(first, node.type_) };
-                self.release(node, copy);
+                let to = if self.dies(args[0], value) { first } else { self.copied(first, atom.type_) };
+                self.release(atom, copy);
                 self.hold(value, to);
                 self.asm.vector(insn, to, second, third, detail);
             }
@@ -470,8 +471,8 @@ impl<'a, 'b> Body<'a, 'b> {
         to
     }
 
-    fn mul_add(&mut self, value: Value, node: &Node, args: &[Value; 3], copy: usize) {
-        let elem = node.type_.size() as u8;
+    fn mul_add(&mut self, value: Value, atom: &Atom, args: &[Value; 3], copy: usize) {
+        let elem = atom.type_.size() as u8;
         // One operand may stay in memory, unless nobody leaves a register to the result: then that one is loaded for it.
         let folded = [2, 1, 0].into_iter().find(|&n| self.folds(args[n], elem));
         let mut regs = [0; 3];
@@ -482,14 +483,14 @@ impl<'a, 'b> Body<'a, 'b> {
         let (role, to, memory) = match (dying, folded) {
             (Some(n), _) => (n, regs[n], folded),
             (None, Some(n)) => {
-                let to = self.take(node.type_);
+                let to = self.take(atom.type_);
                 self.fill(args[n], to);
                 (n, to, None)
             }
-            (None, None) => (2, self.copied(regs[2], node.type_), None),
+            (None, None) => (2, self.copied(regs[2], atom.type_), None),
         };
-        let last = |body: &mut Self, n: usize| match memory {
-            Some(_) => body.in_memory(args[n]),
+        let last = |writer: &mut Self, n: usize| match memory {
+            Some(_) => writer.in_memory(args[n]),
             None => Operand::Register(regs[n]),
         };
         let forms = match elem {
@@ -506,7 +507,7 @@ impl<'a, 'b> Body<'a, 'b> {
             }),
             (factor, _) => (forms[1], regs[1 - factor], last(self, 2)),
         };
-        self.release(node, copy);
+        self.release(atom, copy);
         self.hold(value, to);
         self.asm.vector(insn, to, first, last, Detail::default());
     }

@@ -1,13 +1,13 @@
-//! What a program becomes on its way to machine code: a list of nodes, each an instruction on one vector.
+//! What a program becomes on its way to machine code: a list of atoms, each an instruction on one vector.
 //!
-//! Invariant: nodes come after those they take from; the same node twice is one.
+//! Invariant: atoms come after those they take from; the same atom twice is one.
 
 use super::table::Insn;
 use crate::simd::Isa;
 use forerun_base::DType;
 use std::collections::HashMap;
 
-/// A node, by its place.
+/// An atom, by its place.
 pub(super) type Id = u32;
 
 /// What a vector holds.
@@ -52,7 +52,7 @@ impl Type {
     }
 }
 
-/// What a node does.
+/// What an atom does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum What {
     /// An element's bits in every lane.
@@ -77,14 +77,14 @@ pub(super) enum What {
 
 /// One instruction on one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(super) struct Atom {
     pub(super) what: What,
     pub(super) type_: Type,
     pub(super) args: [Id; 3],
     pub(super) arity: u8,
 }
 
-impl Node {
+impl Atom {
     pub(super) fn args(&self) -> &[Id] {
         &self.args[..self.arity as usize]
     }
@@ -99,17 +99,17 @@ impl Node {
     }
 }
 
-/// The nodes of a program.
+/// The atoms of a program.
 #[derive(Debug)]
-pub(super) struct Graph {
+pub(super) struct Draft {
     pub(super) isa: Isa,
-    pub(super) nodes: Vec<Node>,
-    known: HashMap<Node, Id>,
+    pub(super) atoms: Vec<Atom>,
+    known: HashMap<Atom, Id>,
 }
 
-impl Graph {
-    pub(super) fn new(isa: Isa) -> Graph {
-        Graph { isa, nodes: Vec::with_capacity(128), known: HashMap::with_capacity(128) }
+impl Draft {
+    pub(super) fn new(isa: Isa) -> Draft {
+        Draft { isa, atoms: Vec::with_capacity(128), known: HashMap::with_capacity(128) }
     }
 
     pub(super) fn is_wide(&self) -> bool {
@@ -117,50 +117,50 @@ impl Graph {
     }
 
     pub(super) fn type_of(&self, id: Id) -> Type {
-        self.nodes[id as usize].type_
+        self.atoms[id as usize].type_
     }
 
-    /// Adds a node, or finds it.
-    pub(super) fn node(&mut self, what: What, type_: Type, taken: &[Id]) -> Id {
+    /// Adds an atom, or finds it.
+    pub(super) fn atom(&mut self, what: What, type_: Type, taken: &[Id]) -> Id {
         let mut args = [0; 3];
         args[..taken.len()].copy_from_slice(taken);
-        let node = Node { what, type_, args, arity: taken.len() as u8 };
-        let next = self.nodes.len() as Id;
-        let id = if node.is_store() { next } else { *self.known.entry(node).or_insert(next) };
+        let atom = Atom { what, type_, args, arity: taken.len() as u8 };
+        let next = self.atoms.len() as Id;
+        let id = if atom.is_store() { next } else { *self.known.entry(atom).or_insert(next) };
         if id == next {
-            self.nodes.push(node);
+            self.atoms.push(atom);
         }
         id
     }
 
     pub(super) fn constant(&mut self, type_: Type, bits: u64) -> Id {
-        self.node(What::Constant(bits), type_, &[])
+        self.atom(What::Constant(bits), type_, &[])
     }
 
     pub(super) fn insn(&mut self, insn: Insn, type_: Type, taken: &[Id]) -> Id {
-        self.node(What::Do(insn, 0), type_, taken)
+        self.atom(What::Do(insn, 0), type_, taken)
     }
 
     pub(super) fn insn_with(&mut self, insn: Insn, imm: u8, type_: Type, taken: &[Id]) -> Id {
-        self.node(What::Do(insn, imm), type_, taken)
+        self.atom(What::Do(insn, imm), type_, taken)
     }
 
-    /// The nodes that stores need, in order, renumbered.
-    pub(super) fn live(self) -> Vec<Node> {
-        let mut live = vec![false; self.nodes.len()];
-        for (i, node) in self.nodes.iter().enumerate().rev() {
-            live[i] |= node.is_store();
+    /// The atoms that stores need, in order, renumbered.
+    pub(super) fn live(self) -> Vec<Atom> {
+        let mut live = vec![false; self.atoms.len()];
+        for (i, atom) in self.atoms.iter().enumerate().rev() {
+            live[i] |= atom.is_store();
             if live[i] {
-                node.args().iter().for_each(|&arg| live[arg as usize] = true);
+                atom.args().iter().for_each(|&arg| live[arg as usize] = true);
             }
         }
-        let mut names = vec![0; self.nodes.len()];
-        let mut kept = Vec::with_capacity(self.nodes.len());
-        for (i, mut node) in self.nodes.into_iter().enumerate() {
+        let mut names = vec![0; self.atoms.len()];
+        let mut kept = Vec::with_capacity(self.atoms.len());
+        for (i, mut atom) in self.atoms.into_iter().enumerate() {
             if live[i] {
                 names[i] = kept.len() as Id;
-                node.args = node.args.map(|arg| names[arg as usize]);
-                kept.push(node);
+                atom.args = atom.args.map(|arg| names[arg as usize]);
+                kept.push(atom);
             }
         }
         kept

@@ -3,7 +3,7 @@
 use forerun_plan::Reg;
 
 /// How the caller of a program's code lays out its registers.
-pub(crate) struct Places<'a> {
+pub(crate) struct RegisterMap<'a> {
     /// The slot of a register.
     pub(crate) of: &'a dyn Fn(Reg) -> u16,
     /// Whether the elements of a register move; else they are copies of one, a vector long.
