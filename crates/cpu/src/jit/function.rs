@@ -8,6 +8,7 @@ use super::draft::{Atom, Id, What};
 use super::encode::{Address, Assembler, Detail, Encoding, Gpr, Operand, When};
 use super::lower::Lowered;
 use super::pass::{self, Frame, PLACE, Pass, Pointers, TAIL};
+use super::schedule::{Turn, by_need, in_order, most_waiting};
 use super::table::Insn;
 use crate::simd::Isa;
 
@@ -41,6 +42,9 @@ pub(super) fn emit(isa: Isa, lowered: &Lowered, streaming: bool) -> Functions {
 /// What is decided before the first byte: how many vectors at once, and what stays in registers.
 struct Shape {
     copies: usize,
+    /// The order of a pass with the copies, and of one without.
+    turns: Vec<Turn>,
+    single: Vec<Turn>,
     pins: Vec<(Id, u8)>,
 }
 
@@ -49,15 +53,24 @@ impl Shape {
         let atoms = &lowered.atoms;
         let work = atoms.iter().filter(|atom| !atom.is_at_hand()).count();
         let registers = Frame::registers(isa) as usize;
-        let live = most_live(isa, atoms);
-        // An instruction may need two constants in registers, and a place for its result.
-        let room = |copies: usize| registers.checked_sub(copies * live + 3);
+        let takes_register =
+            |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa == Isa::Avx512 && atom.type_.is_truth());
+        let single = in_order(atoms, 1);
+        let waiting = most_waiting(atoms, &single, 1, &takes_register);
+        // As measured: few instructions wait for memory, many for each other, and very many are long without copies. An
+        // instruction may need two constants in registers, and a place for its result.
         let wanted = match work {
             0..=16 => 4,
-            17..=160 => 2,
+            17..=160 => 3,
             _ => 1,
         };
-        let copies = [4, 2].into_iter().find(|&n| n <= wanted && room(n).is_some()).unwrap_or(1);
+        let copies = (2..=wanted).rev().find(|copies| copies * waiting + 3 <= registers).unwrap_or(1);
+        let turns = if isa == Isa::Avx512 && copies == 3 {
+            by_need(atoms, copies, registers - 12, &takes_register)
+        } else {
+            in_order(atoms, copies)
+        };
+        let room = registers.saturating_sub(most_waiting(atoms, &turns, copies, &takes_register) + 3);
         let mut counts = vec![0u32; atoms.len()];
         for atom in atoms {
             for (n, &arg) in atom.args().iter().enumerate() {
@@ -68,29 +81,10 @@ impl Shape {
         }
         let mut wanted: Vec<Id> = (0..atoms.len() as Id).filter(|&id| atoms[id as usize].is_at_hand()).collect();
         wanted.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
-        wanted.truncate(room(copies).unwrap_or(0));
+        wanted.truncate(room);
         let pins = wanted.into_iter().enumerate().map(|(n, id)| (id, (registers - 1 - n) as u8)).collect();
-        Shape { copies, pins }
+        Shape { copies, turns, single, pins }
     }
-}
-
-/// The most vectors that are waiting to be used at any time, besides constants and scalars.
-fn most_live(isa: Isa, atoms: &[Atom]) -> usize {
-    let counts = |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa == Isa::Avx512 && atom.type_.is_truth());
-    let mut last = vec![0; atoms.len()];
-    for (i, atom) in atoms.iter().enumerate() {
-        atom.args().iter().for_each(|&arg| last[arg as usize] = i);
-    }
-    let (mut live, mut most) = (0usize, 0usize);
-    for (i, atom) in atoms.iter().enumerate() {
-        let mut ended: Vec<Id> = atom.args().to_vec();
-        ended.sort_unstable();
-        ended.dedup();
-        live -= ended.iter().filter(|&&arg| last[arg as usize] == i && counts(&atoms[arg as usize])).count();
-        live += counts(atom) as usize;
-        most = most.max(live);
-    }
-    most
 }
 
 fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, streaming: bool) {
@@ -114,11 +108,11 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
     pass::write_pins(asm, frame);
     asm.clear(Gpr::RCX);
     let mut places = 0;
-    let mut passes = vec![shape.copies];
+    let mut passes = vec![(shape.copies, &shape.turns)];
     if shape.copies > 1 {
-        passes.push(1);
+        passes.push((1, &shape.single));
     }
-    for copies in passes {
+    for (copies, turns) in passes {
         let step = (copies * lowered.lanes) as i32;
         // RSI is the last index from which a whole pass can be made; RCX is the index.
         asm.subtract_number(Gpr::RSI, step);
@@ -127,7 +121,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         let over = asm.jump(When::Above);
         asm.align_loop();
         let top = asm.here();
-        places = places.max(pass::write(asm, frame, Pass { copies, masked: false, streaming }));
+        places = places.max(pass::write(asm, frame, Pass { copies, turns, masked: false, streaming }));
         asm.add_number(Gpr::RCX, step);
         asm.compare(Gpr::RCX, Gpr::RSI);
         asm.jump_back(When::BelowOrEqual, top);
@@ -140,7 +134,11 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         let done = asm.jump(When::Equal);
         asm.low_bits_of_rsi();
         asm.vector(Insn::KmovD, TAIL, 0, Operand::Register(Gpr::RAX.0), Detail::default());
-        places = places.max(pass::write(asm, frame, Pass { copies: 1, masked: true, streaming: false }));
+        places = places.max(pass::write(
+            asm,
+            frame,
+            Pass { copies: 1, turns: &shape.single, masked: true, streaming: false },
+        ));
         asm.land(done);
     }
     let bytes = (places as usize * PLACE) as i32;

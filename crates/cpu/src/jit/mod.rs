@@ -22,6 +22,8 @@ mod memory;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod pass;
 mod registers;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod schedule;
 mod stats;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod table;

@@ -8,6 +8,7 @@
 
 use super::draft::{Atom, Id, Type, What};
 use super::encode::{Address, Assembler, Detail, Gpr, Operand};
+use super::schedule::Turn;
 use super::table::{Form, Insn};
 use crate::simd::Isa;
 
@@ -47,9 +48,11 @@ impl Frame<'_> {
 
 /// How a pass is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pass {
+pub(super) struct Pass<'a> {
     /// Vectors computed at once.
     pub(super) copies: usize,
+    /// What is computed when.
+    pub(super) turns: &'a [Turn],
     /// Whether only the lanes of [`TAIL`] are read and written.
     pub(super) masked: bool,
     /// Whether outputs pass by the cache.
@@ -68,7 +71,7 @@ pub(super) const PLACE: usize = 64;
 struct Writer<'a, 'b> {
     asm: &'b mut Assembler,
     frame: Frame<'a>,
-    pass: Pass,
+    pass: Pass<'a>,
     /// Where the uses of each value begin in `uses`; the next one to come is at `cursor`.
     cursor: Vec<u32>,
     end: Vec<u32>,
@@ -79,45 +82,40 @@ struct Writer<'a, 'b> {
     places: u32,
     vectors: [Option<Value>; 32],
     masks: [Option<Value>; 8],
+    /// The turn being made.
+    turn: u32,
     /// Registers of the instruction being made, by bit: vectors, then masks.
     busy: u64,
 }
 
 /// Writes one pass; gives the number of places it needs on the stack.
-pub(super) fn write(asm: &mut Assembler, frame: Frame<'_>, pass: Pass) -> u32 {
+pub(super) fn write<'a>(asm: &mut Assembler, frame: Frame<'a>, pass: Pass<'a>) -> u32 {
     let mut writer = Writer::new(asm, frame, pass);
-    for (i, atom) in frame.atoms.iter().enumerate() {
-        if !atom.is_at_hand() {
-            for copy in 0..pass.copies {
-                writer.busy = 0;
-                writer.atom(i, atom, copy);
-            }
-        }
+    for (turn, &(i, copy)) in pass.turns.iter().enumerate() {
+        writer.busy = 0;
+        writer.turn = turn as u32;
+        writer.atom(i as usize, &frame.atoms[i as usize], copy as usize);
     }
     writer.places
 }
 
 /// Loads the constants and scalars that have registers, before the loops.
 pub(super) fn write_pins(asm: &mut Assembler, frame: Frame<'_>) {
-    let mut writer = Writer::new(asm, frame, Pass { copies: 1, masked: false, streaming: false });
+    let mut writer = Writer::new(asm, frame, Pass { copies: 1, turns: &[], masked: false, streaming: false });
     for &(id, reg) in frame.pins {
         writer.fill(id as Value, reg);
     }
 }
 
 impl<'a, 'b> Writer<'a, 'b> {
-    fn new(asm: &'b mut Assembler, frame: Frame<'a>, pass: Pass) -> Writer<'a, 'b> {
+    fn new(asm: &'b mut Assembler, frame: Frame<'a>, pass: Pass<'a>) -> Writer<'a, 'b> {
         let count = frame.atoms.len() * pass.copies;
         let value = |id: Id, copy: usize| {
             id as usize * pass.copies + if frame.atoms[id as usize].is_at_hand() { 0 } else { copy }
         };
         let all = || {
-            let atoms = frame.atoms.iter().enumerate();
-            atoms.flat_map(move |(i, atom)| {
-                (0..pass.copies).flat_map(move |copy| {
-                    let position = (i * pass.copies + copy) as u32;
-                    atom.args().iter().map(move |&arg| (value(arg, copy), position))
-                })
+            pass.turns.iter().enumerate().flat_map(move |(turn, &(i, copy))| {
+                frame.atoms[i as usize].args().iter().map(move |&arg| (value(arg, copy as usize), turn as u32))
             })
         };
         let mut end = vec![0u32; count];
@@ -149,6 +147,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             places: 0,
             vectors: [None; 32],
             masks: [None; 8],
+            turn: 0,
             busy: 0,
         };
         for &(id, reg) in frame.pins {
@@ -342,11 +341,11 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.atom_of(value).is_at_hand() && self.vectors[reg as usize] == Some(PINNED)
     }
 
-    /// Whether the value is in a register that may be overwritten by the instruction at this position.
-    fn dies(&self, value: Value, position: usize) -> bool {
+    /// Whether the value is in a register that may be overwritten by the instruction being made.
+    fn dies(&self, value: Value) -> bool {
         let Some(reg) = self.home[value] else { return false };
         let mut later = self.uses[self.cursor[value] as usize..self.end[value] as usize].iter();
-        !self.is_pinned(value, reg) && later.all(|&use_| use_ as usize == position)
+        !self.is_pinned(value, reg) && later.all(|&use_| use_ == self.turn)
     }
 
     /// A register for the result.
@@ -455,7 +454,7 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let first = self.register(args[0]);
                 let second = self.register(args[1]);
                 let third = self.last(args[2], row.elem);
-                let to = if self.dies(args[0], value) { first } else { self.copied(first, atom.type_) };
+                let to = if self.dies(args[0]) { first } else { self.copied(first, atom.type_) };
                 self.release(atom, copy);
                 self.hold(value, to);
                 self.asm.vector(insn, to, second, third, detail);
@@ -479,7 +478,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         for n in (0..3).filter(|&n| Some(n) != folded) {
             regs[n] = self.register(args[n]);
         }
-        let dying = (0..3).find(|&n| Some(n) != folded && self.dies(args[n], value));
+        let dying = (0..3).find(|&n| Some(n) != folded && self.dies(args[n]));
         let (role, to, memory) = match (dying, folded) {
             (Some(n), _) => (n, regs[n], folded),
             (None, Some(n)) => {
