@@ -15,6 +15,7 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import os.path as _path
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -40,12 +41,23 @@ _FOLDERS = [
 ]
 _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
 
+# CUDA's libraries may have come with packages of their own.
+_forerun.search_cuda_in([entry for entry in _sys.path if entry])
+
 from forerun import engine, np, npx  # noqa: E402
 from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_blockers  # noqa: E402
 from forerun._forerun import __version__  # noqa: E402
 from forerun._nonfinite import detect_nonfinite  # noqa: E402
 from forerun._trace import start_trace, stop_trace, trace  # noqa: E402
-from forerun.engine import empty_cache, memory_stats, reset_peak, stats  # noqa: E402
+from forerun.engine import (  # noqa: E402
+    empty_cache,
+    memory_stats,
+    num_threads,
+    reset_peak,
+    set_budget,
+    set_num_threads,
+    stats,
+)
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
@@ -69,9 +81,12 @@ __all__ = [
     "no_sync",
     "np",
     "npx",
+    "num_threads",
     "optimizer",
     "reset_blockers",
     "reset_peak",
+    "set_budget",
+    "set_num_threads",
     "start_trace",
     "stats",
     "stop_trace",

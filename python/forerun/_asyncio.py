@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, SupportsIndex
 
 from forerun import _forerun
-from forerun._forerun import ndarray
+from forerun._forerun import Device, ndarray
 
 
 def _settle(future: asyncio.Future[None]) -> None:
@@ -34,5 +34,8 @@ def settle(array: ndarray) -> Generator[Any, None, ndarray]:
 
 async def item(array: ndarray, *index: SupportsIndex) -> Any:
     """Wait in the running event loop, and return the only element, or the one at an index."""
-    element = await (array[tuple(index)] if index else array)
-    return _forerun.awaited_item(element)
+    element = array[tuple(index)] if index else array
+    if element.device.device_type != "cpu":
+        # The copy to the host is awaited, too.
+        element = element.detach().as_in_ctx(Device("cpu"))
+    return _forerun.awaited_item(await element)

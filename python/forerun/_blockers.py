@@ -81,6 +81,8 @@ class Blockers(list[Blocker]):
 
     def __str__(self) -> str:
         """Write one row a line."""
+        if not self:
+            return "nothing waited"
         head = ("waits at", "call", "count", "parked ms", "helped ms", "longest ms", "longest for")
         rows: list[tuple[str, ...]] = [head]
         for b in self:

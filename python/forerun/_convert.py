@@ -12,19 +12,22 @@ from forerun._forerun import dtype, from_numpy, full, ndarray
 if TYPE_CHECKING:
     import numpy
 
+    from forerun._forerun import Device
     from forerun._types import ArrayLike, DTypeLike
 
 
-def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
-    """Make an array of anything that NumPy can read.
+def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device | None = None) -> ndarray:
+    """Make an array of anything that NumPy can read, on a device.
 
-    Python's own floats become the default float; NumPy's arrays keep their dtype.
+    Python's own floats become the default float; NumPy's arrays keep their dtype. Without a device an array stays where
+    it is, and anything else goes to the current one.
     """
     if isinstance(value, ndarray):
-        return value if target is None else value.astype(target, copy=False)
+        made = value if target is None else value.astype(target, copy=False)
+        return made if device is None else made.as_in_ctx(device)
     # NumPy's double is a subclass of Python's float, but has a width.
     if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
-        return full((), value, target)
+        return full((), value, target, device)
     import numpy
 
     read = numpy.asarray(value)
@@ -33,7 +36,13 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None) -> ndarray:
     # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
     elif read.dtype == numpy.float64 and not _has_width(value):
         read = read.astype(numpy.float32)
-    return from_numpy(read)
+    return from_numpy(read, device)
+
+
+def to_arrays(*values: ArrayLike) -> list[ndarray]:
+    """Make arrays of operands that belong together: what is none yet goes where the first that is one lives."""
+    home = next((value.device for value in values if isinstance(value, ndarray)), None)
+    return [value if isinstance(value, ndarray) else to_array(value, None, home) for value in values]
 
 
 def _has_width(value: Any) -> bool:

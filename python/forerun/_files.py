@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from forerun._forerun import ndarray
+from forerun._refused import refused
 
 # What a file of a list says of itself: its names are only numbers.
 _LIST = {"forerun": "list"}
@@ -66,5 +67,5 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
         return arrays
     names = [str(number) for number in range(len(arrays))]
     if set(arrays) != set(names):
-        raise ValueError(f"load: {os.fspath(file)}: a list whose entries are {', '.join(sorted(arrays))}")
+        raise refused(f"load: {os.fspath(file)}: a list whose entries are {', '.join(sorted(arrays))}")
     return [arrays[name] for name in names]

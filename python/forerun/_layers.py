@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import greater, multiply, where
 from forerun._types import ArrayLike, DTypeLike, Number
@@ -81,7 +81,7 @@ def leaky_relu(
         return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
-    x, slopes = to_array(data), to_array(gamma)
+    x, slopes = to_arrays(data, gamma)
     if slopes.size > 1 and x.ndim > 1:
         slopes = slopes.reshape(-1, *(1,) * (x.ndim - 2))
     return where(greater(x, 0), x, multiply(x, slopes))
@@ -124,7 +124,7 @@ def fully_connected(
     >>> npx.fully_connected(np.ones((1, 2)), np.ones((3, 2)), np.ones((3,)))
     array([[3., 3., 3.]])
     """
-    matrix = to_array(weight)
+    x, matrix = to_arrays(x, weight)
     if num_hidden is not None and matrix.shape[:1] != (num_hidden,):
         raise ValueError(f"fully_connected: weight of shape {matrix.shape} does not have {num_hidden} rows")
     return _forerun.fully_connected(x, matrix, None if no_bias else bias, flatten)
@@ -139,7 +139,7 @@ def batch_dot(a: ArrayLike, b: ArrayLike, transpose_a: bool = False, transpose_b
     >>> npx.batch_dot(np.ones((5, 2, 3)), np.ones((5, 4, 3)), transpose_b=True).shape
     (5, 2, 4)
     """
-    left, right = to_array(a), to_array(b)
+    left, right = to_arrays(a, b)
     if left.ndim < 3 or right.ndim < 3:
         raise ValueError(f"batch_dot: needs two stacks of matrices, got {left.shape} and {right.shape}")
     return _forerun.matmul(_turned(left) if transpose_a else left, _turned(right) if transpose_b else right)
@@ -164,11 +164,11 @@ def embedding(
     array([[4., 5.],
            [0., 1.]])
     """
-    table = to_array(weight)
+    indices, table = to_arrays(data, weight)
     for axis, extent in enumerate((input_dim, output_dim)):
         if extent is not None and table.shape[axis : axis + 1] != (extent,):
             raise ValueError(f"embedding: axis {axis} of a weight of shape {table.shape} does not have extent {extent}")
-    return _forerun.embedding(data, table)
+    return _forerun.embedding(indices, table)
 
 
 def pick(

@@ -36,6 +36,7 @@ __all__ = [
     "maximum",
     "minimum",
     "multiply",
+    "multiply_add",
     "negative",
     "not_equal",
     "power",
@@ -98,6 +99,7 @@ _ISNAN = point("isnan")
 _ISINF = point("isinf")
 _ISFINITE = point("isfinite")
 _WHERE = point("where")
+_MULTIPLY_ADD = point("multiply_add")
 
 
 def add(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
@@ -638,3 +640,15 @@ def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     array([1, 0])
     """
     return pointwise(_WHERE, condition, x1, x2)
+
+
+def multiply_add(x1: ArrayLike, x2: ArrayLike, x3: ArrayLike, /) -> ndarray:
+    """Compute ``multiply_add`` element by element: the first times the second, plus the third, rounded twice.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.multiply_add(np.array([1.0, 2.0]), 0.5, np.array([3.0, 4.0]))
+    array([3.5, 5. ])
+    """
+    return pointwise(_MULTIPLY_ADD, x1, x2, x3)

@@ -13,7 +13,9 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from forerun import _fail
 from forerun._forerun import from_numpy, ndarray
+from forerun._refused import refused
 
 if TYPE_CHECKING:
     import numpy
@@ -56,7 +58,7 @@ def save(
     begin = 0
     for name, array in arrays.items():
         if name == _NOTES:
-            raise ValueError(f"save: the file format keeps notes under the name {_NOTES!r}: call the array otherwise")
+            raise refused(f"save: the file format keeps notes under the name {_NOTES!r}: call the array otherwise")
         code = _CODES.get(array.dtype.name)
         if code is None:
             raise TypeError(f"save: {name!r} has dtype {array.dtype.name}, which the file format does not know")
@@ -73,6 +75,7 @@ def save(
             file.write(struct.pack("<Q", len(text)))
             file.write(text)
             for array in arrays.values():
+                _fail.point("file.write")
                 value = numpy.ascontiguousarray(array.asnumpy())
                 file.write(value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
         os.replace(partial, path)
@@ -95,10 +98,10 @@ def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str
 def _read_header(file: BinaryIO, size: int, path: str) -> tuple[dict[str, _Entry], dict[str, str], int]:
     """Read and check everything but the bytes of the arrays; return also where those begin."""
     if size < 8:
-        raise ValueError(f"load: {path}: {size} bytes are too few for a header")
+        raise refused(f"load: {path}: {size} bytes are too few for a header")
     (length,) = struct.unpack("<Q", file.read(8))
     if length > min(size - 8, _LONGEST_HEADER):
-        raise ValueError(f"load: {path}: the header claims {length} bytes, the file has {size - 8} after its length")
+        raise refused(f"load: {path}: the header claims {length} bytes, the file has {size - 8} after its length")
     try:
         header = json.loads(
             file.read(length).decode(),
@@ -106,12 +109,12 @@ def _read_header(file: BinaryIO, size: int, path: str) -> tuple[dict[str, _Entry
             parse_int=lambda digits: _number(digits, path),
         )
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"load: {path}: the header is not JSON: {error}") from error
+        raise refused(f"load: {path}: the header is not JSON: {error}") from error
     if not isinstance(header, dict):
-        raise ValueError(f"load: {path}: the header is not an object")
+        raise refused(f"load: {path}: the header is not an object")
     metadata = header.pop(_NOTES, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise ValueError(f"load: {path}: the metadata is not a mapping of strings")
+        raise refused(f"load: {path}: the metadata is not a mapping of strings")
     start = 8 + length
     entries = {name: _read_entry(name, entry, size - start, path) for name, entry in header.items()}
     _check_cover(entries, size - start, path)
@@ -121,13 +124,13 @@ def _read_header(file: BinaryIO, size: int, path: str) -> tuple[dict[str, _Entry
 def _unique(pairs: list[tuple[str, Any]], path: str) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError(f"load: {path}: the header names something twice")
+        raise refused(f"load: {path}: the header names something twice")
     return made
 
 
 def _number(digits: str, path: str) -> int:
     if len(digits.removeprefix("-")) > _MOST_DIGITS:
-        raise ValueError(f"load: {path}: the header has a number of {len(digits)} digits")
+        raise refused(f"load: {path}: the header has a number of {len(digits)} digits")
     return int(digits)
 
 
@@ -135,26 +138,26 @@ def _read_entry(name: str, entry: Any, size: int, path: str) -> _Entry:
     """Check one array's entry against the number of bytes after the header."""
     where = f"load: {path}: tensor {name!r}"
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ValueError(f"{where}: the entry must have dtype, shape and data_offsets")
+        raise refused(f"{where}: the entry must have dtype, shape and data_offsets")
     dtype = _NAMES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
-        raise ValueError(f"{where}: dtype {entry['dtype']!r} is not one of {', '.join(_NAMES)}")
+        raise refused(f"{where}: dtype {entry['dtype']!r} is not one of {', '.join(_NAMES)}")
     shape, offsets = entry["shape"], entry["data_offsets"]
     if not _are_counts(shape):
-        raise ValueError(f"{where}: shape {shape!r} is not a list of counts")
+        raise refused(f"{where}: shape {shape!r} is not a list of counts")
     if len(shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"{where}: {len(shape)} dimensions, the most are {_MOST_DIMENSIONS}")
+        raise refused(f"{where}: {len(shape)} dimensions, the most are {_MOST_DIMENSIONS}")
     if not _are_counts(offsets) or len(offsets) != 2:
-        raise ValueError(f"{where}: data_offsets {offsets!r} are not two counts")
+        raise refused(f"{where}: data_offsets {offsets!r} are not two counts")
     begin, end = offsets
     if not begin <= end <= size:
-        raise ValueError(f"{where}: data_offsets {offsets} lie outside the {size} bytes of data")
+        raise refused(f"{where}: data_offsets {offsets} lie outside the {size} bytes of data")
     needed = math.prod(shape) * _SIZES[dtype]
     if end - begin != needed:
-        raise ValueError(f"{where}: {end - begin} bytes for {dtype} of shape {tuple(shape)}, which needs {needed}")
+        raise refused(f"{where}: {end - begin} bytes for {dtype} of shape {tuple(shape)}, which needs {needed}")
     # An empty array has no bytes to be compared with, whatever its other dimensions are.
     if math.prod(count for count in shape if count) * _SIZES[dtype] > _MOST_BYTES:
-        raise ValueError(f"{where}: no array of {dtype} can have the shape {tuple(shape)}")
+        raise refused(f"{where}: no array of {dtype} can have the shape {tuple(shape)}")
     return _Entry(dtype, tuple(shape), begin, end)
 
 
@@ -167,24 +170,25 @@ def _check_cover(entries: dict[str, _Entry], size: int, path: str) -> None:
     reached, last = 0, ""
     for name, entry in sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end)):
         if entry.begin < reached:
-            raise ValueError(f"load: {path}: tensors {last!r} and {name!r} overlap")
+            raise refused(f"load: {path}: tensors {last!r} and {name!r} overlap")
         if entry.begin > reached:
-            raise ValueError(f"load: {path}: {entry.begin - reached} bytes before tensor {name!r} belong to none")
+            raise refused(f"load: {path}: {entry.begin - reached} bytes before tensor {name!r} belong to none")
         reached, last = entry.end, name
     if reached != size:
-        raise ValueError(f"load: {path}: {size - reached} bytes at the end belong to no tensor")
+        raise refused(f"load: {path}: {size - reached} bytes at the end belong to no tensor")
 
 
 def _read_array(file: BinaryIO, start: int, name: str, entry: _Entry, path: str) -> numpy.ndarray:
     import numpy
 
+    _fail.point("file.read")
     file.seek(start + entry.begin)
     # Read as bytes first: only zero and one are truth values.
     raw = numpy.fromfile(file, numpy.uint8, entry.end - entry.begin)
     if raw.size != entry.end - entry.begin:
-        raise ValueError(f"load: {path}: tensor {name!r}: the file ended after {raw.size} bytes")
+        raise refused(f"load: {path}: tensor {name!r}: the file ended after {raw.size} bytes")
     if entry.dtype == "bool" and raw.size and raw.max() > 1:
-        raise ValueError(f"load: {path}: tensor {name!r}: a bool is neither 0 nor 1")
+        raise refused(f"load: {path}: tensor {name!r}: a bool is neither 0 nor 1")
     kind = numpy.dtype(entry.dtype).newbyteorder("<")
     value: numpy.ndarray = raw.view(kind).astype(kind.newbyteorder("="), copy=False).reshape(entry.shape)
     return value

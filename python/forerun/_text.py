@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy
 
+    from forerun._forerun import Device
+
 # The dtypes that a reader may take for granted.
 _IMPLIED = frozenset({"bool", "int64", "float32"})
 _OPEN = "array("
 
 
-def to_repr(values: numpy.ndarray) -> str:
-    """Write an array so that ``np.array`` could read it back."""
+def to_repr(values: numpy.ndarray, device: Device | None = None) -> str:
+    """Write an array so that ``np.array`` could read it back; with the device of one that lives elsewhere."""
     import numpy
 
     options = numpy.get_printoptions()
@@ -23,6 +25,8 @@ def to_repr(values: numpy.ndarray) -> str:
         notes.append(f"shape={values.shape}")
     if values.dtype.name not in _IMPLIED or values.size == 0:
         notes.append(f"dtype={values.dtype.name}")
+    if device is not None:
+        notes.append(f"device={device}")
     if not notes:
         return f"{_OPEN}{body})"
     head, tail = f"{_OPEN}{body},", f"{', '.join(notes)})"

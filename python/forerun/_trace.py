@@ -21,6 +21,7 @@ class TraceEvent(NamedTuple):
     kind: str
     """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end."""
     thread: str
+    """The name of the thread; of what a GPU ran, the GPU and the lane: ``gpu(0) compute``."""
     start: float
     end: float
     op: str
@@ -90,7 +91,8 @@ class Trace:
     def timeline(self) -> dict[str, Any]:
         """Return the trace in the trace event format that Perfetto and ``chrome://tracing`` read.
 
-        Each thread has a track. What ran is named by its ops, and an arrow leads to it from each of its submissions.
+        Each thread has a track, and each lane of a GPU. What ran is named by its ops, and an arrow leads to it from
+        each of its submissions.
         """
         threads = {name: number for number, name in enumerate(sorted({event.thread for event in self.events}), 1)}
         process = os.getpid()

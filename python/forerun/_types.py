@@ -53,20 +53,32 @@ class Holder(TypedDict):
     arrays: int
 
 
-class MemoryStats(TypedDict):
-    """What memory is used for; see ``forerun.memory_stats``."""
+class _Memory(TypedDict):
+    """What is known of the memory of every device."""
 
     live: int
     peak: int
     cached: int
     promised: int
     budget: int
+    holders: list[Holder]
+
+
+class MemoryStats(_Memory):
+    """What memory is used for; see ``forerun.memory_stats``."""
+
     prefetch: Prefetch
     queued_records: int
     queued_host: int
     held: Held
     allocated: Allocated
-    holders: list[Holder]
+
+
+class DeviceMemoryStats(_Memory):
+    """What the memory of a GPU is used for; see ``forerun.memory_stats``."""
+
+    capacity: int
+    description: str
 
 
 Number: TypeAlias = "bool | int | float"

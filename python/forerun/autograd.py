@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forerun import _forerun
+from forerun import _fail, _forerun
 from forerun._capturing import object_to_replay
 from forerun._forerun import is_recording, is_training, ndarray, set_training
 
@@ -315,6 +315,7 @@ class Function:
         self._called = True
         recording = _forerun.set_recording(False)
         try:
+            _fail.point("function.forward")
             result = self.forward(*inputs)
         finally:
             _forerun.set_recording(recording)

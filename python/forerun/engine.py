@@ -6,10 +6,11 @@ No program needs them for its results: whatever is switched, values stay the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from forerun import _forerun
-from forerun._types import MemoryStats
+from forerun._forerun import Device
+from forerun._types import DeviceMemoryStats, MemoryStats
 
 __all__ = [
     "Graph",
@@ -18,9 +19,12 @@ __all__ = [
     "empty_cache",
     "graph",
     "memory_stats",
+    "num_threads",
     "reset_peak",
+    "set_budget",
     "set_drop_dead",
     "set_fuse",
+    "set_num_threads",
     "set_tiny_limit",
     "set_writable_asnumpy",
     "stats",
@@ -79,6 +83,36 @@ def set_fuse(on: bool) -> Restore[bool]:
     return Restore(_forerun.set_fuse, _forerun.set_fuse(on))
 
 
+def num_threads() -> int:
+    """Say how many threads compute; 1 if the engine has none of its own and whoever waits does.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> forerun.num_threads() >= 1
+    True
+    """
+    return _forerun.num_threads()
+
+
+def set_num_threads(threads: int) -> Restore[int]:
+    """Change how many threads compute, for the whole process, at any time and from any thread.
+
+    Threads that are too many leave after the task that they run; missing ones start when there is something to do. At
+    the start there are as many as ``FORERUN_NUM_THREADS`` says, else ``OMP_NUM_THREADS``, else as many as
+    there are cores that the process may use. Values do not depend on the number.
+
+    Examples
+    --------
+    >>> import forerun
+    >>> from forerun import np
+    >>> with forerun.set_num_threads(2):
+    ...     (np.ones((300, 300)) @ np.ones((300, 300)))[0, 0].item()
+    300.0
+    """
+    return Restore(_forerun.set_num_threads, _forerun.set_num_threads(threads))
+
+
 def set_tiny_limit(elements: int) -> Restore[int]:
     """Say up to how many elements an op may run on the spot instead of on a worker.
 
@@ -124,13 +158,19 @@ def stats() -> dict[str, int]:
     return _forerun.stats()
 
 
-def memory_stats(holders: int = 10) -> MemoryStats:
+@overload
+def memory_stats(holders: int = 10, device: None = None) -> MemoryStats: ...
+@overload
+def memory_stats(holders: int = 10, *, device: Device) -> MemoryStats | DeviceMemoryStats: ...
+def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats | DeviceMemoryStats:
     """Return what memory is used for, and by which lines of the program.
 
     Parameters
     ----------
     holders
         How many of the lines that hold the most are named.
+    device
+        Whose memory; the host's without one. All devices of the host share its memory.
 
     Returns
     -------
@@ -163,6 +203,13 @@ def memory_stats(holders: int = 10) -> MemoryStats:
             the lines that hold the most, the largest first: ``file``, ``line``, ``op``, ``bytes``, ``arrays``;
             arrays below 4 KiB are left out
 
+        For a GPU ``live``, ``peak``, ``cached``, ``promised``, ``budget`` and ``holders``, and also
+
+        ``capacity``
+            how many bytes arrays may take
+        ``description``
+            what it is
+
     Examples
     --------
     >>> import forerun
@@ -178,11 +225,13 @@ def memory_stats(holders: int = 10) -> MemoryStats:
     >>> any(line["op"] == "full" for line in after["holders"])
     True
     """
-    return _forerun.memory_stats(holders)
+    if device is None or device.device_type == "cpu":
+        return _forerun.memory_stats(holders)
+    return _forerun.gpu_memory_stats(device, holders)
 
 
-def reset_peak() -> None:
-    """Let the peak of ``memory_stats`` start again from what is live now.
+def reset_peak(device: Device | None = None) -> None:
+    """Let the peak of ``memory_stats`` start again from what is live now, on the host or on a GPU.
 
     Examples
     --------
@@ -192,11 +241,36 @@ def reset_peak() -> None:
     >>> stats["peak"] - stats["live"]
     0
     """
-    _forerun.reset_peak()
+    _forerun.reset_peak(device)
+
+
+def set_budget(size: int) -> Restore[int]:
+    """Set how many live bytes running ahead may reach; ``FORERUN_BUDGET`` is what it begins with.
+
+    The oldest unfinished work may always go on, so a small budget makes a program slower, never wrong.
+
+    Parameters
+    ----------
+    size
+        Bytes.
+
+    Examples
+    --------
+    >>> from forerun import engine
+    >>> before = engine.memory_stats()["budget"]
+    >>> with engine.set_budget(1 << 20):
+    ...     engine.memory_stats()["budget"]
+    1048576
+    >>> engine.memory_stats()["budget"] == before
+    True
+    """
+    if size <= 0:
+        raise ValueError(f"set_budget: the budget must be positive, got {size}")
+    return Restore(_forerun.set_budget, _forerun.set_budget(size))
 
 
 def empty_cache() -> None:
-    """Give the bytes kept for reuse back to the system.
+    """Give the bytes kept for reuse back to the system, on every device.
 
     Examples
     --------

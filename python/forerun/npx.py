@@ -19,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import erf, relu, sigmoid
+from forerun._pointwise import erf, multiply_add, relu, sigmoid
 
 __all__ = [
     "Device",
@@ -28,16 +28,19 @@ __all__ = [
     "batch_norm",
     "cancel_pending",
     "cpu",
+    "cpu_pinned",
     "current_device",
     "dropout",
     "embedding",
     "erf",
     "fully_connected",
     "gpu",
+    "gpu_memory_info",
     "layer_norm",
     "leaky_relu",
     "load",
     "log_softmax",
+    "multiply_add",
     "num_gpus",
     "one_hot",
     "pick",
@@ -98,16 +101,28 @@ def cpu(device_id: int = 0) -> Device:
     return Device("cpu", device_id)
 
 
+def cpu_pinned(device_id: int = 0) -> Device:
+    """Return a host device, under the name MXNet has for memory that GPUs copy from: here they copy from any.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.cpu_pinned()
+    cpu(0)
+    """
+    return cpu(device_id)
+
+
 def gpu(device_id: int = 0) -> Device:
     """Return a GPU; raise if it is absent.
 
     Examples
     --------
     >>> from forerun import npx
-    >>> npx.gpu(100)
+    >>> npx.gpu(100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: no device gpu(100): 0 GPUs are present
+    RuntimeError: no device gpu(100): ...
     """
     device = Device("gpu", device_id)
     _forerun.require_device(device)
@@ -120,10 +135,24 @@ def num_gpus() -> int:
     Examples
     --------
     >>> from forerun import npx
-    >>> npx.num_gpus()
-    0
+    >>> npx.num_gpus() >= 0
+    True
     """
     return _forerun.num_gpus()
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Return how many bytes of a GPU are free for arrays, and how many there are.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.gpu_memory_info(100)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no device gpu(100): ...
+    """
+    return _forerun.gpu_memory_info(Device("gpu", device_id))
 
 
 def current_device() -> Device:

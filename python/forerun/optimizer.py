@@ -143,6 +143,14 @@ class Optimizer:
         """Make what the optimiser remembers of a parameter: zeros of its shape, one a name of ``state_names``."""
         return tuple(np.zeros_like(weight) for _ in self.state_names)
 
+    def _decay(self, index: int) -> float:
+        parameter = self.param_dict.get(index)
+        return self.wd if parameter is None else self.wd * parameter.wd_mult
+
+    def writes(self, index: int) -> int:
+        """Return how often one step writes a parameter: ``Trainer.restore`` takes back as many writes a step."""
+        return 1
+
     def update(
         self,
         indices: Sequence[int],
@@ -155,22 +163,21 @@ class Optimizer:
         Parameters
         ----------
         indices
-            The numbers of the parameters, by which updates are counted.
+            The numbers of the parameters, by which updates are counted. One that lives on several devices has its
+            number several times, and is counted once.
         weights, grads, states
             One of each a parameter.
         """
-        counts = []
-        for index in indices:
-            count = self.counts.get(index, self.begin_num_update) + 1
-            self.counts[index] = count
-            counts.append(count)
+        for index in dict.fromkeys(indices):
+            self.counts[index] = self.counts.get(index, self.begin_num_update) + 1
+        counts = [self.counts[index] for index in indices]
         self.num_update = max(self.num_update, *counts)
         lr = self.learning_rate
         lrs, wds = [], []
         for index in indices:
             parameter = self.param_dict.get(index)
             lrs.append(lr if parameter is None else lr * parameter.lr_mult)
-            wds.append(self.wd if parameter is None else self.wd * parameter.wd_mult)
+            wds.append(self._decay(index))
         self.apply(weights, grads, states, lrs, wds, counts)
 
     def apply(
@@ -351,6 +358,10 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, **arguments)
         self.correct_bias = correct_bias
+
+    def writes(self, index: int) -> int:
+        """Return how often one step writes a parameter: once for the decay, if any parameter has one."""
+        return 2 if any(self._decay(other) for other in self.counts) else 1
 
     def apply(
         self,

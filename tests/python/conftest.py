@@ -16,6 +16,10 @@ import pytest
 
 from forerun import npx
 
+# Where tests make their arrays, if they do not say so themselves.
+DEVICE = npx.gpu(0) if os.environ.get("FORERUN_TEST_DEVICE") == "gpu" else npx.cpu(0)
+# Needs two GPUs, real or simulated: run by a child of test_devices.py.
+collect_ignore = [] if os.environ.get("FORERUN_SIM_GPUS") else ["devices"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A deadline would turn a busy machine into a failing test.
@@ -76,6 +80,13 @@ def finish() -> Iterator[None]:
     """Finish what a test left in the window, so that its errors are its own."""
     yield
     npx.waitall()
+
+
+@pytest.fixture(autouse=True)
+def place() -> Iterator[None]:
+    """Make new arrays on the device that the suite is to run on."""
+    with DEVICE:
+        yield
 
 
 class Reference:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import forerun
-from forerun import np, npx
+from forerun import autograd, gluon, np, npx
 
 needs_async = pytest.mark.skipif(
     os.environ.get("FORERUN_ENGINE") == "sync", reason="there every op runs before the next is submitted"
@@ -93,6 +93,54 @@ def test_a_wait_for_another_threads_value_names_its_op() -> None:
     made[0].item()
     rows = [row.longest for row in forerun.blockers()]
     assert [(row.call, row.op) for row in rows] == [("item", "sum")]
+
+
+def train(batches: int, read: bool) -> tuple[np.ndarray, int]:
+    """Run the chapter's training loop; give the last loss, and the line that reads each."""
+    net = gluon.nn.Sequential()
+    net.add(gluon.nn.Dense(2048, activation="relu"), gluon.nn.Dense(512, activation="relu"), gluon.nn.Dense(1))
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    squares = gluon.loss.L2Loss()
+    total = 0.0
+    for _ in range(batches):
+        x, y = np.random.normal(size=(64, 512)), np.ones((64,))
+        with autograd.record():
+            loss = squares(net(x), y)
+        loss.backward()
+        trainer.step(64)
+        if read:
+            total += loss.mean().item()
+            line = here() - 1
+    return loss, line if read else 0
+
+
+@needs_async
+def test_a_training_loop_that_reads_each_loss_is_blocked_there() -> None:
+    npx.waitall()
+    forerun.reset_blockers()
+    loss, line = train(6, read=True)
+    first, *rest = forerun.blockers()
+    assert (first.file, first.line, first.call) == (__file__, line, "item")
+    # A loss may be there early if this thread was kept from running for a while.
+    assert 3 <= first.count <= 6
+    assert (first.longest.op_file, first.longest.op_line) == (__file__, line)
+    # Reading is all that the loop waits for.
+    assert rest == []
+    assert str(forerun.blockers()).splitlines()[1].startswith(f"python/test_blockers.py:{line}  item")
+    loss.wait_to_read()
+
+
+@needs_async
+def test_a_training_loop_that_reads_nothing_is_not_blocked() -> None:
+    npx.waitall()
+    forerun.reset_blockers()
+    loss, _ = train(6, read=False)
+    assert forerun.blockers() == []
+    assert str(forerun.blockers()) == "nothing waited"
+    loss.wait_to_read()
+    (row,) = forerun.blockers()
+    assert (row.line, row.call, row.count) == (here() - 2, "wait_to_read", 1)
 
 
 BLOCKERS: dict[str, Callable[[np.ndarray], Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from typing import TYPE_CHECKING
 
@@ -182,3 +183,56 @@ if __name__ == "__main__":
 """
     result = run(HEAD + program, method)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+# Children write what they draw; each line is one process.
+DRAWS = """
+import os, sys
+from forerun import np
+
+def drawn():
+    return np.random.uniform(size=(3,)).tolist()
+
+def in_child(body):
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(writer, repr(body()).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as report:
+        said = report.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return said
+
+def seeded():
+    np.random.seed(7)
+    return drawn()
+
+def family():
+    return [drawn(), in_child(drawn)]
+
+%s
+print(in_child(drawn))
+print(in_child(drawn))
+print(in_child(family))
+print(drawn())
+print(in_child(seeded))
+np.random.seed(7)
+print(drawn())
+"""
+
+
+@pytest.mark.parametrize("first", ["", "np.random.seed(3)", "(np.ones((2,)) + 1).wait_to_read()"])
+def test_children_draw_numbers_of_their_own(run: Run, first: str) -> None:
+    outputs = [run(DRAWS % first) for _ in range(2)]
+    assert [output.stderr for output in outputs] == ["", ""]
+    # The same every time.
+    assert outputs[0].stdout == outputs[1].stdout
+    child, sibling, family, parent, seeded, seeded_parent = outputs[0].stdout.splitlines()
+    inner, grandchild = ast.literal_eval(family)
+    assert len({child, sibling, str(inner), grandchild, parent}) == 5
+    assert seeded == seeded_parent
+    # Children change nothing for their parent.
+    alone = run(f"from forerun import np\n{first}\nprint(np.random.uniform(size=(3,)).tolist())")
+    assert alone.stdout == parent + "\n"

@@ -36,6 +36,7 @@ LAST_PLACES = dict.fromkeys([*ROUNDED, "power"], 2.5)
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "relu", "max", "min", "clip"}
 POINTWISE = {*forerun._pointwise.__all__, "copy", "cast"}
+FAILURES = (ValueError, TypeError, IndexError, OverflowError, RuntimeError)
 RANDOM = {"normal", "uniform", "dropout"}
 SELU = (1.6732632423543772, 1.0507009873554805)
 
@@ -116,6 +117,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "erf": npx.erf,
     "relu": npx.relu,
     "sigmoid": npx.sigmoid,
+    "multiply_add": npx.multiply_add,
     "view": lambda x, axes: np.transpose(x, axes),
     "update": updated,
     "scatter_add": _forerun.scatter_add,
@@ -224,6 +226,7 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
 
 
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
     "erf": erf,
@@ -355,9 +358,7 @@ def test_plans_do_not_show(op: str) -> None:
 def test_what_fails(op: str) -> None:
     for sample, dtype in BAD:
         if sample["op"] == op:
-            with pytest.raises(
-                (ValueError, TypeError, IndexError, OverflowError, RuntimeError), match=re.escape(sample["error"])
-            ):
+            with pytest.raises(FAILURES, match=re.escape(sample["error"])):
                 for result in call(sample, dtype):
                     result.wait_to_read()
 
@@ -384,4 +385,5 @@ def test_the_other_engine_gives_the_same(tmp_path: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    numpy.savez(sys.argv[1], **results())  # type: ignore[arg-type]
+    with npx.gpu(0) if os.environ.get("FORERUN_TEST_DEVICE") == "gpu" else npx.cpu():
+        numpy.savez(sys.argv[1], **results())  # type: ignore[arg-type]

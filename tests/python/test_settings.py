@@ -90,3 +90,65 @@ def test_no_more_threads_than_cores_allowed() -> None:
         check=False,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
+
+
+# Changes the number of threads under load: from this thread, and from another.
+RESIZE = """
+import os, sys, threading, time
+import forerun
+from forerun import np, npx
+
+def threads():
+    names = []
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/comm") as comm:
+                names.append(comm.read())
+        except OSError:
+            pass  # it left meanwhile
+    return sum(name.startswith("forerun-") for name in names)
+
+def work():
+    x = np.arange(160000.0).reshape((400, 400)) * 1e-6
+    y = [x]
+    for _ in range(40):
+        y.append(np.tanh(y[-1] @ x) + x)
+    return y
+
+def settled(count):
+    for _ in range(5000):
+        if threads() == count:
+            return True
+        time.sleep(0.001)
+    return False
+
+assert forerun.num_threads() == 1
+expected = work()[-1].asnumpy()
+for count in [4, 2, 1]:
+    result = work()
+    changer = threading.Thread(target=forerun.set_num_threads, args=(count,))
+    changer.start()
+    changer.join()
+    assert forerun.num_threads() == count
+    load = [work() for _ in range(5)]
+    assert settled(count), (count, threads())
+    assert (result[-1].asnumpy() == expected).all()
+    npx.waitall()
+    assert all((turn[-1].asnumpy() == expected).all() for turn in load)
+    assert threads() == count
+with forerun.set_num_threads(3) as switch:
+    assert (forerun.num_threads(), switch.old) == (3, 1)
+assert forerun.num_threads() == 1
+try:
+    forerun.set_num_threads(0)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads cannot be counted here")
+def test_the_number_of_threads_can_change_under_load(run: Run) -> None:
+    result = run(RESIZE, FORERUN_ENGINE="async", FORERUN_NUM_THREADS="1")
+    said = "set_num_threads: at least one thread must compute, not 0\n"
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"{said}  submitted at ") and "program.py:" in result.stdout

@@ -8,6 +8,7 @@ mod command;
 mod generated;
 mod python;
 mod rust_text;
+mod supply;
 mod test;
 mod tidy;
 mod tree;
@@ -20,8 +21,9 @@ usage: cargo xtask <verb>
 
   test [--quick | --long]   everything that must be green; ends with `N passed, N failed`
                               --quick  one engine mode, no loom
-                              --long   adds ignored tests, a million tasks, long fuzzing
+                              --long   adds ignored tests, a million tasks, long fuzzing, a sanitizer
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
+  supply                    holds what the project depends on against deny.toml
   gen [--check]             writes the generated files, or only compares them
   wheel [--release]         builds the wheel into target/wheels; --release as it is published
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::run(test::Extent::Quick),
         ["test", "--long"] => test::run(test::Extent::Long),
         ["tidy"] => tidy::run(),
+        ["supply"] => supply::check(),
         ["gen"] => generated::write(&tree::root()),
         ["gen", "--check"] => generated::check(&tree::root()),
         ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an environment whose stamp names its requirements has them, so a second run needs no network.
 
-use crate::command::{program, run};
+use crate::command::{program, run, run_and_read};
 use crate::tree;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,13 @@ impl Environment {
     /// Another program that lies in the environment, with arguments.
     pub(crate) fn tool(&self, name: &str, args: &[&str]) -> Command {
         program(self.program_path(name), args)
+    }
+
+    /// Where the environment's packages lie.
+    pub(crate) fn packages(&self) -> Result<String, String> {
+        let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        let (good, text) = run_and_read(&mut self.python(&["-c", ask]))?;
+        if good { Ok(text.trim().to_owned()) } else { Err("python does not say where its packages are".to_owned()) }
     }
 
     /// Puts a freshly built wheel in the place of whatever was there before.

@@ -32,15 +32,29 @@ impl Profile {
 
 /// Builds the wheel into `target/wheels` and says where it is.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
+    build_into("wheels", profile, &[])
+}
+
+/// Builds the package with fail points and unpacks it into a folder of its own, beside the one that is installed.
+pub(crate) fn build_with_faults(environment: &Environment) -> Result<PathBuf, String> {
+    let wheel = build_into("wheels-faults", Profile::Dev, &["--features", "faults"])?;
+    let folder = tree::target().join("faults");
+    let (from, to) = (wheel.to_string_lossy(), folder.to_string_lossy());
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--upgrade"];
+    run(environment.python(&install).args(["--target", &*to, &*from]))?;
+    Ok(folder)
+}
+
+fn build_into(folder: &str, profile: Profile, features: &[&str]) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &["maturin>=1.9.4,<2"])?;
-    let folder = tree::target().join("wheels");
+    let folder = tree::target().join(folder);
     // An older wheel must not be taken for the new one.
     for old in wheels(&folder) {
         fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
     let out = folder.to_string_lossy().into_owned();
     let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", &interpreter(), "--out", &out];
-    run(&mut builder.tool("maturin", &command))?;
+    run(builder.tool("maturin", &command).args(features))?;
     let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
     println!("{}", built.display());
     Ok(built)

@@ -1,17 +1,18 @@
 //! A fused kernel of which one input failed or one output found no memory: its records are run one by one instead, so
 //! that only what depends on the failure fails. Slow, and never taken while all is well.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, BufferRef};
 use crate::device::OwnDevice;
 use crate::issue::{IssuedAs, follow};
+use crate::kept::{Kept, KeptBytes};
 use crate::launch::{Launch, Output};
 use crate::lower::Compiled;
 use crate::memory::{no_memory, no_memory_on};
-use crate::node::Node;
+use crate::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::segment::Submitted;
 use crate::trace;
-use forerun_base::{Error, ErrorKind, Loc, Team};
+use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
 use forerun_engine::{Issued, Status, Ticket};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
@@ -19,7 +20,30 @@ use std::sync::atomic::Ordering;
 /// What one record made, before anybody sees it.
 struct Made {
     node: &'static Node,
-    result: Result<Owned, Error>,
+    bytes: usize,
+    result: Result<Owned, Failed>,
+}
+
+/// Why one record made nothing, and what its cell held before.
+struct Failed {
+    error: Error,
+    kept: Option<Kept>,
+}
+
+impl Made {
+    /// The value itself, or the good one from before it.
+    fn kept(&self) -> Option<Kept> {
+        match &self.result {
+            Ok(owned) if self.bytes > INLINE => Some(Kept::good(KeptBytes::Shared(owned.share()))),
+            Ok(owned) => {
+                let mut words = [0; INLINE / 8];
+                // SAFETY: the record made so many bytes, and they fit into the words.
+                unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), words.as_mut_ptr().cast(), self.bytes) };
+                Some(Kept::good(KeptBytes::Inline(words)))
+            }
+            Err(failed) => failed.kept.as_ref().map(Kept::again),
+        }
+    }
 }
 
 /// A buffer that belongs to no value yet.
@@ -29,6 +53,12 @@ impl Owned {
     fn ptr(&self) -> *mut u8 {
         // SAFETY: we hold the buffer's count.
         unsafe { &*self.0 }.ptr()
+    }
+
+    /// A share in the buffer, for a value that failed later.
+    fn share(&self) -> BufferRef {
+        // SAFETY: we hold the buffer's count.
+        unsafe { BufferRef::share(self.0) }
     }
 
     /// Gives the buffer, with its count, to a value.
@@ -54,8 +84,13 @@ impl Launch {
         let mut made: Vec<Made> = Vec::with_capacity(records.len());
         for record in records {
             let submitted = &self.segment[record as usize];
-            let result = run_one(submitted, &made, team);
-            made.push(Made { node: submitted.out(), result });
+            let result = run_one(submitted, &made, team).map_err(|error| {
+                let kept = submitted.former().and_then(|former| {
+                    made.iter().find(|m| std::ptr::eq(m.node, former)).map_or_else(|| former.kept(), Made::kept)
+                });
+                Failed { error, kept: kept.map(Kept::after_a_write) }
+            });
+            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
         for output in &self.outputs {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
@@ -73,8 +108,9 @@ impl Launch {
         let mut made: Vec<Made> = Vec::with_capacity(records.len());
         for record in records {
             let submitted = &self.segment[record as usize];
-            let result = tell_one(device, submitted, &made);
-            made.push(Made { node: submitted.out(), result });
+            // A device may write over what a cell held before the failure is known: nothing is kept.
+            let result = tell_one(device, submitted, &made).map_err(|error| Failed { error, kept: None });
+            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
         let ticket = device.accelerator.told(Lane::Compute);
         let mut any = false;
@@ -82,12 +118,11 @@ impl Launch {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
             match made.swap_remove(at).result {
                 Ok(owned) => {
-                    output.node.set_buffer(owned.give());
-                    output.node.begin_issued();
+                    output.node.begin_issued(owned.give());
                     output.node.publish_issued(output.generation, Lane::Compute as u8, ticket);
                     any = true;
                 }
-                Err(error) => output.node.publish_failed(output.generation, error),
+                Err(Failed { error, kept }) => output.node.publish_failed(output.generation, error, kept),
             }
         }
         if !any {
@@ -105,7 +140,7 @@ impl Launch {
 fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
     match made.iter().find(|m| std::ptr::eq(m.node, node)) {
         Some(Made { result: Ok(owned), .. }) => Ok(owned.ptr()),
-        Some(Made { result: Err(error), .. }) => Err(error.clone()),
+        Some(Made { result: Err(failed), .. }) => Err(failed.error.clone()),
         None if node.planned_status() == Status::Failed => Err(node.error()),
         None => Ok(node.data()),
     }
@@ -154,12 +189,12 @@ fn tell_one(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) ->
     Ok(owned)
 }
 
-fn publish(output: &Output, result: Result<Owned, Error>) {
+fn publish(output: &Output, result: Result<Owned, Failed>) {
     match result {
         Ok(owned) if output.large => output.node.set_buffer(owned.give()),
         // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
         Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
-        Err(error) => return output.node.publish_failed(output.generation, error),
+        Err(Failed { error, kept }) => return output.node.publish_failed(output.generation, error, kept),
     }
     output.node.publish_ready(output.generation);
 }
@@ -168,14 +203,13 @@ fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owne
     let recipe = submitted.record.recipe;
     let addresses = addresses_of(submitted, made)?;
     let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
+    fail_point!("apart.record", error => return Err(blame(error)));
     let bytes = recipe.signature.out.bytes;
+    fail_point!("apart.room", _error => return Err(blame(no_memory(bytes))));
     let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
     let executable = recipe.single().host();
     // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
-    unsafe {
-        executable.check(io).map_err(blame)?;
-        executable.run(io, team);
-    }
+    unsafe { executable.check_and_run(io, team) }.map_err(blame)?;
     Ok(owned)
 }

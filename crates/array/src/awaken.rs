@@ -5,7 +5,7 @@ use crate::planner::Until;
 use crate::runtime::runtime;
 use crate::wait::Wait;
 use crate::window::Window;
-use forerun_base::{Error, Team};
+use forerun_base::{Error, Team, fail_point};
 use forerun_engine::{Mode, TaskSpec, Work};
 use std::sync::Mutex;
 use std::task::Waker;
@@ -14,6 +14,7 @@ struct Wake(Mutex<Option<Waker>>);
 
 impl Wake {
     fn wake(&self) {
+        fail_point!("wake.call");
         if let Some(waker) = self.0.lock().unwrap_or_else(|e| e.into_inner()).take() {
             waker.wake();
         }
@@ -35,7 +36,8 @@ impl Work for Wake {
 }
 
 impl Array {
-    /// True if the array is settled; else `waker` is woken when it may be. Without workers the caller does the work here.
+    /// True if the array is settled; else `waker` is woken when it may be, perhaps on a thread of the engine, where it may submit
+    /// but not wait. Without workers the caller does the work here.
     pub fn settled_or_wake(&self, waker: &Waker) -> bool {
         if self.settled_now() {
             return true;
@@ -57,14 +59,14 @@ impl Array {
             if value.is_settled() {
                 return true;
             }
-            match planner.flights.maker(value) {
-                Some(task) => {
-                    let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
-                    runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
-                }
-                // It was settled between the two looks.
-                None => waker.wake_by_ref(),
+            if let Some(task) = planner.flights.maker(value) {
+                let work = Box::new(Wake(Mutex::new(Some(waker.clone()))));
+                runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
+                return false;
             }
+            // It was settled between the two looks. Whoever is woken may want the planner.
+            drop(planner);
+            waker.wake_by_ref();
             false
         })
     }

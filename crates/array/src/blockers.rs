@@ -3,6 +3,7 @@
 //! Noted always, but only when a call really waited: what was there, or could be made on the spot, is no wait. So the
 //! lock around the table costs nothing next to the wait itself.
 
+use crate::fork;
 use crate::memory::HoldCounter;
 use crate::origin::Origin;
 use crate::runtime::runtime;
@@ -91,6 +92,7 @@ pub(crate) fn wait(
     if target.done() {
         return Ok(());
     }
+    fork::check().map_err(|error| error.read_at(options.loc))?;
     let start = Instant::now();
     let Waited { helped, parked } = runtime().engine.wait(target, options)?;
     let time = start.elapsed();

@@ -3,7 +3,7 @@
 use crate::device::OwnDevice;
 use crate::holders::{Account, LEAST};
 use crate::runtime::runtime;
-use forerun_base::Loc;
+use forerun_base::{Loc, fail_point};
 use forerun_cpu::Block;
 use forerun_plan::DeviceBlock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
@@ -49,6 +49,7 @@ impl Buffer {
         op: &'static str,
         loc: Loc,
     ) -> Option<*mut Buffer> {
+        fail_point!("device.memory", _error => return None);
         let block = device.accelerator.alloc(bytes)?;
         device.ledger.charge(block.bytes);
         let account = (block.bytes >= LEAST).then(|| device.holders.account(op, loc));
@@ -155,6 +156,19 @@ impl BufferRef {
         // SAFETY: alive, as the caller promised.
         unsafe { &*buffer }.refs.fetch_add(1, Ordering::Relaxed);
         BufferRef(buffer)
+    }
+
+    /// Another holder beside this one.
+    pub(crate) fn again(&self) -> BufferRef {
+        // SAFETY: our count keeps it alive.
+        unsafe { BufferRef::share(self.0) }
+    }
+
+    /// Gives the buffer, with its count, to a value.
+    pub(crate) fn give(self) -> *mut Buffer {
+        let buffer = self.0;
+        std::mem::forget(self);
+        buffer
     }
 
     pub(crate) fn ptr(&self) -> *const u8 {

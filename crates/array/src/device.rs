@@ -1,10 +1,12 @@
 //! Devices: which there are, which one a thread makes its arrays on, and what the runtime keeps for each accelerator.
 
-use crate::holders::Holders;
+use crate::holders::{Holder, Holders};
+use crate::memory::empty_cache;
 use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
+use forerun_cuda::{Cuda, SharedCuda};
 use forerun_engine::{Budget, Driver};
-use forerun_plan::{Accelerator, Lane, Meta};
+use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -60,35 +62,28 @@ impl Driver for Driven {
     fn nudge(&self) {
         self.0.nudge();
     }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
 }
 
 /// Accelerators that the engine has room for.
 const MOST: usize = 16;
 
-/// The accelerators of this machine, or the simulated ones that the environment asks for. Looked for once, by the first who
-/// asks.
-pub(crate) fn accelerators() -> &'static [OwnDevice] {
-    all(|| simulated(&Settings::environment()))
+/// An accelerator that is there, opened by the first who uses it: that may take a while.
+struct Present {
+    open: Box<dyn Fn() -> Result<Arc<dyn Accelerator>> + Send + Sync>,
+    own: OnceLock<Result<OwnDevice>>,
 }
 
-/// Puts simulated accelerators in the place of real ones. Fails if accelerators were looked for already.
-pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
-    let mut asked = false;
-    all(|| {
-        asked = true;
-        make(count, options)
-    });
-    let late = || Error::new(ErrorKind::Runtime, "devices were in use already").in_op("simulate");
-    if asked { Ok(()) } else { Err(late()) }
-}
-
-fn all(find: impl FnOnce() -> Vec<Arc<dyn Accelerator>>) -> &'static [OwnDevice] {
-    static ALL: OnceLock<Vec<OwnDevice>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        let engine = &runtime().engine;
-        let own = |(number, accelerator): (usize, Arc<dyn Accelerator>)| {
+impl Present {
+    fn own(&'static self, number: usize) -> Result<&'static OwnDevice> {
+        let own = self.own.get_or_init(|| {
+            let accelerator = (self.open)()?;
+            let engine = &runtime().engine;
             engine.add_device(number, Arc::new(Driven(accelerator.clone())), accelerator.capacity());
-            OwnDevice {
+            Ok(OwnDevice {
                 number,
                 ledger: engine.device_ledger(number),
                 accelerator,
@@ -96,31 +91,71 @@ fn all(find: impl FnOnce() -> Vec<Arc<dyn Accelerator>>) -> &'static [OwnDevice]
                 waits: Mutex::default(),
                 waits_told: AtomicU64::new(0),
                 waits_skipped: AtomicU64::new(0),
-            }
-        };
-        find().into_iter().take(MOST).enumerate().map(own).collect()
+            })
+        });
+        own.as_ref().map_err(Error::clone)
+    }
+}
+
+/// The accelerators of this machine, or the simulated ones that the environment asks for. Looked for once, by the first who
+/// asks.
+static PRESENT: OnceLock<Vec<Present>> = OnceLock::new();
+
+fn present(find: impl FnOnce() -> Vec<Present>) -> &'static [Present] {
+    PRESENT.get_or_init(|| {
+        let mut found = find();
+        found.truncate(MOST);
+        found
     })
 }
 
-fn simulated(settings: &Settings<'_>) -> Vec<Arc<dyn Accelerator>> {
+fn all() -> &'static [Present] {
+    present(|| simulated(&Settings::environment()).unwrap_or_else(cuda))
+}
+
+/// The accelerators that are in use; looks for none.
+pub(crate) fn accelerators() -> impl Iterator<Item = &'static OwnDevice> {
+    PRESENT.get().into_iter().flatten().filter_map(|present| present.own.get()?.as_ref().ok())
+}
+
+/// Puts simulated accelerators in the place of real ones. Fails if accelerators were looked for already.
+pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
+    let mut asked = false;
+    present(|| {
+        asked = true;
+        make(count, options)
+    });
+    let late = || Error::new(ErrorKind::Runtime, "devices were in use already").in_op("simulate");
+    if asked { Ok(()) } else { Err(late()) }
+}
+
+fn cuda() -> Vec<Present> {
+    let open = |number: usize| -> Result<Arc<dyn Accelerator>> { Ok(Arc::new(SharedCuda(Cuda::open(number)?))) };
+    let present = |number| Present { open: Box::new(move || open(number)), own: OnceLock::new() };
+    (0..Cuda::count()).map(present).collect()
+}
+
+fn simulated(settings: &Settings<'_>) -> Option<Vec<Present>> {
     let time = |name| settings.number(name, 0).map_or(Duration::ZERO, |us| Duration::from_micros(us as u64));
-    let Some(count) = settings.number("FORERUN_SIM_GPUS", 0) else { return Vec::new() };
+    let count = settings.number("FORERUN_SIM_GPUS", 0)?;
     let options = SimOptions {
         latency: time("FORERUN_SIM_LATENCY_US"),
         jitter: time("FORERUN_SIM_JITTER_US"),
         seed: settings.number("FORERUN_SIM_SEED", 0).unwrap_or(0) as u64,
         memory: settings.number("FORERUN_SIM_MEMORY", 1).unwrap_or(SimOptions::default().memory),
     };
-    make(count, options)
+    Some(make(count, options))
 }
 
-fn make(count: usize, options: SimOptions) -> Vec<Arc<dyn Accelerator>> {
-    (0..count).map(|number| Arc::new(Simulated::new(number, options)) as Arc<dyn Accelerator>).collect()
+fn make(count: usize, options: SimOptions) -> Vec<Present> {
+    let open = move |number| -> Result<Arc<dyn Accelerator>> { Ok(Arc::new(Simulated::new(number, options))) };
+    let present = |number| Present { open: Box::new(move || open(number)), own: OnceLock::new() };
+    (0..count).map(present).collect()
 }
 
-/// The accelerator that a meta's elements live on.
+/// The accelerator that elements live on; `None` for the host. Whoever gets that far has checked that it is there.
 pub(crate) fn of(device: Device) -> Option<&'static OwnDevice> {
-    device.accelerator().map(|number| &accelerators()[number])
+    device.accelerator().and_then(|number| all()[number].own(number).ok())
 }
 
 /// Whether a value with this meta has a buffer: the small ones of the host live in their nodes.
@@ -130,18 +165,19 @@ pub(crate) fn has_buffer(meta: &Meta) -> bool {
 
 /// How many accelerators there are.
 pub fn accelerator_count() -> usize {
-    accelerators().len()
+    all().len()
 }
 
-/// Fails unless the device is there.
+/// Fails unless the device is there and can be used.
 pub fn check_device(device: Device) -> Result<()> {
-    let present = || accelerator_count();
-    match device.accelerator() {
-        Some(number) if number >= present() => {
-            let noun = if present() == 1 { "GPU is" } else { "GPUs are" };
-            Err(Error::new(ErrorKind::Runtime, format!("no device {device}: {} {noun} present", present())))
+    let Some(number) = device.accelerator() else { return Ok(()) };
+    match all().get(number) {
+        Some(present) => present.own(number).map(drop),
+        None => {
+            let count = accelerator_count();
+            let noun = if count == 1 { "GPU is" } else { "GPUs are" };
+            Err(Error::new(ErrorKind::Runtime, format!("no device {device}: {count} {noun} present")))
         }
-        _ => Ok(()),
     }
 }
 
@@ -209,6 +245,10 @@ pub struct DeviceStats {
     pub waits: u64,
     /// How often that was not needed.
     pub waits_skipped: u64,
+    /// How kernels were launched.
+    pub launches: Launches,
+    /// Who holds live bytes, line by line, the largest first. Buffers below 4 KiB are left out.
+    pub holders: Vec<Holder>,
 }
 
 /// What an accelerator is doing; fails if it is not there.
@@ -221,6 +261,8 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
         cached: own.accelerator.cached(),
         waits: own.waits_told.load(Relaxed),
         waits_skipped: own.waits_skipped.load(Relaxed),
+        launches: own.accelerator.launches(),
+        holders: own.holders.all(),
     })
 }
 
@@ -230,9 +272,25 @@ pub fn set_device_budget(device: Device, bytes: usize) -> Result<()> {
     Ok(())
 }
 
+/// Whether products of float32 on an accelerator may keep fewer bits of their factors, where it is faster that way.
+pub fn set_fast_products(device: Device, on: bool) -> Result<()> {
+    own(device)?.accelerator.set_fast_products(on);
+    Ok(())
+}
+
 /// Lets the peak of an accelerator start again from what is live now.
 pub fn reset_device_peak(device: Device) -> Result<()> {
     runtime().engine.reset_device_peak(own(device)?.number);
+    Ok(())
+}
+
+/// Gives the bytes that a device keeps for reuse back; those of the host for any of its devices.
+pub fn empty_device_cache(device: Device) -> Result<()> {
+    check_device(device)?;
+    match of(device) {
+        Some(own) => own.accelerator.empty_cache(),
+        None => empty_cache(),
+    }
     Ok(())
 }
 

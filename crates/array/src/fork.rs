@@ -4,17 +4,19 @@
 //! need is taken; so no lock belongs to a thread that the child does not have, and no value is half published. In the
 //! child, values that are there stay readable, everything pending fails with the line that submitted it, and the next
 //! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
-//! may have been anywhere.
+//! may have been anywhere. If the stand cannot be made, the child can read what is there, and every wait in it fails.
 
 use crate::device::accelerators;
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
-use crate::{attach, graph, recipe, trace};
-use forerun_base::{Error, ErrorKind};
+use crate::{attach, graph, random, recipe, trace};
+use forerun_base::{Error, ErrorKind, Result, fail_point};
 use forerun_engine::{Engine, Paused, at_exit, at_fork};
 use parking_lot::MutexGuard;
 use std::any::Any;
 use std::cell::RefCell;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What is held between the two hooks of a fork. Dropped in this order.
 struct Held {
@@ -27,13 +29,32 @@ thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
 }
 
+/// This process was forked, and everything could not be brought to a stand before.
+static UNPREPARED: AtomicBool = AtomicBool::new(false);
+
+/// Fails in a child whose fork could not be prepared: its threads are gone, and a lock may have been theirs.
+pub(crate) fn check() -> Result<()> {
+    if UNPREPARED.load(Relaxed) {
+        let text = "this process was forked while the engine could not be brought to a stand: start another instead";
+        return Err(Error::new(ErrorKind::Runtime, text).in_op("fork"));
+    }
+    Ok(())
+}
+
 /// Watches for forks and for the end of the process. Called once, before the runtime is there.
 pub(crate) fn watch() {
     at_fork(before, parent, child);
+    random::watch_forks();
     at_exit(last);
 }
 
 extern "C" fn before() {
+    // A panic must not leave the hook. Nothing is held then, and the child knows that it was not prepared for.
+    let _ = catch_unwind(prepare);
+}
+
+fn prepare() {
+    fail_point!("fork.prepare", _error => return);
     let runtime = runtime();
     let paused = Engine::pause();
     // After the pause only a frontend that runs something tiny on the spot can have it.
@@ -43,7 +64,7 @@ extern "C" fn before() {
     // None of these is ever taken while another is held, but for the engine's own, which come in their order.
     locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
     locks.extend([runtime.windows.hold(), runtime.holders.hold(), Box::new(runtime.failures.lock())]);
-    locks.extend(accelerators().iter().map(|device| device.holders.hold()));
+    locks.extend(accelerators().map(|device| device.holders.hold()));
     locks.push(runtime.pool.hold());
     locks.extend(runtime.engine.hold_locks());
     HELD.set(Some(Held { locks, planner, paused }));
@@ -54,11 +75,14 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    let Some(Held { locks, mut planner, paused }) = HELD.take() else { return };
+    let Some(Held { locks, mut planner, paused }) = HELD.take() else {
+        UNPREPARED.store(true, Relaxed);
+        return;
+    };
     drop(locks);
     let runtime: &'static Runtime = runtime();
     let error = Error::new(ErrorKind::Runtime, "pending at fork: the parent process computes it, this one cannot");
-    accelerators().iter().for_each(|device| device.accelerator.lose());
+    accelerators().for_each(|device| device.accelerator.lose());
     runtime.engine.forget_threads(&error, &paused);
     for window in runtime.windows.iter() {
         planner.fail_records(window, &error);
@@ -75,4 +99,5 @@ extern "C" fn child() {
 /// reads an array runs what it needs itself.
 extern "C" fn last() {
     runtime().engine.shutdown();
+    accelerators().for_each(|device| device.accelerator.stop());
 }

@@ -1,6 +1,7 @@
 //! Running a record on the spot: for tiny records this is all there is to executing them.
 
 use crate::buffer::Buffer;
+use crate::kept::Kept;
 use crate::memory::no_memory;
 use crate::node::{INLINE, Node};
 use crate::planner::{Resolved, resolve};
@@ -8,7 +9,7 @@ use crate::record::Record;
 use crate::runtime::{count, runtime};
 use crate::trace;
 use crate::window::Window;
-use forerun_base::{Error, ErrorKind, Loc, Solo};
+use forerun_base::{Error, ErrorKind, Loc, Solo, fail_point};
 use forerun_engine::Status;
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Io};
@@ -76,7 +77,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     out.begin(record.generation);
     let large = signature.out.bytes > INLINE;
     match failed {
-        Some(node) => out.publish_failed(record.generation, node.error()),
+        Some(node) => out.publish_failed(record.generation, node.error(), former(out, &inputs)),
         None => run(record, &inputs[..arity], out, large, donated),
     }
     for (input, large) in inputs[..arity].iter().zip(input_large) {
@@ -93,11 +94,11 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
 fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
     let signature = record.recipe.signature;
     let single = record.recipe.single();
-    let (op, loc) = (signature.op.name(), Loc::from_id(record.loc));
+    let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
-        let error = error.in_op(op).submitted_at(loc);
+        let error = error.in_op(op()).submitted_at(loc);
         runtime().note_failure(&error);
-        out.publish_failed(record.generation, error);
+        out.publish_failed(record.generation, error, former(out, inputs));
     };
     let mut buffer = donated;
     if large && buffer.is_none() {
@@ -108,7 +109,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     }
     let own = buffer;
     if large && buffer.is_none() {
-        buffer = Buffer::alloc(signature.out.bytes, op, loc);
+        buffer = Buffer::alloc(signature.out.bytes, op(), loc);
         if buffer.is_none() {
             return fail(no_memory(signature.out.bytes));
         }
@@ -145,19 +146,21 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
-        let executable = single.host();
-        executable.check(io)?;
-        executable.run(io, &Solo);
+        fail_point!("spot.before", error => return Err((error, true)));
+        fail_point!("spot.inside");
+        // What it refuses it has looked at, and not touched.
+        single.host().check_and_run(io, &Solo).map_err(|error| (error, true))?;
+        fail_point!("spot.after");
         Ok(())
     }));
     let ran = ran.unwrap_or_else(|panic| {
-        Err(Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))))
+        Err((Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))), false))
     });
     match ran {
         Ok(()) => {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.
-                unsafe { Buffer::book(b, op, loc) };
+                unsafe { Buffer::book(b, op(), loc) };
                 out.set_buffer(b);
             }
             if let Some(began) = began {
@@ -165,10 +168,13 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
             }
             out.publish_ready(record.generation);
         }
-        Err(error) => {
-            if let Some(b) = buffer {
+        Err((error, untouched)) => {
+            match (buffer, own) {
+                // What was taken over is as it was: it may be the last good value of a cell.
+                (_, Some(b)) if untouched => inputs[0].node.set_buffer(b),
                 // SAFETY: the count of the value that did not come to be.
-                unsafe { Buffer::release(b) };
+                (Some(b), _) => unsafe { Buffer::release(b) },
+                (None, _) => {}
             }
             fail(error);
         }
@@ -192,6 +198,11 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
     let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
     let whole = first.view.is_none() || signature.op == Op::Update;
     (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
+}
+
+/// What is left of the value that a result was to be written over.
+fn former(out: &Node, inputs: &[Resolved]) -> Option<Kept> {
+    out.is_rewrite().then(|| inputs[0].node.kept()).flatten().map(Kept::after_a_write)
 }
 
 /// What a panic said.

@@ -11,7 +11,7 @@ use crate::lower::Compiled;
 use crate::memory::{no_memory, no_memory_on};
 use crate::node::Node;
 use crate::trace;
-use forerun_base::{Error, ErrorKind};
+use forerun_base::{Error, ErrorKind, fail_point};
 use forerun_engine::{Issued, Status, Ticket};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
@@ -66,8 +66,8 @@ impl Launch {
             Some(b) => unsafe { &**b }.ptr(),
             None => output.node.data(),
         };
-        let targets: Vec<*mut u8> = self.outputs.iter().zip(&held.0).map(target).collect();
-        let since = held.0.iter().flatten().map(|b| {
+        let targets: Vec<*mut u8> = self.outputs.iter().zip(&held.buffers).map(target).collect();
+        let since = held.buffers.iter().flatten().map(|b| {
             // SAFETY: as above.
             unsafe { &**b }.since()
         });
@@ -82,15 +82,15 @@ impl Launch {
         };
         let ticket = device.accelerator.told(lane);
         let _ = self.issued.set(IssuedAs { lane, ticket, began });
-        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
-            if let Some(b) = buffer {
-                // SAFETY: the buffer is ours until the value is published.
-                unsafe { Buffer::book(b, output.op, output.loc) };
-                output.node.set_buffer(b);
-            }
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
+            let Some(b) = buffer else { continue };
+            // SAFETY: the buffer is ours until the value is published.
+            unsafe { Buffer::book(b, output.op, output.loc) };
             if lives_on(device, output.node) {
-                output.node.begin_issued();
+                output.node.begin_issued(b);
                 output.node.publish_issued(output.generation, lane as u8, ticket);
+            } else {
+                output.node.set_buffer(b);
             }
         }
         self.give_back_in_order(device);
@@ -109,6 +109,7 @@ impl Launch {
         let follow_inputs = |lane: Lane| self.inputs.iter().for_each(|input| follow(device, lane, input.node));
         match &self.plan.kernels[self.group] {
             Compiled::Device(kernel) => {
+                fail_point!("device.launch", error => return Err(error));
                 follow_inputs(Lane::Compute);
                 let io = Io { inputs: addresses, outputs: targets, scalars: &self.scalars };
                 // SAFETY: inputs are there when the lane comes to this, by the waits above and the order of the lane;
@@ -117,6 +118,7 @@ impl Launch {
                 Ok(Lane::Compute)
             }
             Compiled::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
+                fail_point!("device.copy", error => return Err(error));
                 let lane = accelerator.copy_lane(Lane::In, *bytes);
                 // Other lanes may take memory that the compute lane still works on.
                 device.follow(lane, Lane::Compute, since);
@@ -124,6 +126,7 @@ impl Launch {
                 unsafe { accelerator.copy_in(addresses[0], targets[0], *bytes) }
             }
             Compiled::Transfer(bytes) => {
+                fail_point!("device.copy", error => return Err(error));
                 follow_inputs(accelerator.copy_lane(Lane::Out, *bytes));
                 // SAFETY: the use of the input lasts until this has settled; the output is ours until then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
@@ -164,10 +167,11 @@ impl Launch {
         if self.settled.swap(true, Ordering::AcqRel) {
             return;
         }
-        let outcome = device.accelerator.outcome(issued.lane, issued.ticket).map_err(|error| self.blame(error, 0));
+        let outcome = outcome_of(device, issued).map_err(|error| self.blame(error, 0));
         if let Some(began) = issued.began {
             // Before the values can be seen: whoever saw them may end the trace.
-            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
+            let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, issued.lane)));
+            trace::ran(&self.segment, self.members(), bytes, began, on);
         }
         let lost = self.lost_records();
         for output in &self.outputs {
@@ -180,7 +184,7 @@ impl Launch {
                 Ok(()) => lost.iter().find(|(node, _)| std::ptr::eq(*node, output.node)).map(|(_, error)| error),
             };
             match cause {
-                Some(error) => output.node.publish_failed(output.generation, error.clone()),
+                Some(error) => output.node.publish_failed(output.generation, error.clone(), None),
                 None => output.node.publish_ready(output.generation),
             }
         }
@@ -217,6 +221,13 @@ impl Launch {
     fn makes(&self, node: &Node) -> bool {
         self.members().iter().any(|r| std::ptr::eq(self.segment[*r as usize].out(), node))
     }
+}
+
+/// What went wrong in what was told, if anything did.
+fn outcome_of(device: &OwnDevice, issued: &IssuedAs) -> Result<(), Error> {
+    let outcome = device.accelerator.outcome(issued.lane, issued.ticket);
+    fail_point!("device.outcome", error => return Err(error));
+    outcome
 }
 
 /// What is told to the lane from now on comes after what makes the value.

@@ -3,13 +3,14 @@
 use crate::buffer::Buffer;
 use crate::device::{self, OwnDevice};
 use crate::issue::IssuedAs;
+use crate::kept::Kept;
 use crate::lower::{CachedPlan, Compiled};
 use crate::memory::no_memory;
 use crate::node::Node;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
 use crate::trace;
-use forerun_base::{Error, ErrorKind, Loc, Team};
+use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
 use forerun_engine::{Issued, Status, Work};
 use forerun_plan::Io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,12 +79,28 @@ impl Release {
     }
 }
 
-/// Buffers that belong to no value yet; given back if the kernel panics.
-pub(crate) struct Held(pub(crate) Vec<Option<*mut Buffer>>);
+/// Buffers that belong to no value yet, by output; released if the kernel panics.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) buffers: Vec<Option<*mut Buffer>>,
+    /// Which of them were donated, and by whom.
+    donors: Vec<(usize, &'static Node)>,
+}
+
+impl Held {
+    /// What was donated goes back, untouched: it will be read after all, or is the last good value of a cell.
+    fn give_back(&mut self) {
+        for (output, node) in self.donors.drain(..) {
+            if let Some(buffer) = self.buffers[output].take() {
+                node.set_buffer(buffer);
+            }
+        }
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        for buffer in self.0.drain(..).flatten() {
+        for buffer in self.buffers.drain(..).flatten() {
             // SAFETY: the count of a value that does not come to be.
             unsafe { Buffer::release(buffer) };
         }
@@ -97,15 +114,33 @@ impl Launch {
     }
 
     /// Something went wrong before the kernel ran. A kernel with several outputs is taken apart, so that only those
-    /// that depend on what went wrong fail.
+    /// that depend on what went wrong fail; and one that skips a value of the cell it writes, so that this one can be restored.
     fn go_wrong(&self, team: &dyn Team, error: impl FnOnce() -> Error) {
-        if self.outputs.len() > 1 {
+        if self.outputs.len() > 1 || self.outputs.iter().any(|o| self.skips(o)) {
             self.run_apart(team);
             self.settled.store(true, Ordering::Release);
             self.finish();
         } else {
             self.fail_all(&error());
         }
+    }
+
+    /// The record of this kernel that makes a value.
+    fn record_of(&self, node: &Node) -> Option<&Submitted> {
+        self.members().iter().map(|r| &self.segment[*r as usize]).find(|s| std::ptr::eq(s.out(), node))
+    }
+
+    /// The value that another is written over, unless the kernel computes it without storing it.
+    fn former(&self, node: &Node) -> Option<&'static Node> {
+        let former = self.record_of(node)?.former()?;
+        let stored = self.record_of(former).is_none() || self.outputs.iter().any(|o| std::ptr::eq(o.node, former));
+        if stored { Some(former) } else { self.former(former) }
+    }
+
+    /// Whether an output is written over a value that the kernel computes without storing it.
+    fn skips(&self, output: &Output) -> bool {
+        let former = self.record_of(output.node).and_then(Submitted::former);
+        former.is_some_and(|f| self.record_of(f).is_some() && !self.outputs.iter().any(|o| std::ptr::eq(o.node, f)))
     }
 
     pub(crate) fn uses_of(&self, node: &Node) -> u32 {
@@ -119,12 +154,10 @@ impl Launch {
 
     /// The buffers of the outputs, taken over or new; or which output found no memory.
     pub(crate) fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
-        let mut held = Held(Vec::with_capacity(self.outputs.len()));
-        let buffers = &mut held.0;
-        let mut donors: Vec<(usize, &Node)> = Vec::new();
+        let mut held = Held::default();
         for (o, output) in self.outputs.iter().enumerate() {
             if !output.large {
-                buffers.push(None);
+                held.buffers.push(None);
                 continue;
             }
             let candidates = self.plan.donors[self.group].iter().filter(|(to, _)| *to == o).map(|(_, from)| *from);
@@ -142,18 +175,13 @@ impl Launch {
                 // SAFETY: the buffer is ours now.
                 addresses[i] = unsafe { &*buffer }.ptr();
                 runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
-                donors.push((o, node));
+                held.donors.push((o, node));
                 Some(buffer)
             });
             match donated.or_else(|| self.alloc(output)) {
-                Some(buffer) => buffers.push(Some(buffer)),
+                Some(buffer) => held.buffers.push(Some(buffer)),
                 None => {
-                    // What was donated goes back: it will be read after all.
-                    for (o, node) in donors {
-                        if let Some(buffer) = buffers[o].take() {
-                            node.set_buffer(buffer);
-                        }
-                    }
+                    held.give_back();
                     return Err(o);
                 }
             }
@@ -179,7 +207,8 @@ impl Launch {
             return;
         }
         for output in &self.outputs {
-            output.node.publish_failed(output.generation, error.clone());
+            let kept = self.former(output.node).and_then(Node::kept).map(Kept::after_a_write);
+            output.node.publish_failed(output.generation, error.clone(), kept);
         }
         self.finish();
     }
@@ -213,6 +242,7 @@ impl Work for Launch {
     }
 
     fn run(&self, team: &dyn Team) {
+        fail_point!("launch.before", error => return self.fail_all(&self.blame(error, 0)));
         if let Some(error) = self.poison() {
             return self.go_wrong(team, || error);
         }
@@ -228,7 +258,7 @@ impl Work for Launch {
         let targets: Vec<*mut u8> = self
             .outputs
             .iter()
-            .zip(&held.0)
+            .zip(&held.buffers)
             .map(|(output, buffer)| match buffer {
                 // SAFETY: the buffer is ours.
                 Some(b) => unsafe { &**b }.ptr(),
@@ -242,17 +272,20 @@ impl Work for Launch {
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas say.
         if let Err(error) = unsafe { executable.check(io) } {
+            held.give_back();
             return self.fail_all(&self.blame(error, 0));
         }
+        fail_point!("launch.inside");
         // SAFETY: as above; outputs are as large as their metas say, and nobody looks at them before they are published; a
         // donated buffer belongs to this task alone.
         unsafe { executable.run(io, team) };
+        fail_point!("launch.after");
         self.settled.store(true, Ordering::Release);
         if let Some(began) = began {
             // Before the values can be seen: whoever saw them may end the trace.
-            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began);
+            trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began, None);
         }
-        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.0)) {
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.
                 unsafe { Buffer::book(b, output.op, output.loc) };

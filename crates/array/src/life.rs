@@ -9,6 +9,7 @@
 //! | LOCK | somebody changes what the cell points at, or reads it while others might |
 //! | CELL | a cell lives here |
 //! | ATTACHED | something is kept about the cell: see `attach` |
+//! | REWRITE | the value was written over its first operand: the cell held that before |
 //! | the rest | holders of the value beyond the first |
 //!
 //! | event | change | then |
@@ -28,6 +29,7 @@ const FOREIGN: u32 = 2;
 const LOCK: u32 = 4;
 const CELL: u32 = 8;
 const ATTACHED: u32 = 16;
+const REWRITE: u32 = 32;
 const HOLDER: u32 = 1 << 8;
 /// Holders stop well before they would run over.
 const MOST: u32 = 1 << 31;
@@ -102,6 +104,15 @@ impl Life {
     pub(crate) fn end_moved_cell(&self) -> Ended {
         let word = self.0.fetch_and(!CELL, Ordering::AcqRel);
         Ended { closed: false, retire: word & CLOSED != 0 }
+    }
+
+    /// The value of this life is written over its first operand. Owner only, before anybody can run the record.
+    pub(crate) fn mark_rewrite(&self) {
+        self.0.store(self.0.load(Relaxed) | REWRITE, Relaxed);
+    }
+
+    pub(crate) fn is_rewrite(&self) -> bool {
+        self.0.load(Relaxed) & REWRITE != 0
     }
 
     pub(crate) fn mark_foreign(&self) {

@@ -3,6 +3,7 @@
 use crate::device::{self, has_buffer};
 use crate::flights::Flight;
 use crate::inline::panic_text;
+use crate::kept::Kept;
 use crate::launch::{Bound, Launch, Output, Release};
 use crate::node::Node;
 use crate::origin::Origin;
@@ -11,7 +12,7 @@ use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Submitted};
 use crate::trace;
 use crate::window::Window;
-use forerun_base::{DType, Error, ErrorKind, Loc};
+use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
 use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
 use forerun_plan::{
     DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
@@ -41,7 +42,8 @@ pub(crate) enum Compiled {
 }
 
 impl Planner {
-    /// Makes tasks of a segment.
+    /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
+    #[inline(never)]
     pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: Draft, engine: &Engine) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
@@ -187,6 +189,7 @@ impl Planner {
 }
 
 fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPlan> {
+    fail_point!("plan.make");
     let plan = plan(&draft.records, options);
     let kernels = plan.groups.iter().map(|group| compile(runtime, group)).collect();
     let donors = plan.groups.iter().map(donors).collect();
@@ -214,7 +217,8 @@ pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
     let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
     runtime().note_failure(&error);
-    submitted.out().publish_failed(record.generation, error);
+    let kept = submitted.former().and_then(Node::kept).map(Kept::after_a_write);
+    submitted.out().publish_failed(record.generation, error, kept);
     release(submitted);
 }
 

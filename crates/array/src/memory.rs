@@ -110,10 +110,19 @@ pub fn reset_peak() {
     runtime().engine.reset_peak();
 }
 
+/// Sets how many live bytes running ahead may reach; returns the former setting. The oldest unfinished work may always go on,
+/// so a small budget makes a program slower, never wrong. `FORERUN_BUDGET` is what it begins with.
+pub fn set_budget(bytes: usize) -> usize {
+    let engine = &runtime().engine;
+    let former = engine.budget().limit;
+    engine.set_budget(bytes);
+    former
+}
+
 /// Gives the bytes that the pool keeps for reuse back to the system.
 pub fn empty_cache() {
     runtime().pool.trim();
-    accelerators().iter().for_each(|device| device.accelerator.empty_cache());
+    accelerators().for_each(|device| device.accelerator.empty_cache());
 }
 
 /// The error of an allocation that failed. It names those who hold the most.

@@ -12,7 +12,7 @@ use forerun_ops::{Point, ReduceKind};
 fn good(result: Result<Array>) -> Array {
     match result {
         Ok(array) => array,
-        Err(error) => panic!("{error}"),
+        Err(error) => panic!("{}", error.submitted_at(Loc::caller())),
     }
 }
 
@@ -95,7 +95,7 @@ impl Array {
     #[track_caller]
     pub fn assign<'a>(&self, value: impl Into<Arg<'a>>) {
         if let Err(error) = ops::assign(self, value.into(), Loc::caller()) {
-            panic!("{error}");
+            panic!("{}", error.submitted_at(Loc::caller()));
         }
     }
 

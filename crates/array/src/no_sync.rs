@@ -4,11 +4,11 @@
 //! pass every time. Submissions are never refused, even if they are held.
 
 use crate::array::Array;
+use crate::attention;
 use crate::observe;
 use crate::origin;
 use crate::wait::Wait;
 use forerun_base::{Error, ErrorKind, Result};
-use std::cell::Cell;
 
 /// What becomes of a call that must wait for a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,19 +22,26 @@ pub enum SyncRule {
     Refused,
 }
 
-thread_local! {
-    static SYNC: Cell<SyncRule> = const { Cell::new(SyncRule::Allowed) };
-}
-
 /// What becomes of the calling thread's blockers.
 #[inline]
 pub fn sync_rule() -> SyncRule {
-    SYNC.get()
+    match attention::bits(attention::WARNED | attention::REFUSED) {
+        0 => SyncRule::Allowed,
+        attention::WARNED => SyncRule::Warned,
+        _ => SyncRule::Refused,
+    }
 }
 
 /// Says what becomes of the calling thread's blockers from now on; returns the former rule.
 pub fn set_sync_rule(rule: SyncRule) -> SyncRule {
-    SYNC.replace(rule)
+    let former = sync_rule();
+    let bits = match rule {
+        SyncRule::Allowed => 0,
+        SyncRule::Warned => attention::WARNED,
+        SyncRule::Refused => attention::REFUSED,
+    };
+    attention::set(attention::WARNED | attention::REFUSED, bits);
+    former
 }
 
 /// Runs `f` under a rule for the blockers of this thread; afterwards the former rule holds again.
@@ -67,7 +74,6 @@ pub fn refusal(wait: &Wait<'_>, array: Option<&Array>) -> Error {
 }
 
 /// Looks at the rule before a wait that no frontend has looked at.
-#[inline]
 pub(crate) fn check(wait: &Wait<'_>, array: Option<&Array>) -> Result<()> {
     if wait.allowed || sync_rule() == SyncRule::Allowed {
         return Ok(());

@@ -24,6 +24,7 @@
 use crate::balance::Balance;
 use crate::buffer::{Buffer, BufferRef};
 use crate::device;
+use crate::kept::{Kept, KeptBytes};
 use crate::life::{Ended, Life};
 use crate::retired::Linked;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
@@ -58,6 +59,13 @@ struct Back {
     generation: AtomicU32,
     failed: AtomicU32,
     inline: UnsafeCell<[u64; INLINE / 8]>,
+}
+
+/// What lies in the node of a failed value; the bytes of a large good value are in its buffer.
+struct Failure {
+    error: Error,
+    /// The inline bytes of the last good value of the cell, and how many writes have failed since.
+    good: Option<([u64; INLINE / 8], u32)>,
 }
 
 /// A descriptor slot.
@@ -193,6 +201,27 @@ impl Node {
         self.front.current.store(value as *const Node as *mut Node, Relaxed);
     }
 
+    /// Points the cell at another value if it still points at `old`; says whether.
+    pub(crate) fn replace_current_if(&self, old: *const Node, new: &Node) -> bool {
+        self.front.life.lock();
+        let same = std::ptr::eq(self.current(), old);
+        if same {
+            self.front.current.store(new as *const Node as *mut Node, Ordering::Release);
+        }
+        self.front.life.unlock();
+        same
+    }
+
+    /// The value is written over its first operand. Owner only, before its record is published.
+    pub(crate) fn mark_rewrite(&self) {
+        self.front.life.mark_rewrite();
+    }
+
+    /// Whether the value is written over its first operand.
+    pub(crate) fn is_rewrite(&self) -> bool {
+        self.front.life.is_rewrite()
+    }
+
     /// One more cell points at the value, which the caller keeps open meanwhile.
     pub(crate) fn hold(&self) {
         self.front.life.hold();
@@ -220,12 +249,16 @@ impl Node {
     #[inline]
     fn follow(&self, end: impl FnOnce(&Life) -> Ended) -> Ended {
         let (large, from_host) = (self.is_large(), self.born() == 0);
+        let on_device = large && !self.meta().device.is_host();
         let ended = end(&self.front.life);
         if ended.closed && large {
             if from_host {
                 self.queue_host_bytes();
             }
-            if self.back.balance.close(self.front.uses.load(Relaxed)) {
+            let uses = self.front.uses.load(Relaxed);
+            if on_device {
+                self.close_on_device(uses);
+            } else if self.back.balance.close(uses) {
                 self.free_buffer();
             }
         }
@@ -306,7 +339,7 @@ impl Node {
             self.back.failed.store(0, Relaxed);
             // SAFETY: the flag says that the inline bytes hold the box of the slot's previous life; nobody reads that
             // life any more.
-            drop(unsafe { Box::from_raw((*self.back.inline.get())[0] as *mut Error) });
+            drop(unsafe { Box::from_raw((*self.back.inline.get())[0] as *mut Failure) });
         }
         self.back.generation.store(generation, Relaxed);
     }
@@ -353,9 +386,10 @@ impl Node {
         unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
     }
 
-    /// The value on a device gets its buffer: nothing was issued before.
-    pub(crate) fn begin_issued(&self) {
+    /// The value on a device gets its buffer: nothing was issued before. Whoever sees the buffer sees that.
+    pub(crate) fn begin_issued(&self, buffer: *mut Buffer) {
         self.issued().store(0, Relaxed);
+        self.back.buffer.store(buffer, Ordering::Release);
     }
 
     /// `uses` of the value were issued on the lane that gives memory back in its order. If all that is left of the value was,
@@ -370,28 +404,79 @@ impl Node {
         self.issued().fetch_sub(uses as u64, Ordering::Release);
     }
 
+    /// The value is closed. If all its uses were issued, its buffer goes back now, in the order of the lane; the use that is
+    /// announced here keeps the slot until that is done.
+    fn close_on_device(&self, uses: u32) {
+        let mut even = self.back.balance.close(uses + 1);
+        if let Some(buffer) = self.donate_issued(1) {
+            // SAFETY: the value's own count: the value has no buffer any more.
+            unsafe { Buffer::release(buffer) };
+        }
+        even |= self.back.balance.done(1);
+        if even {
+            self.free_buffer();
+        }
+    }
+
     /// As [`Node::donate`], where uses that were issued count as done: the lane keeps the order.
     pub(crate) fn donate_issued(&self, uses: u32) -> Option<*mut Buffer> {
+        let buffer = self.back.buffer.load(Ordering::Acquire);
+        if buffer.is_null() {
+            return None;
+        }
         // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
         let left = self.back.balance.left()?;
         if left != uses as u64 + self.issued().load(Ordering::Acquire) {
             return None;
         }
+        // Whoever issues and whoever closes never both find that nothing else is left: each has a use of its own.
         self.take_buffer()
     }
 
-    /// It will never be there.
-    pub(crate) fn publish_failed(&self, generation: u32, error: Error) {
+    /// It will never be there. What its cell held before is kept, if it can be.
+    pub(crate) fn publish_failed(&self, generation: u32, error: Error, kept: Option<Kept>) {
+        let good = kept.map(|kept| {
+            let writes = kept.writes;
+            let (words, buffer) = kept.into_parts();
+            if let Some(buffer) = buffer {
+                self.set_buffer(buffer);
+            }
+            (words, writes)
+        });
         // SAFETY: whoever makes the value owns its bytes until the state is published.
-        unsafe { (*self.back.inline.get())[0] = Box::into_raw(Box::new(error)) as u64 };
+        unsafe { (*self.back.inline.get())[0] = Box::into_raw(Box::new(Failure { error, good })) as u64 };
         self.back.failed.store(1, Relaxed);
         self.back.state.publish(generation, Status::Failed);
     }
 
+    fn failure(&self) -> &Failure {
+        // SAFETY: the state was seen to be failed, so the box was written before; it lives as long as this generation.
+        unsafe { &*((*self.back.inline.get())[0] as *const Failure) }
+    }
+
     /// The cause of a failed value.
     pub(crate) fn error(&self) -> Error {
-        // SAFETY: the state was seen to be failed, so the box was written before; it lives as long as this generation.
-        unsafe { (*((*self.back.inline.get())[0] as *const Error)).clone() }
+        self.failure().error.clone()
+    }
+
+    /// A ready value itself, or the good one that a failed value keeps; `None` if its bytes were taken over, or if it is
+    /// not settled. The caller has a use of the value, or holds it open.
+    pub(crate) fn kept(&self) -> Option<Kept> {
+        if !self.meta().device.is_host() {
+            // A device may have been told to write over it before the failure is known.
+            return None;
+        }
+        let (words, writes) = match self.planned_status() {
+            Status::Ready => (self.inline_bytes(), 0),
+            Status::Failed => self.failure().good?,
+            Status::Pending | Status::Issued { .. } => return None,
+        };
+        if !self.is_large() {
+            return Some(Kept { bytes: KeptBytes::Inline(words), writes });
+        }
+        // SAFETY: the value is settled, and the caller's use or hold keeps its buffer.
+        let buffer = unsafe { self.share_buffer() }?;
+        Some(Kept { bytes: KeptBytes::Shared(buffer), writes })
     }
 
     fn free_buffer(&self) {
@@ -443,10 +528,10 @@ impl Node {
     /// A reference to the buffer of a ready value, or `None` if its bytes are in the node.
     ///
     /// # Safety
-    /// The caller holds the value open, and has seen that it is ready.
+    /// The caller holds the value open or has a use of it, and has seen that it is settled.
     pub(crate) unsafe fn share_buffer(&self) -> Option<BufferRef> {
         let buffer = self.back.buffer.load(Relaxed);
-        // SAFETY: an open value keeps its buffer.
+        // SAFETY: an open value, or one that is used, keeps its buffer.
         (!buffer.is_null()).then(|| unsafe { BufferRef::share(buffer) })
     }
 

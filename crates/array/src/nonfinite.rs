@@ -6,6 +6,7 @@
 //! those that are handed such a number.
 
 use crate::array::{Arg, Array};
+use crate::attention;
 use crate::observe::{Note, Observer, add_observer, remove_observer, unobserved};
 use crate::ops;
 use crate::origin::Origin;
@@ -37,13 +38,16 @@ struct Detector {
 
 thread_local! {
     static DETECTOR: RefCell<Option<Rc<Detector>>> = const { RefCell::new(None) };
-    static DETECTS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether the calling thread looks for what is not finite: its reads may wait for more than their value.
 #[inline]
 pub fn detects_nonfinite() -> bool {
-    DETECTS.get()
+    attention::bits(attention::DETECTS) != 0
+}
+
+fn set_detects(on: bool) {
+    attention::set(attention::DETECTS, if on { attention::DETECTS } else { 0 });
 }
 
 /// The calling thread looks for what is not finite from now on.
@@ -53,7 +57,7 @@ pub fn start_detecting() -> Result<()> {
     }
     let detector = Rc::new(Detector::default());
     DETECTOR.set(Some(detector.clone()));
-    DETECTS.set(true);
+    set_detects(true);
     add_observer(detector);
     Ok(())
 }
@@ -61,7 +65,7 @@ pub fn start_detecting() -> Result<()> {
 /// The calling thread looks no longer. Waits, and fails if something was found that no read has told yet.
 pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
     let Some(detector) = DETECTOR.take() else { return Ok(()) };
-    DETECTS.set(false);
+    set_detects(false);
     let observer: Rc<dyn Observer> = detector.clone();
     remove_observer(&observer);
     detector.tell(wait)
@@ -75,7 +79,7 @@ pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
         fn drop(&mut self) {
             // Only after a panic is there still something to stop; then nobody wants an answer.
             if let Some(detector) = DETECTOR.take() {
-                DETECTS.set(false);
+                set_detects(false);
                 let observer: Rc<dyn Observer> = detector;
                 remove_observer(&observer);
             }
@@ -90,7 +94,6 @@ pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
 }
 
 /// The calling thread reads: fails if something was found that no read has told yet.
-#[inline]
 pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
     if detects_nonfinite() { look(wait) } else { Ok(()) }
 }
@@ -99,9 +102,9 @@ pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
 fn look(wait: &Wait<'_>) -> Result<()> {
     let Some(detector) = DETECTOR.with_borrow(Clone::clone) else { return Ok(()) };
     // The answers are read, too.
-    DETECTS.set(false);
+    set_detects(false);
     let told = detector.tell(wait);
-    DETECTS.set(true);
+    set_detects(true);
     told
 }
 
@@ -154,10 +157,10 @@ impl Detector {
             }
             let Some(question) = questions.pop_front() else { return };
             drop(questions);
-            DETECTS.set(false);
+            set_detects(false);
             // Nothing interrupts what does not wait.
             let _ = unobserved(|| self.hear(&question, &Wait::default()));
-            DETECTS.set(true);
+            set_detects(true);
         }
     }
 }

@@ -2,11 +2,12 @@
 //! Off the hot path: a thread without observers pays one look at a flag of its own.
 
 use crate::array::Array;
+use crate::attention;
 use crate::node::Node;
 use crate::recipe::Recipe;
 use crate::submit::Input;
-use crate::window::{current, window};
-use forerun_base::Loc;
+use crate::window::window;
+use forerun_base::{Loc, fail_point};
 use forerun_plan::Signature;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -50,11 +51,17 @@ thread_local! {
     static OBSERVERS: RefCell<Vec<Rc<dyn Observer>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Submissions look at their window, which they have at hand; reads at the word. Returns the former setting.
+fn set_observed(on: bool) -> bool {
+    attention::set(attention::OBSERVED, if on { attention::OBSERVED } else { 0 });
+    // SAFETY: our own window; no other reference to the owner's part is alive, and none is kept.
+    std::mem::replace(&mut unsafe { window().owner() }.observed, on)
+}
+
 /// The calling thread's submissions are seen by this observer too, from now on.
 pub fn add_observer(observer: Rc<dyn Observer>) {
     OBSERVERS.with_borrow_mut(|all| all.push(observer));
-    // SAFETY: our own window; no other reference to the owner's part is alive.
-    unsafe { window().owner() }.observed = true;
+    set_observed(true);
 }
 
 /// The calling thread's submissions are no longer seen by this observer. Returns whether they were.
@@ -63,25 +70,24 @@ pub fn remove_observer(observer: &Rc<dyn Observer>) -> bool {
         let found = all.iter().rposition(|o| Rc::ptr_eq(o, observer));
         (found.map(|i| all.remove(i)), !all.is_empty())
     });
-    // SAFETY: our own window; no other reference to the owner's part is alive.
-    unsafe { window().owner() }.observed = left;
+    set_observed(left);
     removed.is_some()
 }
 
 fn each(f: impl Fn(&dyn Observer)) {
     // An observer may submit, and add or remove observers: none is borrowed meanwhile.
     let all = OBSERVERS.with_borrow(Vec::clone);
-    all.iter().for_each(|o| f(&**o));
+    all.iter().for_each(|o| {
+        fail_point!("observer.call");
+        f(&**o);
+    });
 }
 
 /// Runs `f`, whose submissions nobody sees.
 pub(crate) fn unobserved<R>(f: impl FnOnce() -> R) -> R {
-    let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive, and none is kept.
-    let former = std::mem::replace(&mut unsafe { window.owner() }.observed, false);
+    let former = set_observed(false);
     let result = f();
-    // SAFETY: as above.
-    unsafe { window.owner() }.observed = former;
+    set_observed(former);
     result
 }
 
@@ -110,9 +116,7 @@ pub(crate) fn tell(
 /// The thread does what submitting again would not repeat.
 #[inline]
 pub fn note_unrepeatable() {
-    let window = current();
-    // SAFETY: our own window, if there is one; no other reference to the owner's part is alive.
-    if !window.is_null() && unsafe { (*window).owner() }.observed {
+    if attention::bits(attention::OBSERVED) != 0 {
         each(|o| o.unrepeatable());
     }
 }

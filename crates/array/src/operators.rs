@@ -11,14 +11,14 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 fn apply(point: Point, args: &[Arg<'_>]) -> Array {
     match ops::pointwise(point, args, Loc::caller()) {
         Ok(array) => array,
-        Err(error) => panic!("{error}"),
+        Err(error) => panic!("{}", error.submitted_at(Loc::caller())),
     }
 }
 
 #[track_caller]
 fn apply_in_place(point: Point, x: &mut Array, value: Arg<'_>) {
     if let Err(error) = ops::in_place(point, x, value, Loc::caller()) {
-        panic!("{error}");
+        panic!("{}", error.submitted_at(Loc::caller()));
     }
 }
 

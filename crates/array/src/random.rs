@@ -1,11 +1,37 @@
 //! Random streams. A key and a range of counter blocks are drawn when an op is submitted, from a stream of the
 //! submitting thread; so dropping, fusing or reordering ops never changes a number.
+//!
+//! A forked child has streams of its own: its place in the family, which child of which child of the process that seeded,
+//! goes into its keys. So no child repeats its parent or a sibling, and a program repeats itself. Seeding in a child makes
+//! it the head of a family.
 
+use forerun_engine::at_fork;
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SEED: AtomicU64 = AtomicU64::new(0);
 /// Changes with every call of [`seed`]; odd multiples keep equal seeds apart in time.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// The place in the family: 0 for the process that seeded.
+static PLACE: AtomicU64 = AtomicU64::new(0);
+/// How many children this process has forked since it seeded.
+static CHILDREN: AtomicU64 = AtomicU64::new(0);
+
+/// Gives children streams of their own from now on.
+pub fn watch_forks() {
+    extern "C" fn before() {}
+    extern "C" fn parent() {
+        CHILDREN.fetch_add(1, Ordering::Relaxed);
+    }
+    extern "C" fn child() {
+        let number = CHILDREN.swap(0, Ordering::Relaxed) + 1;
+        PLACE.store(mix(PLACE.load(Ordering::Relaxed) ^ mix(number)), Ordering::Relaxed);
+        EPOCH.fetch_add(1, Ordering::AcqRel);
+    }
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| at_fork(before, parent, child));
+}
 
 /// A thread's stream.
 #[derive(Default)]
@@ -20,7 +46,8 @@ impl Stream {
     pub(crate) fn draw(&mut self, thread: usize, blocks: u64) -> [u64; 2] {
         let epoch = EPOCH.load(Ordering::Acquire);
         if self.epoch != epoch {
-            *self = Stream { epoch, key: mix(SEED.load(Ordering::Relaxed) ^ mix(thread as u64)), next_block: 0 };
+            let family = SEED.load(Ordering::Relaxed) ^ PLACE.load(Ordering::Relaxed);
+            *self = Stream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0 };
         }
         let first = self.next_block;
         self.next_block += blocks;
@@ -28,9 +55,13 @@ impl Stream {
     }
 }
 
-/// Starts every thread's stream anew from this seed. The same seed and program give the same numbers.
+/// Starts every thread's stream anew from this seed. The same seed and program give the same numbers; children that the
+/// process forks have numbers of their own, which are the same every time too.
 pub fn seed(seed: u64) {
+    watch_forks();
     SEED.store(seed, Ordering::Relaxed);
+    PLACE.store(0, Ordering::Relaxed);
+    CHILDREN.store(0, Ordering::Relaxed);
     EPOCH.fetch_add(1, Ordering::AcqRel);
 }
 

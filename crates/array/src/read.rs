@@ -6,8 +6,9 @@ use crate::no_sync;
 use crate::node::INLINE;
 use crate::observe;
 use crate::ops;
+use crate::origin;
 use crate::wait::Wait;
-use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar};
+use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, fail_point};
 
 /// The elements of an array as they were when it was read: not copied, and never changed afterwards.
 pub struct Snapshot {
@@ -85,20 +86,24 @@ impl Snapshot {
 }
 
 impl Array {
-    /// For an array on an accelerator, the same elements on the host: on their way.
-    fn fetched(&self, wait: &Wait<'_>) -> Result<Option<Array>> {
+    /// For an array on an accelerator, the same elements on the host: on their way. Who waits for them waits for what makes
+    /// the array, if that is not there.
+    fn fetched<'a>(&self, wait: &Wait<'a>) -> Result<Option<(Array, Wait<'a>)>> {
         if self.device().is_host() {
             return Ok(None);
         }
         no_sync::check(wait, Some(self))?;
-        observe::unobserved(|| ops::transfer(self, Device::default(), wait.loc)).map(Some)
+        let origin = self.pin(|value| if value.is_settled() { None } else { origin::of(value) });
+        let here = observe::unobserved(|| ops::transfer(self, Device::default(), wait.loc))?;
+        Ok(Some((here, Wait { origin, ..*wait })))
     }
 
     /// Waits, and gives the elements without copying them; those of an accelerator are copied to the host.
     pub fn snapshot_with(&self, wait: &Wait<'_>) -> Result<Snapshot> {
-        if let Some(here) = self.fetched(wait)? {
-            return here.snapshot_with(wait);
+        if let Some((here, wait)) = self.fetched(wait)? {
+            return here.snapshot_with(&wait);
         }
+        fail_point!("host.out", error => return Err(error.in_op("read").read_at(wait.loc)));
         let bytes = self.read(wait, |value| {
             // SAFETY: the value is ready, and open while it is read.
             match unsafe { value.share_buffer() } {
@@ -117,10 +122,11 @@ impl Array {
                 ErrorKind::Value,
                 format!("can only convert an array of size 1 to a scalar, not one of shape {}", self.shape()),
             )
-            .in_op("item"));
+            .in_op("item")
+            .read_at(wait.loc));
         }
-        if let Some(here) = self.fetched(wait)? {
-            return here.item_with(wait);
+        if let Some((here, wait)) = self.fetched(wait)? {
+            return here.item_with(&wait);
         }
         let dtype = self.dtype();
         let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());

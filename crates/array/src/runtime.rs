@@ -6,8 +6,8 @@ use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
-use crate::window::Windows;
-use forerun_base::{Error, Settings};
+use crate::window::{CAPACITY, LEAST_CAPACITY, Windows};
+use forerun_base::{Error, ErrorKind, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
 use forerun_engine::{Config, Engine, Mode};
 use forerun_plan::{Backend, PlanOptions};
@@ -81,7 +81,7 @@ impl Runtime {
             engine,
             backend: Arc::new(CpuBackend::new()),
             planner: Mutex::new(Planner::new()),
-            windows: Windows::new(),
+            windows: Windows::new(settings.number("FORERUN_WINDOW", LEAST_CAPACITY).unwrap_or(CAPACITY)),
             sync,
             counters: Counters::default(),
             holders: Holders::default(),
@@ -170,6 +170,23 @@ pub fn stats() -> Stats {
 /// The engine, for its settings and statistics.
 pub fn engine() -> &'static Arc<Engine> {
     &runtime().engine
+}
+
+/// How many threads compute. Where the engine has none of its own, the one that waits does.
+pub fn num_threads() -> usize {
+    runtime().engine.workers().max(1)
+}
+
+/// Changes how many threads compute, for the whole process; returns the former number. Whoever is too many leaves after the
+/// task that it runs; what is missing is started when there is something to do. Values do not depend on it. Where the
+/// engine has no threads of its own, nothing changes.
+pub fn set_num_threads(threads: usize) -> Result<usize> {
+    if threads == 0 {
+        return Err(Error::new(ErrorKind::Value, "at least one thread must compute, not 0").in_op("set_num_threads"));
+    }
+    let former = num_threads();
+    runtime().engine.set_workers(threads);
+    Ok(former)
 }
 
 /// Whether results that nobody can look at are left out; returns the former setting.

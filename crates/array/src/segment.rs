@@ -52,11 +52,17 @@ impl Submitted {
         // SAFETY: nodes are never freed, and only records with a result are collected.
         unsafe { &*self.record.out }
     }
+
+    /// The value that the result is written over.
+    pub(crate) fn former(&self) -> Option<&'static Node> {
+        self.out().is_rewrite().then(|| self.operands[0].node)
+    }
 }
 
 impl Draft {
     /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
     /// are written once, so nothing collected before can change what they read.
+    #[inline(never)]
     pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
         let mut draft = Draft {
             records: Vec::new(),

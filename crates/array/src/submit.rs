@@ -38,7 +38,7 @@ pub(crate) fn submit_in(
     immediates: [u64; 2],
     loc: Loc,
 ) -> Array {
-    let node = submit_value_in(window, recipe, inputs, immediates, loc, 1);
+    let node = submit_value_in(window, recipe, inputs, immediates, loc, None);
     let array = Array::own(node);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
@@ -60,7 +60,7 @@ pub(crate) fn submit_write(
     x: &Array,
 ) -> &'static Node {
     let window = window();
-    let node = submit_value_in(window, recipe, inputs, immediates, loc, 0);
+    let node = submit_value_in(window, recipe, inputs, immediates, loc, Some(x));
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
         observe::tell(recipe, inputs, immediates, (x, true), node, loc);
@@ -68,6 +68,7 @@ pub(crate) fn submit_write(
     node
 }
 
+/// Submits a record; its result belongs to a cell of its own, or to that of the array that is written.
 #[inline]
 fn submit_value_in(
     window: &'static Window,
@@ -75,7 +76,7 @@ fn submit_value_in(
     inputs: &[Input<'_>],
     immediates: [u64; 2],
     loc: Loc,
-    handles: u32,
+    written: Option<&Array>,
 ) -> &'static Node {
     let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
     // SAFETY: our own window; no other reference to the owner's part is alive.
@@ -92,7 +93,12 @@ fn submit_value_in(
         let mut back = views;
         words[0] = Word::list(inputs.iter().map(|i| operand(window, *i, index, &mut back, loc)).collect());
     }
-    let generation = node.open(recipe.signature.out, handles, index + 1);
+    let generation = node.open(recipe.signature.out, written.is_none() as u32, index + 1);
+    if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.first())
+        && first.shares_cell(x)
+    {
+        node.mark_rewrite();
+    }
     if graph::is_on() {
         graph::note(recipe, inputs, node, loc);
     }

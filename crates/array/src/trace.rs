@@ -3,19 +3,24 @@
 //! Every thread notes its events in a ring of its own, the newest in the place of the oldest. A ring has a lock that
 //! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
 //! event. While no trace is on, all it costs is one look at a flag.
+//!
+//! What an accelerator ran is noted by whoever finds that it has passed, and told of the accelerator's lane when the trace
+//! stops.
 
 use crate::blockers::Waiting;
 use crate::node::Node;
 use crate::origin::Origin;
+use crate::recipe::Recipe;
 use crate::record::Record;
 use crate::runtime::runtime;
 use crate::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_plan::Meta;
+use forerun_base::{Device, Error, ErrorKind, Loc, Result};
+use forerun_plan::{Lane as DeviceLane, Meta};
 use parking_lot::Mutex;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What happened.
@@ -36,6 +41,8 @@ pub enum Happening {
         task: u64,
         /// How many records it computed.
         records: u32,
+        /// The accelerator and its lane; none on the host.
+        on: Option<(usize, DeviceLane)>,
     },
     /// A thread waited, from the beginning to the end.
     Waited {
@@ -69,19 +76,73 @@ pub struct Event {
     pub bytes: usize,
 }
 
-/// The events of a thread.
+/// The events of a thread, or of a lane of an accelerator.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// The name of the thread.
+    /// The name of the thread, or of accelerator and lane.
     pub thread: String,
     /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
     pub events: Vec<Event>,
 }
 
+/// An event as its thread notes it: nothing is worked out yet.
+struct Noted {
+    start: Instant,
+    end: Instant,
+    what: What,
+}
+
+/// What happened, by the record that it happened to.
+enum What {
+    Submitted { record: Noticed },
+    Planned { record: Noticed, task: u64, age: u64 },
+    Ran { record: Noticed, task: u64, records: u32, bytes: usize, on: Option<(usize, DeviceLane)> },
+    Waited(Box<Waiting>),
+}
+
+/// What an event keeps of a record.
+#[derive(Clone, Copy)]
+struct Noticed {
+    recipe: &'static Recipe,
+    value: u64,
+    loc: u32,
+}
+
+impl Noticed {
+    fn of(record: &Record) -> Noticed {
+        Noticed { recipe: record.recipe, value: number_of(record), loc: record.loc }
+    }
+}
+
+impl Noted {
+    /// The event, its times counted from the start of the trace.
+    fn event(self, trace_start: Instant) -> Event {
+        let [start, end] = [self.start, self.end].map(|at| at.saturating_duration_since(trace_start));
+        let of = |what: Happening, record: Noticed, bytes: Option<usize>| {
+            let meta = record.recipe.signature.out;
+            let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
+            let bytes = bytes.unwrap_or(meta.bytes);
+            Event { what, start, end, origin, value: record.value, meta: Some(meta), bytes }
+        };
+        match self.what {
+            What::Submitted { record } => of(Happening::Submitted, record, None),
+            What::Planned { record, task, age } => of(Happening::Planned { task, age }, record, None),
+            What::Ran { record, task, records, bytes, on } => {
+                of(Happening::Ran { task, records, on }, record, Some(bytes))
+            }
+            What::Waited(wait) => {
+                let Waiting { loc, call, origin, parked, helped, .. } = *wait;
+                let what = Happening::Waited { call, loc, parked, helped };
+                Event { what, start, end, origin, value: 0, meta: None, bytes: 0 }
+            }
+        }
+    }
+}
+
 /// The newest events of a thread.
 #[derive(Default)]
 struct Ring {
-    events: Vec<Event>,
+    events: Vec<Noted>,
     /// Where the next one goes once the ring is full.
     next: usize,
     /// How many there may be.
@@ -89,7 +150,8 @@ struct Ring {
 }
 
 impl Ring {
-    fn push(&mut self, event: Event) {
+    #[inline]
+    fn push(&mut self, event: Noted) {
         if self.events.len() < self.most {
             // Free unless it is the first.
             self.events.reserve_exact(self.most - self.events.len());
@@ -101,7 +163,7 @@ impl Ring {
         }
     }
 
-    fn empty(&mut self, most: usize) -> Vec<Event> {
+    fn empty(&mut self, most: usize) -> Vec<Noted> {
         let next = std::mem::take(&mut self.next);
         self.most = most;
         let mut events = std::mem::take(&mut self.events);
@@ -112,7 +174,7 @@ impl Ring {
 
 struct Rings {
     /// When the trace that is on was started.
-    start: Option<Duration>,
+    start: Option<Instant>,
     most: usize,
     threads: Vec<(String, Arc<Mutex<Ring>>)>,
     /// How many threads had a ring so far.
@@ -156,7 +218,7 @@ pub fn start_trace(most: usize) -> Result<()> {
     for (_, ring) in &rings.threads {
         ring.lock().empty(most);
     }
-    rings.start = Some(since_base(Instant::now()));
+    rings.start = Some(Instant::now());
     ON.store(true, Relaxed);
     Ok(())
 }
@@ -172,19 +234,38 @@ pub fn stop_trace() -> Result<Vec<Lane>> {
     while runtime().planner.try_lock().is_none() {
         std::thread::yield_now();
     }
-    let mut lanes = Vec::new();
+    let (mut lanes, mut told) = (Vec::new(), BTreeMap::new());
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
         let noted = ring.lock().empty(0);
         // What began before the trace did is not part of it.
-        let events = noted.into_iter().filter(|event| event.start >= start);
-        let events: Vec<Event> =
-            events.map(|event| Event { start: event.start - start, end: event.end - start, ..event }).collect();
-        if !events.is_empty() {
-            lanes.push(Lane { thread: thread.clone(), events });
+        let noted = noted.into_iter().filter(|noted| noted.start >= start);
+        let mut own = Vec::new();
+        for event in noted.map(|noted| noted.event(start)) {
+            match event.what {
+                Happening::Ran { on: Some((number, lane)), .. } => {
+                    told.entry((number, lane as usize)).or_insert_with(Vec::new).push(event);
+                }
+                _ => own.push(event),
+            }
+        }
+        if !own.is_empty() {
+            lanes.push(Lane { thread: thread.clone(), events: own });
         }
     }
+    lanes.extend(told.into_iter().map(|((number, lane), events)| of_lane(number, DeviceLane::ALL[lane], events)));
     Ok(lanes)
+}
+
+/// What ran on a lane, one after the other: each from when it was told, or from the end of the one before.
+fn of_lane(number: usize, lane: DeviceLane, mut events: Vec<Event>) -> Lane {
+    events.sort_by_key(|event| event.end);
+    let mut free = Duration::ZERO;
+    for event in &mut events {
+        event.start = event.start.max(free);
+        free = event.end;
+    }
+    Lane { thread: format!("{} {}", Device::Gpu(number as u8), lane.name()), events }
 }
 
 /// Whether events are noted.
@@ -204,26 +285,10 @@ pub(crate) fn number(node: &Node, generation: u32) -> u64 {
     (node as *const Node as u64) << 16 ^ generation as u64
 }
 
-/// The clock as events keep it: small words.
-fn since_base(at: Instant) -> Duration {
-    static BASE: OnceLock<Instant> = OnceLock::new();
-    at.saturating_duration_since(*BASE.get_or_init(|| at))
-}
-
-fn note(start: Instant, end: Instant, event: Event) {
-    let event = Event { start: since_base(start), end: since_base(end), ..event };
+#[inline]
+fn note(start: Instant, end: Instant, what: What) {
     // A thread that is already ending has no ring any more.
-    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(event));
-}
-
-fn event(what: Happening, origin: Origin, value: u64, meta: Option<&'static Meta>, bytes: usize) -> Event {
-    Event { what, start: Duration::ZERO, end: Duration::ZERO, origin, value, meta, bytes }
-}
-
-fn of_record(what: Happening, record: &Record) -> Event {
-    let meta = record.recipe.signature.out;
-    let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
-    event(what, origin, number_of(record), Some(meta), meta.bytes)
+    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(Noted { start, end, what }));
 }
 
 /// A number for the value that a record makes.
@@ -236,7 +301,7 @@ fn number_of(record: &Record) -> u64 {
 #[cold]
 pub(crate) fn submitted(record: &Record) {
     let now = Instant::now();
-    note(now, now, of_record(Happening::Submitted, record));
+    note(now, now, What::Submitted { record: Noticed::of(record) });
 }
 
 /// Records became a task.
@@ -245,31 +310,37 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
     let task = members.first().map_or(0, |r| number_of(&segment[*r as usize].record));
     let now = Instant::now();
     for r in members {
-        note(now, now, of_record(Happening::Planned { task, age }, &segment[*r as usize].record));
+        note(now, now, What::Planned { record: Noticed::of(&segment[*r as usize].record), task, age });
     }
 }
 
 /// A record was run on the spot.
 #[cold]
 pub(crate) fn ran_alone(record: &Record, start: Instant) {
-    note(start, Instant::now(), of_record(Happening::Ran { task: number_of(record), records: 1 }, record));
+    let (bytes, record) = (record.recipe.signature.out.bytes, Noticed::of(record));
+    note(start, Instant::now(), What::Ran { record, task: record.value, records: 1, bytes, on: None });
 }
 
-/// A task was run. Its last record names it: the one that the others lead to.
+/// A task was run, on the host or on a lane. Its last record names it: the one that the others lead to.
 #[cold]
-pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: Instant) {
+pub(crate) fn ran(
+    segment: &[Submitted],
+    members: &[u16],
+    bytes: usize,
+    start: Instant,
+    on: Option<(usize, DeviceLane)>,
+) {
     if let (Some(first), Some(last)) = (members.first(), members.last()) {
         let task = number_of(&segment[*first as usize].record);
-        let what = Happening::Ran { task, records: members.len() as u32 };
-        note(start, Instant::now(), Event { bytes, ..of_record(what, &segment[*last as usize].record) });
+        let record = Noticed::of(&segment[*last as usize].record);
+        note(start, Instant::now(), What::Ran { record, task, records: members.len() as u32, bytes, on });
     }
 }
 
 /// A thread waited.
 #[cold]
 pub(crate) fn waited(wait: &Waiting, start: Instant) {
-    let Waiting { loc, call, origin, parked, helped, .. } = *wait;
-    note(start, Instant::now(), event(Happening::Waited { call, loc, parked, helped }, origin, 0, None, 0));
+    note(start, Instant::now(), What::Waited(Box::new(*wait)));
 }
 
 #[cfg(test)]
@@ -278,15 +349,26 @@ mod tests {
 
     #[test]
     fn the_newest_win() {
+        let now = Instant::now();
+        let wait = |age: u64| {
+            let (parked, helped, time) = (Duration::from_nanos(age), Duration::ZERO, Duration::ZERO);
+            let wait = Waiting { loc: Loc::UNKNOWN, call: "wait", origin: Origin::default(), parked, helped, time };
+            Noted { start: now, end: now, what: What::Waited(Box::new(wait)) }
+        };
         let mut ring = Ring { most: 3, ..Ring::default() };
-        for value in 0..5 {
-            let event = event(Happening::Submitted, Origin::default(), value, None, 0);
-            ring.push(event);
+        for age in 0..5 {
+            ring.push(wait(age));
         }
-        let kept: Vec<u64> = ring.empty(0).iter().map(|event| event.value).collect();
+        let kept: Vec<u64> = ring
+            .empty(0)
+            .into_iter()
+            .map(|noted| match noted.event(now).what {
+                Happening::Waited { parked, .. } => parked.as_nanos() as u64,
+                other => panic!("{other:?}"),
+            })
+            .collect();
         assert_eq!(kept, [2, 3, 4]);
-        let event = event(Happening::Submitted, Origin::default(), 9, None, 0);
-        ring.push(event);
+        ring.push(wait(9));
         assert!(ring.empty(0).is_empty(), "no trace, no room");
     }
 }

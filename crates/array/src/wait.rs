@@ -1,6 +1,7 @@
 //! Waiting: what a caller waits for, and the fast path that runs tiny work on the spot. Parking is the engine's.
 
 use crate::array::Array;
+use crate::attention;
 use crate::blockers;
 use crate::no_sync;
 use crate::node::Node;
@@ -25,6 +26,10 @@ pub struct Wait<'a> {
     pub call: &'static str,
     /// The caller has looked at the thread's rule for blockers ([`sync_rule`](crate::sync_rule)) itself.
     pub allowed: bool,
+    /// What is waited for, where that is not the op that makes the value: elements of a device are copied to be read.
+    pub origin: Option<Origin>,
+    /// The caller has seen that nobody wants to be asked ([`reads_plainly`](crate::reads_plainly)).
+    pub plain: bool,
     /// Asked now and then, and at once after a signal; true gives up.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
@@ -147,8 +152,14 @@ impl Target for AllTarget {
 /// Runs what leads to the value on the spot if it is little; never blocks. True if the value is settled afterwards.
 #[inline]
 pub(crate) fn settle_now(node: &Node) -> bool {
-    if node.is_settled() {
-        return true;
+    node.is_settled() || make_now(node)
+}
+
+#[inline(never)]
+fn make_now(node: &Node) -> bool {
+    if !node.meta().device.is_host() {
+        // Nothing of an accelerator is made on the spot.
+        return false;
     }
     // SAFETY: windows are never freed.
     let window: &'static Window = unsafe { &*node.window() };
@@ -163,7 +174,7 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
     }
-    let origin = origin::own(node).map_or_else(OnceLock::new, OnceLock::from);
+    let origin = wait.origin.or_else(|| origin::own(node)).map_or_else(OnceLock::new, OnceLock::from);
     let target = ValueTarget { node, age: AtomicU64::new(0), origin };
     blockers::wait(&target, wait.options(), wait.call, || target.origin.get().copied().unwrap_or_default())
 }
@@ -205,12 +216,14 @@ fn wait_for_room(window: &'static Window, options: WaitOptions<'_>) -> Result<()
 /// The window is full: the submitter helps until there is room.
 #[cold]
 pub(crate) fn make_room(window: &'static Window) {
-    let work = || {
-        // Nothing interrupts this wait: half a submission cannot be taken back.
-        let _ = wait_for_room(window, WaitOptions::default());
-    };
+    // Nothing interrupts this wait: half a submission cannot be taken back.
+    around(&|| drop(wait_for_room(window, WaitOptions::default())));
+}
+
+/// Waits inside a submission, without what the frontend holds.
+fn around(work: &(dyn Fn() + Sync)) {
     match AROUND_WAIT.get() {
-        Some(around) => around(&work),
+        Some(around) => around(work),
         None => work(),
     }
 }
@@ -243,13 +256,10 @@ impl Array {
     /// value meanwhile, that one is waited for.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
-        no_sync::check(wait, Some(self))?;
-        nonfinite::check(wait)?;
-        observe::note_unrepeatable();
+        if !wait.plain {
+            self.look_around(wait)?;
+        }
         loop {
-            if !self.settled_now() {
-                self.pin(|value| wait_for(value, wait))?;
-            }
             let seen = self.cell().with_current(|value| match value.status() {
                 Status::Failed => Some(Err(value.error())),
                 Status::Ready => f.take().map(|f| Ok(f(value))),
@@ -261,9 +271,25 @@ impl Array {
                     runtime().observe_failure(&error);
                     return Err(error.read_at(wait.loc));
                 }
-                None => {}
+                None => {
+                    if !self.settled_now() {
+                        self.pin(|value| wait_for(value, wait))?;
+                    }
+                }
             }
         }
+    }
+
+    /// Asks those who want to be asked before the thread reads.
+    #[inline(never)]
+    fn look_around(&self, wait: &Wait<'_>) -> Result<()> {
+        if attention::reads_plainly() {
+            return Ok(());
+        }
+        no_sync::check(wait, Some(self))?;
+        nonfinite::check(wait)?;
+        observe::note_unrepeatable();
+        Ok(())
     }
 
     /// Runs `f` on the value, kept from being taken back meanwhile even if the cell is pointed at another.
@@ -278,6 +304,15 @@ impl Array {
         value.done(value.is_large(), 1, 1);
         result
     }
+}
+
+/// Waits until everything submitted so far is done, whatever becomes of it.
+pub(crate) fn finish_all() {
+    around(&|| {
+        let target = AllTarget { tails: runtime().windows.tails(), tasks: OnceLock::new() };
+        // Inside a task nobody can wait; the caller looks for itself what has come of it.
+        let _ = runtime().engine.wait(&target, WaitOptions::default());
+    });
 }
 
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.

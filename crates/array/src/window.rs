@@ -11,7 +11,8 @@ use crate::record::Record;
 use crate::retired::Retired;
 use crate::runtime::runtime;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
-use forerun_base::DType;
+use crate::wait;
+use forerun_base::{DType, fail_point};
 use forerun_engine::Ring;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -21,8 +22,10 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
-/// Records a window holds; with more, the submitter helps.
-const CAPACITY: usize = 16384;
+/// Records a window holds unless the environment says otherwise; with more, the submitter helps.
+pub(crate) const CAPACITY: usize = 16384;
+/// The fewest that it must hold: some ops submit many records at once.
+pub(crate) const LEAST_CAPACITY: usize = 1024;
 /// Nodes made at a time.
 const SLAB: usize = 256;
 /// Slots taken back at a time.
@@ -56,6 +59,8 @@ unsafe impl Send for Window {}
 
 /// What the owning thread alone touches.
 pub(crate) struct Owner {
+    /// Slots there are.
+    made: usize,
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
     memo: Box<[Option<(MemoKey, MemoEntry)>]>,
@@ -79,14 +84,15 @@ pub(crate) struct PlannerSide {
 }
 
 impl Window {
-    fn new(number: usize) -> Window {
+    fn new(number: usize, capacity: usize) -> Window {
         Window {
-            ring: Ring::new(CAPACITY),
+            ring: Ring::new(capacity),
             completed: Line(AtomicU64::new(0)),
             retired_elsewhere: Line(Retired::new()),
             owner: UnsafeCell::new(Owner {
+                made: 0,
                 free: Vec::with_capacity(2 * SLAB),
-                retired: VecDeque::with_capacity(2 * CAPACITY),
+                retired: VecDeque::with_capacity(2 * capacity),
                 memo: vec![None; MEMO].into_boxed_slice(),
                 next: 0,
                 random: Stream::default(),
@@ -131,7 +137,7 @@ impl Window {
         let owner = unsafe { self.owner() };
         let node = match owner.free.pop() {
             Some(node) => node,
-            None => self.sweep(owner),
+            None => self.sweep(owner).unwrap_or_else(|| self.wait_for_slots()),
         };
         // SAFETY: nodes are never freed.
         unsafe { &*node }
@@ -139,11 +145,17 @@ impl Window {
 
     /// Takes back retired slots, or makes new ones.
     #[cold]
-    fn sweep(&self, owner: &mut Owner) -> *const Node {
+    fn sweep(&self, owner: &mut Owner) -> Option<*const Node> {
+        self.reclaim(owner, SWEEP);
+        owner.free.pop().or_else(|| self.grow(owner))
+    }
+
+    /// Takes back retired slots, after looking at so many at the most.
+    fn reclaim(&self, owner: &mut Owner, most: usize) {
         // SAFETY: nodes are never freed.
         owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
         let completed = self.completed.0.load(Ordering::Acquire);
-        for _ in 0..owner.retired.len().min(SWEEP) {
+        for _ in 0..owner.retired.len().min(most) {
             let Some(node) = owner.retired.pop_front() else { break };
             // SAFETY: nodes are never freed.
             if unsafe { &*node }.is_reclaimable(completed) {
@@ -152,11 +164,30 @@ impl Window {
                 owner.retired.push_back(node);
             }
         }
-        owner.free.pop().unwrap_or_else(|| {
-            let slab: &'static [Node] = Box::leak((0..SLAB).map(|_| Node::new(self)).collect::<Box<[Node]>>());
-            owner.free.extend(slab[1..].iter().rev().map(|n| n as *const Node));
-            &slab[0]
-        })
+    }
+
+    /// Makes new slots, if there is memory for them.
+    fn grow(&self, owner: &mut Owner) -> Option<*const Node> {
+        fail_point!("slots.grow", _error => return None);
+        let mut slab = Vec::new();
+        slab.try_reserve_exact(SLAB).ok()?;
+        slab.extend((0..SLAB).map(|_| Node::new(self)));
+        let slab: &'static [Node] = slab.leak();
+        owner.made += SLAB;
+        owner.free.extend(slab.iter().rev().map(|n| n as *const Node));
+        owner.free.pop()
+    }
+
+    /// No memory for slots: those of records that are done come back. A program that holds so many arrays that none does has
+    /// to end, as it would for want of any other small piece of memory.
+    #[cold]
+    fn wait_for_slots(&self) -> *const Node {
+        wait::finish_all();
+        // SAFETY: the owning thread; nobody borrows its part while it waits.
+        let owner = unsafe { self.owner() };
+        self.reclaim(owner, usize::MAX);
+        let found = owner.free.pop().or_else(|| self.grow(owner));
+        found.unwrap_or_else(|| panic!("no memory for the description of another array"))
     }
 
     /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
@@ -236,6 +267,25 @@ pub(crate) fn window() -> &'static Window {
     unsafe { &*window }
 }
 
+/// How many descriptor slots the calling thread's window has, and how many of them describe something that is still
+/// needed: arrays, and values on their way. For programs that look for leaks.
+pub fn slots() -> Slots {
+    let window = window();
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    let owner = unsafe { window.owner() };
+    window.reclaim(owner, usize::MAX);
+    Slots { made: owner.made, live: owner.made - owner.free.len() }
+}
+
+/// The descriptor slots of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// How many there are.
+    pub made: usize,
+    /// How many are in use.
+    pub live: usize,
+}
+
 #[cold]
 fn attach() -> &'static Window {
     let window = runtime().windows.take();
@@ -251,14 +301,17 @@ pub(crate) struct Windows {
     all: Box<[AtomicPtr<Window>]>,
     count: AtomicUsize,
     unowned: Mutex<Vec<&'static Window>>,
+    /// Records that each holds.
+    capacity: usize,
 }
 
 impl Windows {
-    pub(crate) fn new() -> Windows {
+    pub(crate) fn new(capacity: usize) -> Windows {
         Windows {
             all: (0..MOST_WINDOWS).map(|_| AtomicPtr::new(null_mut())).collect(),
             count: AtomicUsize::new(0),
             unowned: Mutex::new(Vec::new()),
+            capacity: capacity.next_power_of_two(),
         }
     }
 
@@ -276,7 +329,7 @@ impl Windows {
         }
         let number = self.count.load(Ordering::Relaxed);
         assert!(number < MOST_WINDOWS, "more than {MOST_WINDOWS} threads submit at the same time");
-        let window: &'static Window = Box::leak(Box::new(Window::new(number)));
+        let window: &'static Window = Box::leak(Box::new(Window::new(number, self.capacity)));
         self.all[number].store(window as *const Window as *mut Window, Ordering::Relaxed);
         self.count.store(number + 1, Ordering::Release);
         window

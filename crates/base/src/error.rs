@@ -57,6 +57,15 @@ impl Error {
         if self.0.op.is_empty() { self.with(|e| e.op = op) } else { self }
     }
 
+    /// What follows from the error for another op: `text`, then the cause. Its lines stay.
+    pub fn for_op(self, op: &'static str, text: &str) -> Error {
+        self.with(|e| {
+            let cause = std::mem::take(&mut e.message);
+            e.message = if e.op.is_empty() { format!("{text}: {cause}") } else { format!("{text}: {}: {cause}", e.op) };
+            e.op = op;
+        })
+    }
+
     /// Names the line that submitted the op, unless one is named already.
     pub fn submitted_at(self, loc: Loc) -> Error {
         if self.0.submitted == Loc::UNKNOWN { self.with(|e| e.submitted = loc) } else { self }
@@ -133,5 +142,9 @@ mod tests {
         let e = e.submitted_at(here).submitted_at(Loc::foreign(1, 1).0).read_at(here);
         assert_eq!(e.submitted(), here);
         assert!(e.to_string().contains("submitted at") && e.to_string().contains("read at"));
+        let follows = e.clone().for_op("restore", "nothing is left");
+        assert!(
+            follows.to_string().starts_with("restore: nothing is left: matmul: inner dimensions differ\n  submitted")
+        );
     }
 }

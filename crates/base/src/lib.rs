@@ -6,6 +6,9 @@
 mod device;
 mod dtype;
 mod error;
+#[cfg(feature = "faults")]
+pub mod fail;
+mod fail_point;
 mod layout;
 mod loc;
 mod scalar;

@@ -1,5 +1,6 @@
 //! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
 
+mod alone;
 mod backend;
 mod copy;
 mod fill;

@@ -235,7 +235,8 @@ macro_rules! loops_of {
     };
     (@@ $set:ident, 1, $point:ident, $type:ident) => { $set::unary::<$set::$type, bodies::$point>() };
     (@@ $set:ident, 2, $point:ident, $type:ident) => { $set::binary::<$set::$type, bodies::$point>() };
-    (@@ $set:ident, 3, $point:ident, $type:ident) => { $set::choice::<$set::$type, bodies::$point>() };
+    (@@ $set:ident, 3, Where, $type:ident) => { $set::choice::<$set::$type, bodies::Where>() };
+    (@@ $set:ident, 3, $point:ident, $type:ident) => { $set::ternary::<$set::$type, bodies::$point>() };
 }
 
 macro_rules! table {

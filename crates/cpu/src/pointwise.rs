@@ -1,5 +1,6 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
+use crate::alone::Alone;
 use crate::target::Target;
 use crate::tile::Tiles;
 use forerun_base::Team;
@@ -12,13 +13,18 @@ const PIECE: usize = 32 * 1024;
 const WORTH_SPLITTING: usize = 256 * 1024;
 
 /// A compiled pointwise kernel.
-pub(crate) struct Pointwise {
-    tiles: Tiles,
+pub(crate) enum Pointwise {
+    Alone(Alone),
+    Tiles(Tiles),
 }
 
 impl Pointwise {
     pub(crate) fn new(target: Target, program: &Program) -> Pointwise {
-        Pointwise { tiles: Tiles::streamed(target, program) }
+        let interpreted = program.shape.size() < target.emit_from;
+        match interpreted.then(|| Alone::new(target.isa, program)).flatten() {
+            Some(alone) => Pointwise::Alone(alone),
+            None => Pointwise::Tiles(Tiles::streamed(target, program)),
+        }
     }
 }
 
@@ -26,10 +32,10 @@ impl Executable for Pointwise {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         // SAFETY: the caller's promise is this one.
         unsafe {
-            if self.tiles.small {
-                self.tiles.run_small(io)
-            } else {
-                run_range(&self.tiles, io, 0, self.tiles.size, team)
+            match self {
+                Pointwise::Alone(alone) => alone.run(io),
+                Pointwise::Tiles(tiles) if tiles.small => tiles.run_small(io),
+                Pointwise::Tiles(tiles) => run_range(tiles, io, 0, tiles.size, team),
             }
         }
     }

@@ -5,7 +5,7 @@
 //! the pool keeps beyond its bound is unmapped, so that the system sees memory come back; trimming unmaps the rest.
 
 use crate::pages::{HUGE, map, unmap};
-use forerun_base::BytesLedger;
+use forerun_base::{BytesLedger, fail_point};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -149,6 +149,12 @@ fn large_capacity(bytes: usize) -> usize {
     if rounded >= HUGE / 2 { rounded.next_multiple_of(HUGE) } else { rounded }
 }
 
+/// Pages from the system.
+fn fresh(bytes: usize) -> Option<NonNull<u8>> {
+    fail_point!("pool.pages", _error => return None);
+    map(bytes)
+}
+
 struct Cache {
     pool: Arc<Shared>,
     free: [Vec<Address>; CLASSES],
@@ -196,6 +202,7 @@ impl Pool {
     /// A block of at least `bytes`; `None` if the system has no memory for it.
     #[inline]
     pub fn alloc(&self, bytes: usize) -> Option<Block> {
+        fail_point!("pool.block", _error => return None);
         let block = if bytes <= SMALL { self.alloc_small(bytes)? } else { self.alloc_large(bytes)? };
         self.0.ledger.charge(block.capacity);
         Some(block)
@@ -354,9 +361,9 @@ impl Pool {
         let (ptr, capacity) = match reused {
             Some(found) => found,
             None => {
-                let mapped = map(wanted).or_else(|| {
+                let mapped = fresh(wanted).or_else(|| {
                     self.trim();
-                    map(wanted)
+                    fresh(wanted)
                 });
                 (mapped?, wanted)
             }
@@ -401,7 +408,7 @@ impl Central {
         let room = self.slab.filter(|slab| self.cut(*slab) + capacity <= SLAB);
         let slab = match room {
             Some(slab) => slab,
-            None => Address(map(SLAB)?),
+            None => Address(fresh(SLAB)?),
         };
         self.slab = Some(slab);
         let used = self.slabs.entry(slab.0.as_ptr() as usize).or_default();

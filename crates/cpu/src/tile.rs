@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 pub(crate) const TILE: usize = 512;
 
 /// The scalars and constant inputs of a program lie as one vector each, 16 elements of up to 8 bytes.
-const SPLAT: usize = 128;
+pub(crate) const SPLAT: usize = 128;
 
 /// A program, compiled.
 #[derive(Debug)]
@@ -249,7 +249,7 @@ const MEDIUM: usize = 40 * 1024;
 const LARGE: usize = 320 * 1024;
 
 #[repr(align(64))]
-struct Scratch<const BYTES: usize>(MaybeUninit<[u8; BYTES]>);
+pub(crate) struct Scratch<const BYTES: usize>(pub(crate) MaybeUninit<[u8; BYTES]>);
 
 /// Which slot a register has: inputs, then scalars, outputs, temporaries.
 #[derive(Clone, Copy)]
@@ -313,12 +313,7 @@ impl<'a> Machine<'a> {
         unsafe {
             for (i, input) in tiles.inputs.iter().enumerate() {
                 if let Access::Constant = input.access {
-                    let bits = match input.size {
-                        1 => io.inputs[i].read() as u64,
-                        4 => io.inputs[i].cast::<u32>().read_unaligned() as u64,
-                        _ => io.inputs[i].cast::<u64>().read_unaligned(),
-                    };
-                    splat(bits, input.size, next);
+                    splat(element(io.inputs[i], input.size), input.size, next);
                     slots[i] = next;
                     next = next.add(SPLAT);
                 }
@@ -409,10 +404,29 @@ fn is_aligned(address: *const u8) -> bool {
     (address as usize).is_multiple_of(64)
 }
 
-/// Writes 16 copies of an element.
+/// The bits of an element of so many bytes.
+///
+/// # Safety
+/// It must be readable.
 #[inline]
-unsafe fn splat(bits: u64, size: u8, to: *mut u8) {
-    // SAFETY: the caller has `SPLAT` bytes, aligned to 64.
+pub(crate) unsafe fn element(from: *const u8, size: u8) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => from.read() as u64,
+            4 => from.cast::<u32>().read_unaligned() as u64,
+            _ => from.cast::<u64>().read_unaligned(),
+        }
+    }
+}
+
+/// Writes 16 copies of an element.
+///
+/// # Safety
+/// There must be [`SPLAT`] bytes, aligned to 64.
+#[inline]
+pub(crate) unsafe fn splat(bits: u64, size: u8, to: *mut u8) {
+    // SAFETY: the caller's promise.
     unsafe {
         match size {
             1 => to.cast::<[u8; 16]>().write([bits as u8; 16]),

@@ -80,7 +80,7 @@ impl Config {
 fn cores() -> usize {
     // The standard library reads the affinity mask and both versions of the cgroup quota, but rounds the quota down.
     let floor = std::thread::available_parallelism().map_or(1, |n| n.get());
-    match quota() {
+    match quota("/sys/fs/cgroup") {
         Some(quota) => affinity().unwrap_or(floor).min(quota).max(1),
         None => floor,
     }
@@ -124,15 +124,17 @@ fn cgroup_values(controller: &str, mount: &str, file: &str) -> Vec<String> {
     }
 }
 
-fn quota() -> Option<usize> {
+/// The cores' worth of time that the cgroups mounted there leave to this process, rounded up.
+fn quota(mount: &str) -> Option<usize> {
     let round_up = |quota: &str, period: &str| {
         let (quota, period) = (quota.trim().parse::<usize>().ok()?, period.trim().parse::<usize>().ok()?);
         (quota > 0 && period > 0).then(|| quota.div_ceil(period))
     };
-    let unified = cgroup_values("", "/sys/fs/cgroup", "cpu.max");
+    let unified = cgroup_values("", mount, "cpu.max");
     let unified = unified.iter().filter_map(|text| text.split_once(' ').and_then(|(q, p)| round_up(q, p)));
-    let quotas = cgroup_values("cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
-    let periods = cgroup_values("cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_period_us");
+    let older = format!("{mount}/cpu");
+    let quotas = cgroup_values("cpu", &older, "cpu.cfs_quota_us");
+    let periods = cgroup_values("cpu", &older, "cpu.cfs_period_us");
     let divided = quotas.iter().zip(&periods).filter_map(|(q, p)| round_up(q, p));
     unified.chain(divided).min()
 }
@@ -203,6 +205,50 @@ mod tests {
             assert!(complaints.starts_with(&format!("{name}={value} is passed over: it must be ")), "{complaints}");
             assert_eq!((config.workers, config.mode, config.intra_op), (cores(), Mode::Async, true));
         }
+    }
+
+    /// Whatever the text, it is understood or named; nothing panics.
+    #[test]
+    fn any_text_is_understood_or_named() {
+        let names = ["NUM_THREADS", "ENGINE", "INTRA_OP", "BUDGET", "PREFETCH"].map(|name| format!("FORERUN_{name}"));
+        let pieces =
+            ["", " ", "-", "0", "1", "9", "18446744073709551616", "seeded:", "async", "sync", ":", ".", "e", "é", "\t"];
+        let mut dice = 0x9e37_79b9_7f4a_7c15u64;
+        let mut below = |end: usize| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (dice >> 33) as usize % end
+        };
+        for _ in 0..10_000 {
+            let name = &names[below(names.len())];
+            let text: String = (0..below(5)).map(|_| pieces[below(pieces.len())]).collect();
+            let (config, complaints) = from(&[(name, &text)]);
+            assert!(
+                complaints.is_empty() || complaints.starts_with(&format!("{name}={}", text.trim())),
+                "{complaints}"
+            );
+            assert!(config.workers > 0 && config.budget_bytes() > 0);
+        }
+    }
+
+    #[test]
+    fn quotas_of_both_kinds_are_read_and_rounded_up() {
+        let mount = std::env::temp_dir().join(format!("forerun-quota-{}", std::process::id()));
+        let found = |files: &[(&str, &str)]| {
+            fs::create_dir_all(mount.join("cpu")).unwrap();
+            for (name, text) in files {
+                fs::write(mount.join(name), text).unwrap();
+            }
+            let found = quota(&mount.to_string_lossy());
+            fs::remove_dir_all(&mount).unwrap();
+            found
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[("cpu.max", "max 100000\n")]), None);
+        assert_eq!(found(&[("cpu.max", "150000 100000\n")]), Some(2));
+        assert_eq!(found(&[("cpu.max", "50000 100000\n")]), Some(1));
+        let older = |quota| [("cpu/cpu.cfs_quota_us", quota), ("cpu/cpu.cfs_period_us", "100000\n")];
+        assert_eq!(found(&older("-1\n")), None);
+        assert_eq!(found(&older("310000\n")), Some(4));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
 use crate::work::{Driver, Fed, Issued, Need, TaskSpec, Ticket};
-use forerun_base::{BytesLedger, Error, ErrorKind};
+use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -222,6 +222,13 @@ impl Engine {
 
     /// After a task of a device became ready: sees to it that somebody issues it.
     pub(crate) fn call_issuer(&self, number: usize) {
+        // A waiter issues what it needs itself, and calls somebody before it looks no more.
+        if Role::current() != Role::Waits {
+            self.call_now(number);
+        }
+    }
+
+    fn call_now(&self, number: usize) {
         let device = self.device(number);
         if !self.has_workers() {
             self.published();
@@ -237,8 +244,8 @@ impl Engine {
     /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
     pub(crate) fn call_busy_issuers(&self) {
         for (number, device) in self.devices() {
-            if device.is_busy() && device.signals.sleep.is_quiet() {
-                self.call_issuer(number);
+            if device.is_busy() || !device.ready.is_empty() {
+                self.call_now(number);
             }
         }
     }
@@ -260,11 +267,18 @@ impl Engine {
             device.left.notify_all();
         };
         let name = format!("forerun-device-{number}");
-        match without_signals(|| std::thread::Builder::new().name(name).spawn(body)) {
+        let start = || {
+            fail_point!("device.thread", _error => return Err(std::io::ErrorKind::WouldBlock.into()));
+            std::thread::Builder::new().name(name).spawn(body)
+        };
+        match without_signals(start) {
             Ok(_) => *has_thread = true,
-            // Waiters issue everything, as after a shutdown.
+            // Waiters issue everything, as after a shutdown: those that are parked must look again.
             Err(_) => {
                 device.signals.sleep.end_search(false);
+                self.state.pool.stop();
+                drop(has_thread);
+                self.published();
             }
         }
     }

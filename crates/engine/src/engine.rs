@@ -265,7 +265,7 @@ impl Engine {
     pub(crate) fn made_ready(&self) {
         if !self.has_workers() {
             self.state.signals.notify_waiters();
-        } else if Role::current() != Role::Looks {
+        } else if matches!(Role::current(), Role::Outside | Role::Runs) {
             self.share_work();
         }
     }

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::gate;
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::worker;
+use forerun_base::fail_point;
 use std::any::Any;
 use std::cell::Cell;
 use std::thread::JoinHandle;
@@ -68,7 +69,11 @@ impl Pool {
             worker::main(&handle, index);
             handle.state.pool.leave(index);
         };
-        let spawned = without_signals(|| std::thread::Builder::new().name(format!("forerun-{index}")).spawn(body));
+        let start = || {
+            fail_point!("thread.start", _error => return Err(std::io::ErrorKind::WouldBlock.into()));
+            std::thread::Builder::new().name(format!("forerun-{index}")).spawn(body)
+        };
+        let spawned = without_signals(start);
         match spawned {
             Ok(thread) if index == threads.len() => threads.push(Some(thread)),
             Ok(thread) => threads[index] = Some(thread),

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::sync::Ordering;
 use crate::task::{Task, TaskRef};
-use forerun_base::{Error, ErrorKind};
+use forerun_base::{Error, ErrorKind, fail_point};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,8 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) enum Role {
     /// A thread of the user.
     Outside,
-    /// A worker, or in the wait funnel: it looks for work by itself.
+    /// A worker: it looks for work by itself.
     Looks,
+    /// In the wait funnel: it looks for what leads to its target.
+    Waits,
     /// Inside a task.
     Runs,
 }
@@ -54,7 +56,10 @@ impl Engine {
             // The work stays in the task while it runs: a child forked meanwhile fails it from there.
             // SAFETY: the task was started by this thread, which is the only one to run it.
             if let Some(work) = unsafe { task.work() }
-                && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run(self)))
+                && let Err(panic) = catch_unwind(AssertUnwindSafe(|| {
+                    fail_point!("task.start");
+                    work.run(self)
+                }))
             {
                 let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
                 // A second panic must not end the thread; whoever panics in `fail` leaves its values pending.

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How long a waiter looks before it parks: what a hand-over between two running threads may take.
 const SPIN: Duration = Duration::from_micros(20);
+/// The same while a device is at work: being woken costs more than most of what it does.
+const SPIN_FOR_DEVICE: Duration = Duration::from_micros(300);
 /// The longest park of a waiter that can be interrupted, for signals that went to another thread.
 const SIGNAL_BACKSTOP: Duration = Duration::from_millis(50);
 /// How often the interrupt is asked while helping; asking may be dear (Python takes its lock).
@@ -34,7 +36,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::Runtime, "a task must not wait for another").read_at(options.loc));
         }
         let _inside = gate::enter();
-        let role = Role::Looks.assume();
+        let role = Role::Waits.assume();
         let waited = Waiter::new(self, target, options).wait();
         drop(role);
         self.leave_behind();
@@ -135,7 +137,14 @@ impl<'a> Waiter<'a> {
     /// Issues what leads to the target and settles what has passed. True if there was anything.
     fn attend_devices(&self) -> bool {
         let engine = self.engine;
-        engine.devices().any(|(number, _)| engine.attend(number, Wish { heavy: true, ..self.wish() }))
+        let wish = Wish { heavy: true, ..self.wish() };
+        engine.devices().any(|(number, device)| {
+            let attended = engine.attend(number, wish);
+            if device.is_busy() {
+                device.driver.flush();
+            }
+            attended
+        })
     }
 
     /// Nothing to do: looks for a moment, then parks.
@@ -173,7 +182,8 @@ impl<'a> Waiter<'a> {
             if soon.is_some_and(|time| spent >= time) {
                 return true;
             }
-            if spent >= SPIN {
+            let device = self.engine.devices().any(|(_, device)| device.is_busy());
+            if spent >= if device { SPIN_FOR_DEVICE } else { SPIN } {
                 return false;
             }
         }

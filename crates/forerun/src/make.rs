@@ -7,7 +7,7 @@ use forerun_base::{DType, Loc, Scalar};
 fn made(result: forerun_base::Result<Array>) -> Array {
     match result {
         Ok(array) => array,
-        Err(error) => panic!("{error}"),
+        Err(error) => panic!("{}", error.submitted_at(Loc::caller())),
     }
 }
 

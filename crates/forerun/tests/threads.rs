@@ -214,3 +214,60 @@ fn a_value_does_not_wait_for_what_it_does_not_need() {
     let ahead = *forerun::engine().mode() == forerun::Mode::Async;
     assert!(!ahead || took * 3 < whole, "{took:?} of {whole:?}");
 }
+
+#[test]
+fn what_is_woken_may_submit_and_is_told_that_it_may_not_wait() {
+    use std::sync::{Arc, Mutex};
+    use std::task::{Wake, Waker};
+    struct Submits(Mutex<mpsc::Sender<(Array, forerun::Result<()>)>>);
+    impl Wake for Submits {
+        fn wake(self: Arc<Self>) {
+            let product = ones(&[300, 300]).matmul(&ones(&[300, 300]));
+            let waited = product.wait_to_read();
+            self.0.lock().unwrap().send((product, waited)).unwrap();
+        }
+    }
+    let (sender, receiver) = mpsc::channel();
+    for _ in 0..20 {
+        let x = normal(&[300, 300]);
+        let y = x.matmul(&x);
+        if y.settled_or_wake(&Waker::from(Arc::new(Submits(Mutex::new(sender.clone()))))) {
+            continue;
+        }
+        let (product, waited) = receiver.recv_timeout(Duration::from_secs(20)).expect("the waker stands still");
+        // On a thread that waits anyway it would have been all right.
+        if let Err(error) = waited {
+            assert!(error.to_string().contains("must not wait"), "{error}");
+        }
+        assert_eq!(product.to_vec().unwrap()[0], 300.0);
+    }
+}
+
+#[test]
+fn a_gradient_of_the_users_own_may_wait() {
+    use forerun::grad::{self, GradReq};
+    use std::sync::Arc;
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(|| {
+                for _ in 0..5 {
+                    let loc = forerun::Loc::caller();
+                    let x = ones(&[50, 50]);
+                    grad::attach_grad(&x, GradReq::Write, loc).unwrap();
+                    let y = grad::record(|| {
+                        let own = |grads: Vec<Array>| {
+                            let product = ones(&[200, 200]).matmul(&ones(&[200, 200]));
+                            assert_eq!(product.to_vec()?[0], 200.0);
+                            wait_all().map_err(|mut errors| errors.remove(0))?;
+                            Ok(vec![Some(&grads[0] * 3.0)])
+                        };
+                        grad::record_function(&[&x], &[&(&x * 3.0)], Arc::new(own), loc).remove(0)
+                    });
+                    grad::backward(&[&y], &[None], false, loc).unwrap();
+                    assert_eq!(grad::gradient_of(&x).unwrap().0.to_vec().unwrap()[0], 3.0);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}

@@ -21,7 +21,7 @@ impl Differentiable for Array {
     #[track_caller]
     fn attach_grad(&self) {
         if let Err(error) = tape::attach_grad(self, GradReq::Write, Loc::caller()) {
-            panic!("{error}");
+            panic!("{}", error.submitted_at(Loc::caller()));
         }
     }
 

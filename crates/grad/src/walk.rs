@@ -7,7 +7,7 @@ use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
 use crate::tape::{drop_grad, edge_to};
 use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
-use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
+use forerun_base::{Error, ErrorKind, Loc, Result, Scalar, fail_point};
 use forerun_ops::Point;
 use parking_lot::Mutex;
 use std::collections::{BinaryHeap, HashMap};
@@ -215,6 +215,7 @@ impl Walk {
                             }),
                         })
                         .collect();
+                    fail_point!("gradient.call", error => return Err(error.in_op("backward").submitted_at(entry.loc)));
                     let back = (recorded.callback)(grads?)?;
                     let back: Vec<Option<Array>> = back.iter().map(|b| b.as_ref().map(own)).collect();
                     self.check(&recorded.edges, &back)?;

@@ -5,7 +5,7 @@
 
 use crate::parameter::{Parameter, open_shape};
 use forerun_array::{Array, Snapshot, Wait, ops};
-use forerun_base::{DType, Error, ErrorKind, Loc, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result, Shape, fail_point};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo as Info, View, serialize_to_file};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,8 +23,8 @@ const PREFIX: u64 = 8;
 /// Writes the parameters under their names, once they are computed. A file of this name is replaced at the end, as a whole.
 #[track_caller]
 pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
-    let file = Named { op: "save", path: path.as_ref() };
-    let loc = Loc::caller();
+    let file = Named { op: "save", path: path.as_ref(), loc: Loc::caller() };
+    let loc = file.loc;
     let mut names = HashSet::new();
     let mut saved = Vec::with_capacity(parameters.len());
     for parameter in parameters {
@@ -36,6 +36,7 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
         let snapshot = array.snapshot_with(&Wait::at(loc, "save"))?;
         saved.push((name, Saved { snapshot, shape: array.shape() }));
     }
+    fail_point!("checkpoint.write", error => return Err(file.broken(error)));
     serialize_to_file(saved, None, file.path).map_err(|e| file.broken(e))
 }
 
@@ -43,8 +44,8 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
 /// known yet become those of the file.
 #[track_caller]
 pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
-    let file = Named { op: "load", path: path.as_ref() };
-    let loc = Loc::caller();
+    let file = Named { op: "load", path: path.as_ref(), loc: Loc::caller() };
+    let loc = file.loc;
     let mut bytes = File::open(file.path).map_err(|e| file.broken(e))?;
     let (metadata, start) = header(&mut bytes, &file)?;
     let infos: Vec<&Info> = parameters.iter().map(|p| check(p, &metadata, &file)).collect::<Result<_>>()?;
@@ -54,6 +55,7 @@ pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     }
     let mut arrays: Vec<Array> = Vec::with_capacity(parameters.len());
     for (parameter, info) in parameters.iter().zip(infos) {
+        fail_point!("checkpoint.read", error => return Err(file.broken(error)));
         let (first, end) = info.data_offsets;
         let mut elements = vec![0; end - first];
         bytes.seek(SeekFrom::Start(start + first as u64)).map_err(|e| file.broken(e))?;
@@ -96,7 +98,7 @@ fn check<'a>(parameter: &Parameter, metadata: &'a Metadata, file: &Named<'_>) ->
     }
     if info.dtype != stored(parameter.dtype()) {
         let text = format!("`{name}` is {}, not {}", info.dtype, stored(parameter.dtype()));
-        return Err(Error::new(ErrorKind::Type, format!("{}: {text}", file.path.display())).in_op(file.op));
+        return Err(file.error(ErrorKind::Type, text));
     }
     Ok(info)
 }
@@ -140,16 +142,21 @@ impl View for Saved {
 struct Named<'a> {
     op: &'static str,
     path: &'a Path,
+    loc: Loc,
 }
 
 impl Named<'_> {
+    fn error(&self, kind: ErrorKind, cause: impl Display) -> Error {
+        Error::new(kind, format!("{}: {cause}", self.path.display())).in_op(self.op).read_at(self.loc)
+    }
+
     /// The file does not say what it must.
     fn value(&self, text: String) -> Error {
-        Error::new(ErrorKind::Value, format!("{}: {text}", self.path.display())).in_op(self.op)
+        self.error(ErrorKind::Value, text)
     }
 
     /// The file cannot be read or written.
     fn broken(&self, cause: impl Display) -> Error {
-        Error::new(ErrorKind::Runtime, format!("{}: {cause}", self.path.display())).in_op(self.op)
+        self.error(ErrorKind::Runtime, cause)
     }
 }

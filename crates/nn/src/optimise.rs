@@ -3,7 +3,7 @@
 use crate::parameter::Parameter;
 use crate::terms::value;
 use forerun_array::ops::{self, Preparation};
-use forerun_array::{Array, on_device};
+use forerun_array::{Array, Wait, on_device};
 use forerun_base::{Loc, Result, Scalar};
 
 /// The parameters that are trained, each once.
@@ -47,6 +47,24 @@ impl Trained {
     }
 }
 
+/// Takes back the steps that failed: of the weights, and of each kind of state. Says how many. States from before the
+/// first step that is left are forgotten: the next step makes them.
+fn restore(trained: &Trained, states: &mut [&mut Vec<Array>], steps: &mut u32, loc: Loc) -> Result<u32> {
+    let wait = Wait::at(loc, "restore");
+    let mut most = 0;
+    for parameter in &trained.parameters {
+        most = most.max(parameter.array()?.restore_with(&wait)?);
+    }
+    *steps = steps.saturating_sub(most);
+    for state in states {
+        if *steps == 0 {
+            state.clear();
+        }
+        state.iter().try_for_each(|array| array.restore_with(&wait).map(drop))?;
+    }
+    Ok(most)
+}
+
 /// Zeros like each weight, made at the first step.
 fn zeros(states: &mut Vec<Array>, weights: &[Array], loc: Loc) -> Result<()> {
     if states.is_empty() {
@@ -70,12 +88,20 @@ pub struct Sgd {
     momentum: f64,
     decay: f64,
     momenta: Vec<Array>,
+    steps: u32,
 }
 
 impl Sgd {
     /// Trains these parameters; those without gradients are left alone.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
-        Sgd { trained: Trained::of(parameters), rate: learning_rate, momentum: 0.0, decay: 0.0, momenta: Vec::new() }
+        Sgd {
+            trained: Trained::of(parameters),
+            rate: learning_rate,
+            momentum: 0.0,
+            decay: 0.0,
+            momenta: Vec::new(),
+            steps: 0,
+        }
     }
 
     /// This much of the last step goes into the next.
@@ -108,10 +134,18 @@ impl Sgd {
         if self.momentum != 0.0 {
             zeros(&mut self.momenta, &weights, loc)?;
         }
+        self.steps = self.steps.saturating_add(1);
         let momenta = all(&self.momenta);
         let (rates, decays) = (vec![self.rate; weights.len()], vec![self.decay; weights.len()]);
         let momenta = (self.momentum != 0.0).then_some(momenta.as_slice());
         ops::sgd_update(&all(&weights), &all(&gradients), momenta, &rates, &decays, self.momentum, how, loc)
+    }
+
+    /// Takes back the steps that failed, of weights and momenta; says how many. Waits. Training goes on as if the batches
+    /// had not been there; a parameter whose gradient did not depend on what failed keeps its step.
+    #[track_caller]
+    pub fn restore(&mut self) -> Result<u32> {
+        restore(&self.trained, &mut [&mut self.momenta], &mut self.steps, Loc::caller())
     }
 }
 
@@ -124,7 +158,7 @@ pub struct Adam {
     decay: f64,
     means: Vec<Array>,
     variances: Vec<Array>,
-    steps: i32,
+    steps: u32,
 }
 
 impl Adam {
@@ -179,7 +213,7 @@ impl Adam {
         zeros(&mut self.variances, &weights, loc)?;
         self.steps = self.steps.saturating_add(1);
         // The running values start at zero; the rate makes up for what they lack at first.
-        let lack = |beta: f64| 1.0 - beta.powi(self.steps);
+        let lack = |beta: f64| 1.0 - beta.powi(self.steps.min(i32::MAX as u32) as i32);
         let rate = self.rate * lack(self.betas.1).sqrt() / lack(self.betas.0);
         ops::adam_update(
             &all(&weights),
@@ -193,5 +227,12 @@ impl Adam {
             how,
             loc,
         )
+    }
+
+    /// Takes back the steps that failed, of weights, means, variances and the count of steps; says how many. Waits. Training
+    /// goes on as if the batches had not been there; a parameter whose gradient did not depend on what failed keeps its step.
+    #[track_caller]
+    pub fn restore(&mut self) -> Result<u32> {
+        restore(&self.trained, &mut [&mut self.means, &mut self.variances], &mut self.steps, Loc::caller())
     }
 }

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{array, assert_close, failure, fill, named, numbers, set, values};
-use forerun_array::Array;
-use forerun_base::Result;
+use forerun_array::{Array, ops};
+use forerun_base::{ErrorKind, Loc, Result};
 use forerun_grad::{Differentiable, record};
-use forerun_nn::{Activation, Adam, BatchNorm, Dense, Init, Layer, Samples, Sequential, Sgd, batches, l2_loss};
+use forerun_nn::{
+    Activation, Adam, BatchNorm, Dense, Embedding, Init, Layer, Samples, Sequential, Sgd, batches, l2_loss,
+};
 
 /// One weight of 1; its gradient for the sum over two samples is 6.
 fn weight_with_gradient() -> Dense {
@@ -154,4 +156,42 @@ fn training_goes_on_from_what_was_set() {
     backward(&net);
     Sgd::new(net.parameters(), 1.0).step(2).unwrap();
     assert_close(&weight(&net), &[2.0], 1e-6);
+}
+
+/// A batch whose indices are bad, in the middle of good ones: restoring leaves no trace of it.
+#[test]
+fn a_bad_batch_is_taken_back() {
+    fn learnt(bad: bool, adam: bool) -> Vec<Vec<f64>> {
+        let table = Embedding::new(5, 3);
+        let net = Dense::new(1).in_units(3);
+        table.initialize(Init::Constant(0.5)).unwrap();
+        net.initialize(Init::One).unwrap();
+        let parameters = || [table.parameters(), net.parameters()].concat();
+        let mut sgd = Sgd::new(parameters(), 0.1).momentum(0.9);
+        let mut other = Adam::new(parameters(), 0.1);
+        for words in [[0, 1], [2, 3], [4, 5], [4, 0]] {
+            let words: [i64; 2] = words;
+            let spoilt = words.contains(&5);
+            if spoilt && !bad {
+                continue;
+            }
+            let words = ops::from_slice(&words, &[2], Loc::caller()).unwrap();
+            let loss =
+                record(|| l2_loss(&net.forward(&table.forward(&words)?)?, &array(&[1.0, 2.0], &[2, 1]))).unwrap();
+            loss.backward().unwrap();
+            if adam {
+                other.step(2).unwrap()
+            } else {
+                sgd.step(2).unwrap()
+            }
+            if spoilt {
+                assert_eq!(failure(loss.wait_to_read()).kind(), ErrorKind::Index);
+                assert_eq!(if adam { other.restore().unwrap() } else { sgd.restore().unwrap() }, 1);
+            }
+        }
+        parameters().iter().map(|p| values(&p.array().unwrap())).collect()
+    }
+    for adam in [false, true] {
+        assert_eq!(learnt(true, adam), learnt(false, adam));
+    }
 }

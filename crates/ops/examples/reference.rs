@@ -39,6 +39,7 @@ fn pointwise(row: &PointRow) {
         (Class::Cast, _) => "x, dtype",
         (Class::Select, _) => "condition, x1, x2",
         (_, 1) => "x",
+        (_, 3) => "x1, x2, x3",
         _ => "x1, x2",
     };
     let taken: Vec<DType> = DType::ALL.into_iter().filter(|d| row.types(*d).is_ok()).collect();

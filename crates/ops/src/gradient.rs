@@ -135,6 +135,7 @@ fn flows(point: Point) -> Vec<Flow> {
         Point::Add => terms(vec![g.clone(), g]),
         Point::Subtract => terms(vec![g.clone(), -g]),
         Point::Multiply => terms(vec![g.clone() * b, g * a]),
+        Point::MultiplyAdd => terms(vec![g.clone() * b, g.clone() * a, g]),
         Point::Divide => terms(vec![g.clone() / b.clone(), -(g / b.clone()) * (a / b)]),
         Point::Remainder => {
             let quotient = Term::Point(Point::FloorDivide, vec![a, b]);

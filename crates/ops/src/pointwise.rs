@@ -62,6 +62,7 @@ macro_rules! for_each_point {
             (IsInf, "isinf", 1, Predicate, "Whether it is infinite.", |a| a.abs().eq(T::constant(f64::INFINITY)))
             (IsFinite, "isfinite", 1, Predicate, "Whether it is neither infinite nor NaN.", |a| a.abs().lt(T::constant(f64::INFINITY)))
             (Where, "where", 3, Select, "The second where the first holds, else the third.", |c, a, b| T::select(c, a, b))
+            (MultiplyAdd, "multiply_add", 3, Number, "The first times the second, plus the third, rounded twice.", |a, b, c| a.mul(b).add(c))
             (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a)
         }
     };
@@ -127,7 +128,7 @@ impl PointRow {
     }
 }
 
-/// The body of an op for operands `A`: `(T,)`, `(T, T)`, or `(T::Mask, T, T)`.
+/// The body of an op for operands `A`: `(T,)`, `(T, T)`, `(T, T, T)`, or `(T::Mask, T, T)`.
 pub trait Body<A> {
     /// What it gives: `T`, or `T::Mask`.
     type Out;
@@ -163,6 +164,13 @@ macro_rules! body {
             type Out = $out;
             #[inline(always)]
             fn apply(($a, $b): (T, T)) -> $out { $body }
+        }
+    };
+    (@ $bound:ident, $out:ty, $point:ident, ($a:ident, $b:ident, $c:ident), $body:expr) => {
+        impl<T: $bound> Body<(T, T, T)> for bodies::$point {
+            type Out = $out;
+            #[inline(always)]
+            fn apply(($a, $b, $c): (T, T, T)) -> $out { $body }
         }
     };
 }

@@ -200,6 +200,8 @@ fn pointwise(row: &PointRow) -> Vec<Sample> {
         let mut inputs = inputs;
         if row.class == Class::Select {
             inputs.insert(0, condition(inputs[0].clone()));
+        } else if row.arity == 3 {
+            inputs.push(x([]).look(Look::Number));
         }
         all.push(call(name).on(inputs).of(fits.clone()));
     }

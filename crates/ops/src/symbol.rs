@@ -217,7 +217,7 @@ macro_rules! script_of {
     ($dtype:expr, Cast, $arity:tt, $point:ident) => { None };
     ($dtype:expr, Any, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
     ($dtype:expr, Compare, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
-    ($dtype:expr, Select, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
+    ($dtype:expr, Select, $arity:tt, $point:ident) => { script_of!(@ $dtype, select, $point, Bool Truth I32 Int I64 Long F32 Float F64 Real) };
     ($dtype:expr, Number, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, I32 Int I64 Long F32 Float F64 Real) };
     ($dtype:expr, Float, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
     ($dtype:expr, Predicate, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
@@ -233,6 +233,9 @@ macro_rules! script_of {
     (@@ 1, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0),)).0 };
     (@@ 2, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1))).0 };
     (@@ 3, $point:ident, $type:ty) => {
+        <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1), argument::<$type>(2))).0
+    };
+    (@@ select, $point:ident, $type:ty) => {
         <bodies::$point as Body<_>>::apply((argument::<Truth>(0), argument::<$type>(1), argument::<$type>(2))).0
     };
 }

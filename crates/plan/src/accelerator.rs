@@ -21,6 +21,15 @@ impl Lane {
     pub const COUNT: usize = 3;
     /// All of them.
     pub const ALL: [Lane; Lane::COUNT] = [Lane::Compute, Lane::In, Lane::Out];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lane::Compute => "compute",
+            Lane::In => "in",
+            Lane::Out => "out",
+        }
+    }
 }
 
 /// Bytes on an accelerator.
@@ -38,6 +47,19 @@ pub struct DeviceBlock {
 unsafe impl Send for DeviceBlock {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceBlock {}
+
+/// How kernels were launched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launches {
+    /// One by one.
+    pub alone: u64,
+    /// As parts of graphs.
+    pub in_graphs: u64,
+    /// Graphs launched.
+    pub graphs: u64,
+    /// Of those, as they were before.
+    pub unchanged: u64,
+}
 
 /// A kernel, ready to be told to the accelerator that compiled it.
 pub trait DeviceKernel: Send + Sync {
@@ -106,6 +128,20 @@ pub trait Accelerator: Send + Sync {
 
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);
+
+    /// Whether products of float32 may keep fewer bits of their factors, where the device is faster that way.
+    fn set_fast_products(&self, _on: bool) {}
+
+    /// How kernels were launched so far.
+    fn launches(&self) -> Launches {
+        Launches::default()
+    }
+
+    /// Nothing more is told for now: whatever was held back goes out.
+    fn flush(&self) {}
+
+    /// The process ends: nothing may be under way in the background any more.
+    fn stop(&self) {}
 
     /// The process was forked, and this is the child: its threads and its connection to the device are gone.
     fn lose(&self);

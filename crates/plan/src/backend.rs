@@ -39,4 +39,17 @@ pub trait Executable: Send + Sync {
     /// Every address must reach as many elements as the kernel's layouts say, outputs must be writable
     /// and overlap nothing but donated inputs, and nobody else may touch them meanwhile.
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team);
+
+    /// Looks at the inputs, and runs it if it can.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`].
+    unsafe fn check_and_run(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            self.check(io)?;
+            self.run(io, team);
+        }
+        Ok(())
+    }
 }

@@ -9,7 +9,7 @@ mod program;
 mod segment;
 mod signature;
 
-pub use accelerator::{Accelerator, DeviceBlock, DeviceKernel, Lane};
+pub use accelerator::{Accelerator, DeviceBlock, DeviceKernel, Lane, Launches};
 pub use backend::{Backend, Executable, Io};
 pub use forerun_ops::{Beyond, FillKind, ReduceKind};
 pub use fuse::{Group, Plan, plan};

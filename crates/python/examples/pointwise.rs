@@ -2,7 +2,7 @@
 //!
 //! Invariant: a new row needs no change here; an example for its docstring is welcome in [`EXAMPLES`].
 
-use forerun_ops::{Point, PointRow};
+use forerun_ops::{Class, Point, PointRow};
 
 /// Op, arguments, and what the call shows.
 const EXAMPLES: &[(&str, &str, &str)] = &[
@@ -50,11 +50,12 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("isnan", "np.array([1.0, np.nan])", "array([False,  True])"),
     ("isinf", "np.array([1.0, np.inf])", "array([False,  True])"),
     ("isfinite", "np.array([1.0, np.inf])", "array([ True, False])"),
+    ("multiply_add", "np.array([1.0, 2.0]), 0.5, np.array([3.0, 4.0])", "array([3.5, 5. ])"),
     ("where", "np.array([True, False]), np.array([1, 2]), 0", "array([1, 0])"),
 ];
 
 /// Ops that go beyond NumPy.
-const BEYOND_NUMPY: &[&str] = &["erf", "relu", "sigmoid"];
+const BEYOND_NUMPY: &[&str] = &["erf", "multiply_add", "relu", "sigmoid"];
 
 #[allow(dead_code, reason = "the test that includes this file only wants the text")]
 fn main() {
@@ -91,7 +92,8 @@ fn function(row: &PointRow) -> String {
     let arguments: &[&str] = match row.arity {
         1 => &["x"],
         2 => &["x1", "x2"],
-        _ => &["condition", "x1", "x2"],
+        _ if row.class == Class::Select => &["condition", "x1", "x2"],
+        _ => &["x1", "x2", "x3"],
     };
     let typed: Vec<String> = arguments.iter().map(|argument| format!("{argument}: ArrayLike")).collect();
     let (name, doc) = (row.name, lower_first(row.doc));

@@ -11,12 +11,12 @@ use crate::index;
 use crate::layers;
 use crate::loc::here;
 use crate::operand::{self, Operand};
+use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Kind, Point, ReduceKind, Scalar, ops};
+use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
-use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
@@ -198,7 +198,7 @@ impl PyArray {
 
     fn __imatmul__(&self, py: Python<'_>, other: Any) -> PyResult<()> {
         let loc = here(py);
-        let product = ops::matmul(&self.0, &operand::required(other, "matmul")?.array(loc)?, loc);
+        let product = ops::matmul(&self.0, &operand::array(other, "matmul", self.0.device())?, loc);
         ops::assign(&self.0, Arg::Array(&product.map_err(raise)?), loc).map_err(raise)
     }
 
@@ -231,7 +231,7 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
-        match index::rows(index, self.0.ndim())? {
+        match index::rows(index, &self.0)? {
             Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
             None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
         }
@@ -272,7 +272,7 @@ impl PyArray {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item_now(py, "int")? {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
-            Scalar::Float(value) => py.get_type::<PyInt>().call1((value,)),
+            Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
@@ -290,11 +290,16 @@ impl PyArray {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("forerun._text")?.getattr("to_repr")?.call1((to_numpy(py, &self.0, "repr")?,))
+        let device = match self.0.device() {
+            Device::Cpu(_) => None,
+            device @ Device::Gpu(_) => Some(PyDevice(device)),
+        };
+        let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(to_numpy(py, &self.0, "str")?.str()?.into_any())
+        outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -303,7 +308,7 @@ impl PyArray {
         } else {
             to_numpy(py, &self.0, "format")?
         };
-        value.call_method1("__format__", (spec,))
+        outcall::method(&value, "__format__", (spec,))
     }
 
     /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
@@ -316,7 +321,7 @@ impl PyArray {
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "numpy.asarray")?;
         let copy = copy.or(writable().then_some(true));
-        py.import("forerun._convert")?.getattr("to_numpy")?.call1((array, dtype, copy))
+        outcall::call(&outcall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
     }
 
     /// The number of elements of each dimension.
@@ -367,6 +372,12 @@ impl PyArray {
         self.device()
     }
 
+    /// The device the array lives on, by its oldest name.
+    #[getter]
+    fn context(&self) -> PyDevice {
+        self.device()
+    }
+
     /// A view with the dimensions in reverse order.
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -383,11 +394,17 @@ impl PyArray {
         wait::read(py, &self.0, "wait_to_write", |array, wait| array.wait_to_read_with(wait))
     }
 
+    /// Waits, and if what was last written to the array failed, gives it back its last good value. Returns how many writes
+    /// it took back: 0 if the array is good. Raises if no value from before is left: after an assignment to the whole.
+    fn restore(&self, py: Python<'_>) -> PyResult<u32> {
+        wait::read(py, &self.0, "restore", |array, wait| array.restore_with(wait))
+    }
+
     /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
     /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "asnumpy")?;
-        if writable() { array.call_method0("copy") } else { Ok(array) }
+        if writable() { outcall::method(&array, "copy", ()) } else { Ok(array) }
     }
 
     /// The only element, or the one at an index, as a Python number.
@@ -402,7 +419,7 @@ impl PyArray {
 
     /// ``await x`` waits in the running event loop until the value is there, and gives the array.
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("forerun._asyncio")?.getattr("settle")?.call1((slf,))
+        outcall::call(&outcall::function(slf.py(), "forerun._asyncio", "settle")?, (slf,))
     }
 
     /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
@@ -410,12 +427,12 @@ impl PyArray {
     fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), slf.as_any());
         let args = std::iter::once(array.clone()).chain(index.iter());
-        py.import("forerun._asyncio")?.getattr("item")?.call1(PyTuple::new(py, args.collect::<Vec<_>>())?)
+        outcall::call(&outcall::function(py, "forerun._asyncio", "item")?, PyTuple::new(py, args.collect::<Vec<_>>())?)
     }
 
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_numpy(py, &self.0, "tolist")?.call_method0("tolist")
+        outcall::method(&to_numpy(py, &self.0, "tolist")?, "tolist", ())
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
@@ -481,6 +498,30 @@ impl PyArray {
     /// The same under MXNet's older name.
     fn as_in_context(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
         PyArray::as_in_ctx(slf, device)
+    }
+
+    /// The same under the name of the array API. Work is ordered by what it reads and writes, so there are no streams.
+    #[pyo3(signature = (device, /, *, stream = None))]
+    fn to_device(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>, stream: Option<Any>) -> PyResult<Py<PyAny>> {
+        match stream {
+            None => PyArray::as_in_ctx(slf, device),
+            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+        }
+    }
+
+    /// Copies the elements into another array, which it returns, or to a device, as a new array.
+    fn copyto<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        if let Ok(device) = other.cast::<PyDevice>() {
+            return submit::object(py, ops::transfer(&self.0, device.get().0, loc));
+        }
+        let Ok(array) = other.cast::<PyArray>() else {
+            let kind = other.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("copyto: needs an array or a device, not {kind}")));
+        };
+        ops::assign(&array.get().0, Arg::Array(&self.0), loc).map_err(raise)?;
+        crate::wait::leave_room(py)?;
+        Ok(other.clone().unbind())
     }
 
     /// The elements under another shape; one dimension may be -1. A view where that is possible.
@@ -555,7 +596,7 @@ impl PyArray {
     /// NumPy's dot.
     fn dot(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
         let loc = here(py);
-        submit::object(py, ops::dot(&self.0, &operand::required(other, "dot")?.array(loc)?, loc))
+        submit::object(py, ops::dot(&self.0, &operand::array(other, "dot", self.0.device())?, loc))
     }
 
     /// The sum over axes.
@@ -608,8 +649,8 @@ impl PyArray {
     /// Nothing below `min` or above `max`.
     #[pyo3(signature = (min = None, max = None))]
     fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
-        let low = min.map(|object| operand::required(object, "clip")).transpose()?;
-        let high = max.map(|object| operand::required(object, "clip")).transpose()?;
+        let bound = |object| on_device(self.0.device(), || operand::required(object, "clip"));
+        let (low, high) = (min.map(bound).transpose()?, max.map(bound).transpose()?);
         let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
         submit::object(py, ops::clip(&self.0, low, high, here(py)))
     }
@@ -617,7 +658,7 @@ impl PyArray {
     /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
     #[pyo3(signature = (indices, axis = None, mode = "raise"))]
     fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
-        let indices = operand::required(indices, "take")?.array(here(py))?;
+        let indices = operand::array(indices, "take", self.0.device())?;
         layers::taken(py, &self.0, &indices, axis, mode)
     }
 
@@ -651,19 +692,19 @@ impl PyArray {
 }
 
 /// A function of `forerun.np` that is written in Python.
-fn face<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("forerun.np")?.getattr(name)?.call1(args)
+fn face<'py>(py: Python<'py>, name: &str, args: impl outcall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
+    outcall::call(&outcall::function(py, "forerun.np", name)?, args)
 }
 
 fn face_with<'py>(
     py: Python<'py>,
     name: &str,
-    args: impl PyCallArgs<'py>,
+    args: impl outcall::Args<'py>,
     keepdims: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let named = PyDict::new(py);
     named.set_item("keepdims", keepdims)?;
-    py.import("forerun.np")?.getattr(name)?.call(args, Some(&named))
+    outcall::call_with(&outcall::function(py, "forerun.np", name)?, args, Some(&named))
 }
 
 pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {

@@ -6,7 +6,8 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use forerun::Wait;
+use crate::outcall;
+use forerun::{Wait, fail_point};
 use pyo3::prelude::*;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -44,8 +45,10 @@ fn carry(mut bell: PipeReader) {
         let mut callbacks = std::mem::take(&mut carrier().callbacks);
         let called = Python::try_attach(|py| {
             for callback in callbacks.drain(..) {
-                // An event loop that was closed meanwhile needs no news.
-                let _ = callback.call0(py);
+                // Whoever awaits would wait for ever: what failed once, for want of memory say, is tried again.
+                if let Err(error) = call(py, &callback).or_else(|_| call(py, &callback)) {
+                    error.write_unraisable(py, None);
+                }
             }
         });
         if called.is_none() {
@@ -53,6 +56,11 @@ fn carry(mut bell: PipeReader) {
             std::mem::forget(callbacks);
         }
     }
+}
+
+fn call(py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
+    fail_point!("await.call", error => return Err(raise(error)));
+    outcall::call(callback.bind(py), ()).map(drop)
 }
 
 /// Calls a callback, from another thread.

@@ -3,6 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
+use crate::outcall;
 use forerun::{Array, Capture, Program, whole_inputs, write_back};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -39,7 +40,7 @@ pub(crate) fn capture<'py>(
     let whole = whole_inputs(&given, here(py)).map_err(raise)?;
     let arguments = PyTuple::new(py, whole.iter().map(|x| PyArray(x.clone())))?;
     let capture = Capture::begin(&whole);
-    let called = function.call1(arguments).and_then(|outputs| outputs.extract::<Vec<Bound<'py, PyArray>>>());
+    let called = outcall::call(function, arguments).and_then(|outputs| outputs.extract::<Vec<Bound<'py, PyArray>>>());
     match called {
         Ok(outputs) => {
             let shown: Vec<&Array> = outputs.iter().map(|y| &y.get().0).collect();

@@ -1,9 +1,11 @@
 //! Devices as Python objects.
 
+use crate::array::PyArray;
 use crate::error::raise;
-use forerun::{Device, check_device, device_stats, set_current_device};
+use forerun::{Device, check_device, device_stats, on_device, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::cell::RefCell;
 
 thread_local! {
@@ -22,7 +24,8 @@ impl PyDevice {
     #[pyo3(signature = (device_type, device_id = 0))]
     fn new(device_type: &str, device_id: u8) -> PyResult<PyDevice> {
         match device_type {
-            "cpu" => Ok(PyDevice(Device::Cpu(device_id))),
+            // Copies are asynchronous from any memory of the host, so none of it is special.
+            "cpu" | "cpu_pinned" => Ok(PyDevice(Device::Cpu(device_id))),
             "gpu" => Ok(PyDevice(Device::Gpu(device_id))),
             other => Err(PyValueError::new_err(format!("device {other} is not known; there are cpu, gpu"))),
         }
@@ -52,11 +55,16 @@ impl PyDevice {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         if let Some(before) = BEFORE.with_borrow_mut(Vec::pop) {
             set_current_device(before).map_err(raise)?;
         }
         Ok(())
+    }
+
+    /// Gives the bytes that the device keeps for reuse back.
+    fn empty_cache(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| forerun::empty_device_cache(self.0)).map_err(raise)
     }
 
     fn __repr__(&self) -> String {
@@ -82,6 +90,25 @@ pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
     set_current_device(device.0).map(PyDevice).map_err(raise)
 }
 
+/// Makes arrays on a device, or on the current one.
+pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() -> R) -> PyResult<R> {
+    match device {
+        None => Ok(make()),
+        Some(device) => {
+            let device = device.get().0;
+            check_device(device).map_err(raise)?;
+            Ok(on_device(device, make))
+        }
+    }
+}
+
+/// The device of the first array among arguments, unless it is the current one.
+#[pyfunction]
+pub(crate) fn elsewhere(inputs: &Bound<'_, PyTuple>) -> Option<PyDevice> {
+    let found = inputs.iter_borrowed().find_map(|input| input.cast::<PyArray>().ok().map(|x| x.get().0.device()))?;
+    (found != forerun::current_device()).then_some(PyDevice(found))
+}
+
 /// Bytes of an accelerator: free for arrays, and altogether.
 #[pyfunction]
 pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
@@ -89,16 +116,45 @@ pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
     Ok((stats.capacity.saturating_sub(stats.budget.live), stats.capacity))
 }
 
-/// What an accelerator is and what it did: its description, live and peak bytes, the budget, waits told and left out.
+/// What an accelerator is and what it did.
 #[pyfunction]
-pub(crate) fn gpu_stats(device: &PyDevice) -> PyResult<(String, usize, usize, usize, u64, u64)> {
+pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bound<'py, PyDict>> {
     let stats = device_stats(device.0).map_err(raise)?;
-    let budget = stats.budget;
-    Ok((stats.description, budget.live, budget.peak, budget.limit, stats.waits, stats.waits_skipped))
+    let entries = PyDict::new(py);
+    entries.set_item("description", stats.description)?;
+    entries.set_item("live_bytes", stats.budget.live)?;
+    entries.set_item("peak_bytes", stats.budget.peak)?;
+    entries.set_item("budget", stats.budget.limit)?;
+    entries.set_item("cached_bytes", stats.cached)?;
+    entries.set_item("waits", stats.waits)?;
+    entries.set_item("waits_skipped", stats.waits_skipped)?;
+    entries.set_item("launched", stats.launches.alone)?;
+    entries.set_item("launched_in_graphs", stats.launches.in_graphs)?;
+    entries.set_item("graphs", stats.launches.graphs)?;
+    entries.set_item("graphs_unchanged", stats.launches.unchanged)?;
+    Ok(entries)
+}
+
+/// Lets the peak of an accelerator start again from what is live now.
+#[pyfunction]
+pub(crate) fn reset_gpu_peak(device: &PyDevice) -> PyResult<()> {
+    forerun::reset_device_peak(device.0).map_err(raise)
+}
+
+/// Whether products of float32 may keep fewer bits of their factors.
+#[pyfunction]
+pub(crate) fn set_tf32(device: &PyDevice, on: bool) -> PyResult<()> {
+    forerun::set_fast_products(device.0, on).map_err(raise)
 }
 
 /// Fails unless the device is there.
 #[pyfunction]
 pub(crate) fn require_device(device: &PyDevice) -> PyResult<()> {
     check_device(device.0).map_err(raise)
+}
+
+/// Folders in which pip's packages with CUDA's libraries may lie.
+#[pyfunction]
+pub(crate) fn search_cuda_in(folders: Vec<std::path::PathBuf>) {
+    forerun::search_cuda_in(folders);
 }

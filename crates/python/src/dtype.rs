@@ -1,5 +1,6 @@
 //! Dtypes as Python objects: light, so that naming one does not import NumPy.
 
+use crate::outcall;
 use forerun::DType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -28,7 +29,7 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
 /// The exception for a dtype that there is not.
 #[cold]
 pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
-    let text = object.str().map_or_else(|_| "this".into(), |text| text.to_string());
+    let text = outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string());
     let known = DType::ALL.map(DType::name).join(", ");
     PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
 }
@@ -47,7 +48,7 @@ fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     } else if let Ok(class) = object.cast::<PyType>() {
         class.name()?.to_string()
     } else {
-        match object.getattr("name") {
+        match outcall::attribute(object, "name") {
             Ok(name) => name.extract().unwrap_or_default(),
             Err(_) => return Ok(None),
         }
@@ -83,7 +84,7 @@ impl PyDType {
     /// NumPy's dtype of the same name.
     #[getter(__numpy_dtype__)]
     fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("numpy")?.getattr("dtype")?.call1((self.0.name(),))
+        outcall::call(&outcall::function(py, "numpy", "dtype")?, (self.0.name(),))
     }
 
     /// NumPy's dtype of the same name, where NumPy before 2.4 looks for it.
@@ -93,7 +94,7 @@ impl PyDType {
     }
 
     fn __call__<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("forerun.np")?.getattr("array")?.call1((value, self::object(py, self.0)))
+        outcall::call(&outcall::function(py, "forerun.np", "array")?, (value, self::object(py, self.0)))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {

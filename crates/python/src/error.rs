@@ -1,6 +1,8 @@
 //! Errors of the engine as the exceptions NumPy would raise.
 
-use forerun::{Error, ErrorKind};
+use crate::loc::here;
+use crate::outcall;
+use forerun::{Error, ErrorKind, Loc};
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
     PyTypeError, PyValueError,
@@ -8,9 +10,15 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// The exception for an error. Its text is the error's own, with the lines that submitted and read.
+/// The exception for an error. Its text is the error's own, with the lines that submitted and read. Needs the GIL.
 #[cold]
 pub(crate) fn raise(error: Error) -> PyErr {
+    // What is refused when it is called has no line of its own yet: the caller's.
+    let unplaced = error.submitted() == Loc::UNKNOWN && error.read() == Loc::UNKNOWN;
+    let error = match Python::try_attach(here) {
+        Some(line) if unplaced && error.kind() != ErrorKind::Interrupted => error.submitted_at(line),
+        _ => error,
+    };
     let text = error.to_string();
     match error.kind() {
         ErrorKind::Value => PyValueError::new_err(text),
@@ -35,7 +43,7 @@ pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
     let texts: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
     let group = || -> PyResult<PyErr> {
         let exceptions = PyList::new(py, errors.into_iter().map(|error| raise(error).into_value(py)))?;
-        let group = py.import("builtins")?.getattr("ExceptionGroup")?.call1((&title, exceptions))?;
+        let group = outcall::call(&outcall::function(py, "builtins", "ExceptionGroup")?, (&title, exceptions))?;
         Ok(PyErr::from_value(group))
     };
     group().unwrap_or_else(|_| PyRuntimeError::new_err(format!("{title}\n{}", texts.join("\n"))))

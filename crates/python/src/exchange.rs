@@ -3,12 +3,13 @@
 //! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
 //! returns.
 
+use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
+use crate::outcall;
 use crate::submit;
 use forerun::{Array, DType, Kind, Layout, Shape, Snapshot, ops};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::ffi::{c_char, c_int, c_void};
@@ -60,7 +61,16 @@ unsafe extern "C" fn forget_exported(capsule: *mut ffi::PyObject) {
 pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) -> PyResult<Bound<'py, PyAny>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let snapshot = crate::wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
-    AS_ARRAY.import(py, "numpy", "asarray")?.call1((PySnapshot(snapshot),))
+    let as_array = match AS_ARRAY.get(py) {
+        Some(known) => known.bind(py).clone(),
+        None => {
+            // Not inside the cell: the import runs Python code, a signal handler that comes here too perhaps.
+            let found = outcall::function(py, "numpy", "asarray")?;
+            let _ = AS_ARRAY.set(py, found.clone().unbind());
+            found
+        }
+    };
+    outcall::call(&as_array, (PySnapshot(snapshot),))
 }
 
 /// Whether programs get a copy they may write in the place of the read-only array.
@@ -77,12 +87,17 @@ pub(crate) fn writable() -> bool {
     WRITABLE.load(Ordering::Relaxed)
 }
 
-/// A copy of a NumPy array of a supported dtype.
+/// A copy of a NumPy array of a supported dtype, on a device or on the current one.
 #[pyfunction]
-pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+#[pyo3(signature = (array, device = None))]
+pub(crate) fn from_numpy(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    device: Option<&Bound<'_, PyDevice>>,
+) -> PyResult<Py<PyAny>> {
     // Held before the elements are looked at: others may change the array while the GIL is let go.
-    crate::wait::make_host_room(py, array.getattr(intern!(py, "nbytes"))?.extract()?)?;
-    let capsule = array.getattr(intern!(py, "__array_struct__"))?;
+    crate::wait::make_host_room(py, outcall::attribute(array, "nbytes")?.extract()?)?;
+    let capsule = outcall::attribute(array, "__array_struct__")?;
     // SAFETY: the capsule is alive and the GIL is held; a capsule without a name is what the protocol prescribes.
     let interface = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()) }.cast::<ArrayStruct>();
     if interface.is_null() {
@@ -93,21 +108,21 @@ pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<P
     let size = interface.itemsize as isize;
     let fits = |dtype: &DType| (type_kind(*dtype), dtype.size() as isize) == (interface.typekind, size);
     let Some(dtype) = DType::ALL.into_iter().find(fits) else {
-        return Err(crate::dtype::refused(&array.getattr("dtype")?));
+        return Err(crate::dtype::refused(&outcall::attribute(array, "dtype")?));
     };
     let rank = interface.nd as usize;
     // SAFETY: both point at one number for each dimension; without a dimension they may be null and are not read.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
     let plain = interface.flags & (ALIGNED | NOT_SWAPPED) == ALIGNED | NOT_SWAPPED;
     if !plain || strides.iter().any(|stride| stride % size != 0) {
-        return from_numpy(py, &array.call_method1("astype", (dtype.name(),))?);
+        return from_numpy(py, &outcall::method(array, "astype", (dtype.name(),))?, device);
     }
     let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
     let strides: Vec<isize> = strides.iter().map(|stride| stride / size).collect();
     let layout = Layout::strided(Shape::new(&shape).map_err(raise)?, &strides);
     // SAFETY: the protocol promises that many elements at this address for as long as the array lives, and it
     // lives through this call; the GIL keeps other threads of Python from writing meanwhile.
-    let copied = unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) };
+    let copied = on(device, || unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) })?;
     submit::object(py, copied)
 }
 

@@ -1,12 +1,14 @@
 //! The functions under `forerun.np`: arguments as Python writes them, handed to the catalogue.
 
 use crate::array::PyArray;
+use crate::device::{PyDevice, on};
 use crate::dtype;
 use crate::index;
 use crate::loc::here;
-use crate::operand::{self, Operand, required, scalar};
+use crate::operand::{self, Operand, array, home, required, scalar};
+use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, DType, Point, ops};
+use forerun::{Arg, Array, DType, Point, on_device, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -47,9 +49,10 @@ pub(crate) fn pointwise(
 #[cold]
 #[inline(never)]
 fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Py<PyAny>> {
+    let home = home(objects.into_iter().flatten());
     let mut operands = Vec::with_capacity(3);
     for object in objects.into_iter().flatten() {
-        operands.push(required(object, point.row().name)?);
+        operands.push(on_device(home, || required(object, point.row().name))?);
     }
     let loc = here(py);
     let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
@@ -62,79 +65,86 @@ fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, P
 
 /// An array of one value.
 #[pyfunction]
-#[pyo3(signature = (shape, value, dtype = None))]
+#[pyo3(signature = (shape, value, dtype = None, device = None))]
 pub(crate) fn full(
     py: Python<'_>,
     shape: &Bound<'_, PyAny>,
     value: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
     let value = scalar(value)?;
-    let dtype = dtype::optional(dtype)?.unwrap_or(value.default_dtype());
-    submit::object(py, ops::full(&index::shape(shape)?, value, dtype, here(py)))
+    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(value.default_dtype()));
+    submit::object(py, on(device, || ops::full(&shape, value, dtype, here(py)))?)
 }
 
 /// Evenly spaced numbers from `start` to below `stop`.
 #[pyfunction]
-#[pyo3(signature = (start, stop, step, dtype = None))]
+#[pyo3(signature = (start, stop, step, dtype = None, device = None))]
 pub(crate) fn arange(
     py: Python<'_>,
     start: &Bound<'_, PyAny>,
     stop: &Bound<'_, PyAny>,
     step: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
     let dtype = dtype::optional(dtype)?;
-    submit::object(py, ops::arange(scalar(start)?, scalar(stop)?, scalar(step)?, dtype, here(py)))
+    let (start, stop, step) = (scalar(start)?, scalar(stop)?, scalar(step)?);
+    submit::object(py, on(device, || ops::arange(start, stop, step, dtype, here(py)))?)
 }
 
 /// Ones on a diagonal, zeros elsewhere.
 #[pyfunction]
-#[pyo3(signature = (rows, columns, diagonal = 0, dtype = None))]
+#[pyo3(signature = (rows, columns, diagonal = 0, dtype = None, device = None))]
 pub(crate) fn eye(
     py: Python<'_>,
     rows: usize,
     columns: usize,
     diagonal: isize,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
     let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
-    submit::object(py, ops::eye(rows, columns, diagonal, dtype, here(py)))
+    submit::object(py, on(device, || ops::eye(rows, columns, diagonal, dtype, here(py)))?)
 }
 
 /// Normally distributed random numbers.
 #[pyfunction]
-#[pyo3(signature = (shape, mean = 0.0, scale = 1.0, dtype = None))]
+#[pyo3(signature = (shape, mean = 0.0, scale = 1.0, dtype = None, device = None))]
 pub(crate) fn normal(
     py: Python<'_>,
     shape: &Bound<'_, PyAny>,
     mean: f64,
     scale: f64,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
-    submit::object(py, ops::normal(&index::shape(shape)?, mean, scale, dtype, here(py)))
+    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT));
+    submit::object(py, on(device, || ops::normal(&shape, mean, scale, dtype, here(py)))?)
 }
 
 /// Uniformly distributed random numbers.
 #[pyfunction]
-#[pyo3(signature = (shape, low = 0.0, high = 1.0, dtype = None))]
+#[pyo3(signature = (shape, low = 0.0, high = 1.0, dtype = None, device = None))]
 pub(crate) fn uniform(
     py: Python<'_>,
     shape: &Bound<'_, PyAny>,
     low: f64,
     high: f64,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
-    submit::object(py, ops::uniform(&index::shape(shape)?, low, high, dtype, here(py)))
+    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT));
+    submit::object(py, on(device, || ops::uniform(&shape, low, high, dtype, here(py)))?)
 }
 
 /// The matrix product.
 #[pyfunction]
 pub(crate) fn matmul(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let loc = here(py);
-    let (a, b) = (required(a, "matmul")?.array(loc)?, required(b, "matmul")?.array(loc)?);
+    let home = home([a, b]);
+    let (a, b) = (array(a, "matmul", home)?, array(b, "matmul", home)?);
     submit::object(py, ops::matmul(&a, &b, loc))
 }
 
@@ -142,27 +152,29 @@ pub(crate) fn matmul(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>)
 #[pyfunction]
 pub(crate) fn dot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let loc = here(py);
-    let (a, b) = (required(a, "dot")?.array(loc)?, required(b, "dot")?.array(loc)?);
+    let home = home([a, b]);
+    let (a, b) = (array(a, "dot", home)?, array(b, "dot", home)?);
     submit::object(py, ops::dot(&a, &b, loc))
 }
 
 /// Arrays one after another along an axis.
 #[pyfunction]
 pub(crate) fn concatenate(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
-    let arrays = sequence(py, arrays, "concatenate")?;
+    let arrays = sequence(arrays, "concatenate")?;
     submit::object(py, ops::concatenate(&arrays.iter().collect::<Vec<_>>(), axis, here(py)))
 }
 
 /// Arrays one after another along a new axis.
 #[pyfunction]
 pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
-    let arrays = sequence(py, arrays, "stack")?;
+    let arrays = sequence(arrays, "stack")?;
     submit::object(py, ops::stack(&arrays.iter().collect::<Vec<_>>(), axis, here(py)))
 }
 
-fn sequence(py: Python<'_>, arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
-    let loc = here(py);
-    arrays.try_iter()?.map(|array| required(&array?, op)?.array(loc)).collect()
+fn sequence(arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
+    let arrays: Vec<Bound<'_, PyAny>> = outcall::listed(arrays)?.iter().collect();
+    let home = home(&arrays);
+    arrays.iter().map(|object| array(object, op, home)).collect()
 }
 
 /// A view with repeated dimensions.

@@ -4,6 +4,7 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::operand::{self, Operand};
+use crate::outcall;
 use forerun::{Array, DType, Index, Kind, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -18,9 +19,9 @@ pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     }
 }
 
-/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, of `rank`
-/// at the most.
-pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Array>> {
+/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, as many as `x`
+/// has at the most.
+pub(crate) fn rows(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Option<Array>> {
     if index.is_exact_instance_of::<PyInt>() || index.is_exact_instance_of::<PySlice>() {
         return Ok(None);
     }
@@ -31,7 +32,7 @@ pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Arr
         None => index.clone(),
     };
     let numbers =
-        first.is_instance_of::<PyArray>() || first.is_instance_of::<PyList>() || first.hasattr("__array__")?;
+        first.is_instance_of::<PyArray>() || first.is_instance_of::<PyList>() || outcall::has(&first, "__array__")?;
     if !numbers {
         return Ok(None);
     }
@@ -43,11 +44,11 @@ pub(crate) fn rows(index: &Bound<'_, PyAny>, rank: usize) -> PyResult<Option<Arr
             return Ok(None);
         }
     }
-    if named > rank {
+    if named > x.ndim() {
         return Ok(None);
     }
     let loc = here(index.py());
-    let Some(Operand::Array(array)) = operand::convert(&first, None)? else { return Ok(None) };
+    let Some(Operand::Array(array)) = operand::convert(&first, Some(x))? else { return Ok(None) };
     let array = &array.get().0;
     match array.dtype().kind() {
         _ if array.ndim() == 0 => Ok(None),
@@ -65,7 +66,8 @@ fn boolean() -> PyErr {
 
 fn is_whole(part: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(slice) = part.cast::<PySlice>() else { return Ok(false) };
-    Ok(slice.getattr("start")?.is_none() && slice.getattr("stop")?.is_none() && slice.getattr("step")?.is_none())
+    let is_open = |name| Ok::<_, PyErr>(outcall::attribute(slice, name)?.is_none());
+    Ok(is_open("start")? && is_open("stop")? && is_open("step")?)
 }
 
 fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -80,7 +82,7 @@ fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::Ellipsis);
     }
     if let Ok(slice) = part.cast::<PySlice>() {
-        let bound = |name| slice.getattr(name).and_then(|bound| clamped(&bound));
+        let bound = |name| outcall::attribute(slice, name).and_then(|bound| clamped(&bound));
         let step = bound("step")?.unwrap_or(1);
         if step == 0 {
             return Err(PyValueError::new_err("slice step cannot be zero"));
@@ -104,7 +106,7 @@ fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
         if array.ndim() > 0 {
             return Err(integers());
         }
-    } else if part.hasattr("__array__")? && part.getattr("ndim")?.extract::<usize>()? > 0 {
+    } else if outcall::has(part, "__array__")? && outcall::attribute(part, "ndim")?.extract::<usize>()? > 0 {
         return Err(integers());
     }
     // SAFETY: the object is alive and the GIL is held.
@@ -147,7 +149,7 @@ pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
     if unsafe { ffi::PyIndex_Check(object.as_ptr()) } != 0 {
         return Ok(vec![object.extract()?]);
     }
-    object.try_iter()?.map(|item| item?.extract()).collect()
+    outcall::listed(object)?.iter().map(|item| item.extract()).collect()
 }
 
 /// Axes: none for all, an integer, or a sequence of them.

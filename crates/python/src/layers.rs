@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::raise;
 use crate::index;
 use crate::loc::here;
-use crate::operand::{required, scalar};
+use crate::operand::{array, home, scalar};
 use crate::submit;
 use forerun::ops::{self, Activation, BatchNorm, Channels};
 use forerun::{Array, Beyond};
@@ -14,11 +14,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
-/// An operand as an array.
-fn array(object: Any, op: &'static str) -> PyResult<Array> {
-    required(object, op)?.array(here(object.py()))
-}
 
 fn mode(name: &str) -> PyResult<Beyond> {
     Beyond::from_name(name)
@@ -29,7 +24,8 @@ fn mode(name: &str) -> PyResult<Beyond> {
 #[pyfunction]
 #[pyo3(signature = (x, indices, axis = None, mode = "raise"))]
 pub(crate) fn take(py: Python<'_>, x: Any, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
-    let (x, indices) = (array(x, "take")?, array(indices, "take")?);
+    let home = home([x, indices]);
+    let (x, indices) = (array(x, "take", home)?, array(indices, "take", home)?);
     taken(py, &x, &indices, axis, mode)
 }
 
@@ -62,21 +58,24 @@ pub(crate) fn scatter_add(
     axis: isize,
     mode: &str,
 ) -> PyResult<Py<PyAny>> {
-    let (indices, updates) = (array(indices, "scatter_add")?, array(updates, "scatter_add")?);
+    let home = base.get().0.device();
+    let (indices, updates) = (array(indices, "scatter_add", home)?, array(updates, "scatter_add", home)?);
     submit::object(py, ops::scatter_add(&base.get().0, &indices, &updates, axis, self::mode(mode)?, here(py)))
 }
 
 /// The elements that indices name along an axis.
 #[pyfunction]
 pub(crate) fn pick(py: Python<'_>, x: Any, index: Any, axis: isize, keepdims: bool, mode: &str) -> PyResult<Py<PyAny>> {
-    let (x, index) = (array(x, "pick")?, array(index, "pick")?);
+    let home = home([x, index]);
+    let (x, index) = (array(x, "pick", home)?, array(index, "pick", home)?);
     submit::object(py, ops::pick(&x, &index, axis, keepdims, self::mode(mode)?, here(py)))
 }
 
 /// Rows of a table.
 #[pyfunction]
 pub(crate) fn embedding(py: Python<'_>, indices: Any, weight: Any) -> PyResult<Py<PyAny>> {
-    let (indices, weight) = (array(indices, "embedding")?, array(weight, "embedding")?);
+    let home = home([indices, weight]);
+    let (indices, weight) = (array(indices, "embedding", home)?, array(weight, "embedding", home)?);
     submit::object(py, ops::embedding(&indices, &weight, here(py)))
 }
 
@@ -90,7 +89,7 @@ pub(crate) fn one_hot(
     off: Any,
     dtype: Any,
 ) -> PyResult<Py<PyAny>> {
-    let indices = array(indices, "one_hot")?;
+    let indices = array(indices, "one_hot", home([indices]))?;
     let dtype = dtype::dtype_of(dtype)?;
     submit::object(py, ops::one_hot(&indices, depth, scalar(on)?, scalar(off)?, dtype, here(py)))
 }
@@ -98,13 +97,13 @@ pub(crate) fn one_hot(
 /// Exponentials along an axis, divided by their sum.
 #[pyfunction]
 pub(crate) fn softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<PyAny>> {
-    submit::object(py, ops::softmax(&array(x, "softmax")?, axis, here(py)))
+    submit::object(py, ops::softmax(&array(x, "softmax", home([x]))?, axis, here(py)))
 }
 
 /// The logarithm of the softmax.
 #[pyfunction]
 pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<PyAny>> {
-    submit::object(py, ops::log_softmax(&array(x, "log_softmax")?, axis, here(py)))
+    submit::object(py, ops::log_softmax(&array(x, "log_softmax", home([x]))?, axis, here(py)))
 }
 
 /// An activation by its name; `slope` is that of `leaky` and `elu`.
@@ -113,14 +112,14 @@ pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<Py
 pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyResult<Py<PyAny>> {
     let kind = Activation::from_name(kind, slope)
         .ok_or_else(|| PyValueError::new_err(format!("activation: no activation is called '{kind}'")))?;
-    submit::object(py, ops::activation(kind, &array(x, "activation")?, here(py)))
+    submit::object(py, ops::activation(kind, &array(x, "activation", home([x]))?, here(py)))
 }
 
 /// Elements set to zero at random, the rest scaled up.
 #[pyfunction]
 pub(crate) fn dropout(py: Python<'_>, x: Any, p: f64, axes: Any, training: bool) -> PyResult<Py<PyAny>> {
     let axes = index::integers(axes)?;
-    submit::object(py, ops::dropout(&array(x, "dropout")?, p, &axes, training, here(py)))
+    submit::object(py, ops::dropout(&array(x, "dropout", home([x]))?, p, &axes, training, here(py)))
 }
 
 /// Product with a transposed weight, plus a bias.
@@ -133,8 +132,9 @@ pub(crate) fn fully_connected(
     flatten: bool,
 ) -> PyResult<Py<PyAny>> {
     let name = "fully_connected";
-    let (x, weight) = (array(x, name)?, array(weight, name)?);
-    let bias = bias.map(|bias| array(bias, name)).transpose()?;
+    let home = home([x, weight].into_iter().chain(bias));
+    let (x, weight) = (array(x, name, home)?, array(weight, name, home)?);
+    let bias = bias.map(|bias| array(bias, name, home)).transpose()?;
     submit::object(py, ops::fully_connected(&x, &weight, bias.as_ref(), flatten, here(py)))
 }
 
@@ -142,7 +142,8 @@ pub(crate) fn fully_connected(
 #[pyfunction]
 pub(crate) fn layer_norm(py: Python<'_>, x: Any, gamma: Any, beta: Any, axis: isize, eps: f64) -> PyResult<Py<PyAny>> {
     let name = "layer_norm";
-    let (x, gamma, beta) = (array(x, name)?, array(gamma, name)?, array(beta, name)?);
+    let home = home([x, gamma, beta]);
+    let (x, gamma, beta) = (array(x, name, home)?, array(gamma, name, home)?, array(beta, name, home)?);
     submit::object(py, ops::layer_norm(&x, &gamma, &beta, axis, eps, here(py)))
 }
 
@@ -164,7 +165,8 @@ pub(crate) fn batch_norm(
     training: bool,
 ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
     let name = "batch_norm";
-    let (x, gamma, beta) = (array(x, name)?, array(gamma, name)?, array(beta, name)?);
+    let home = home([x, gamma, beta]);
+    let (x, gamma, beta) = (array(x, name, home)?, array(gamma, name, home)?, array(beta, name, home)?);
     let channels = Channels { gamma: &gamma, beta: &beta, mean: &mean.get().0, variance: &variance.get().0 };
     let how = BatchNorm { axis, eps, momentum, fix_gamma, training };
     let [y, mean, variance] = ops::batch_norm(&x, channels, how, here(py)).map_err(raise)?;

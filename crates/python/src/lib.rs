@@ -12,6 +12,8 @@ mod device;
 mod dtype;
 mod error;
 mod exchange;
+#[cfg(feature = "faults")]
+mod fail;
 mod functions;
 mod index;
 mod layers;
@@ -19,6 +21,7 @@ mod loc;
 mod memory;
 mod module;
 mod operand;
+mod outcall;
 mod rows;
 mod submit;
 mod switches;

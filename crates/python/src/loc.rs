@@ -9,6 +9,7 @@
 //! Invariant: a code object that the table or the interner names is never freed. Frames of the package's own Python
 //! files are passed over: the line wanted is the user's.
 
+use crate::outcall;
 use forerun::{Loc, SourceLine, set_foreign_resolver};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -111,6 +112,12 @@ pub(crate) fn here(py: Python<'_>) -> Loc {
     }
 }
 
+/// The user's line that is running now, as text, for messages of the package's own Python files.
+#[pyfunction]
+pub(crate) fn user_line(py: Python<'_>) -> String {
+    here(py).text().to_string()
+}
+
 /// The loc of a frame, or [`INSIDE`].
 #[inline]
 fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
@@ -163,7 +170,7 @@ fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject) -> Loc {
 
 fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     match GET_BACK.load(Ordering::Relaxed) {
-        0 => frame.getattr("f_back").ok().filter(|back| !back.is_none()),
+        0 => outcall::attribute(frame, "f_back").ok().filter(|back| !back.is_none()),
         address => {
             // SAFETY: this is the address the dynamic linker gave for the function of this signature.
             let get: GetBack = unsafe { std::mem::transmute(address) };
@@ -193,13 +200,13 @@ fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
 }
 
 fn read_code(object: &Bound<'_, PyAny>) -> Code {
-    let text = |name: &str| object.getattr(name).and_then(|text| text.extract::<String>());
+    let text = |name: &str| outcall::attribute(object, name).and_then(|text| text.extract::<String>());
     let file = text("co_filename").unwrap_or_default();
     let function = text("co_qualname").or_else(|_| text("co_name")).unwrap_or_default();
     let lines = || -> PyResult<Vec<(u32, u32, u32)>> {
         let mut lines = Vec::new();
-        for range in object.call_method0("co_lines")?.try_iter()? {
-            if let (start, end, Some(line)) = range?.extract::<(u32, u32, Option<u32>)>()? {
+        for range in outcall::listed(&outcall::method(object, "co_lines", ())?)? {
+            if let (start, end, Some(line)) = range.extract::<(u32, u32, Option<u32>)>()? {
                 lines.push((start, end, line));
             }
         }

@@ -1,5 +1,7 @@
 //! What memory is used for, as plain dicts and lists.
 
+use crate::device::PyDevice;
+use crate::error::raise;
 use forerun::{Holder, Holds, MemoryStats};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -28,12 +30,37 @@ pub(crate) fn memory_stats(py: Python<'_>, holders: usize) -> PyResult<Bound<'_,
     allocated.set_item("bytes", stats.allocated_bytes)?;
     allocated.set_item("count", stats.allocations)?;
     dict.set_item("allocated", allocated)?;
+    dict.set_item("holders", lines(py, &stats.holders, holders)?)?;
+    Ok(dict)
+}
+
+/// What the memory of an accelerator is used for, with so many of those who hold the most.
+#[pyfunction]
+pub(crate) fn gpu_memory_stats<'py>(
+    py: Python<'py>,
+    device: &Bound<'py, PyDevice>,
+    holders: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let stats = forerun::device_stats(device.get().0).map_err(raise)?;
+    let dict = PyDict::new(py);
+    dict.set_item("live", stats.budget.live)?;
+    dict.set_item("peak", stats.budget.peak)?;
+    dict.set_item("cached", stats.cached)?;
+    dict.set_item("promised", stats.budget.unstarted)?;
+    dict.set_item("budget", stats.budget.limit)?;
+    dict.set_item("holders", lines(py, &stats.holders, holders)?)?;
+    dict.set_item("capacity", stats.capacity)?;
+    dict.set_item("description", stats.description)?;
+    Ok(dict)
+}
+
+/// The first of those who hold the most.
+fn lines<'py>(py: Python<'py>, holders: &[Holder], most: usize) -> PyResult<Bound<'py, PyList>> {
     let lines = PyList::empty(py);
-    for held in stats.holders.iter().take(holders) {
+    for held in holders.iter().take(most) {
         lines.append(holder(py, held)?)?;
     }
-    dict.set_item("holders", lines)?;
-    Ok(dict)
+    Ok(lines)
 }
 
 fn holds(py: Python<'_>, holds: Holds) -> PyResult<Bound<'_, PyDict>> {
@@ -54,10 +81,21 @@ fn holder<'py>(py: Python<'py>, holder: &Holder) -> PyResult<Bound<'py, PyDict>>
     Ok(dict)
 }
 
-/// Lets the peak start again from what is live now.
+/// Lets the peak of the host, or of an accelerator, start again from what is live now.
 #[pyfunction]
-pub(crate) fn reset_peak() {
-    forerun::reset_peak();
+#[pyo3(signature = (device = None))]
+pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
+    match device.map(|device| device.get().0).filter(|device| !device.is_host()) {
+        Some(device) => forerun::reset_device_peak(device).map_err(raise)?,
+        None => forerun::reset_peak(),
+    }
+    Ok(())
+}
+
+/// Sets how many live bytes running ahead may reach; gives the former setting.
+#[pyfunction]
+pub(crate) fn set_budget(bytes: usize) -> usize {
+    forerun::set_budget(bytes)
 }
 
 /// Gives what the pool keeps for reuse back to the system.

@@ -23,11 +23,17 @@ mod _forerun {
     #[pymodule_export]
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
-    use crate::device::{PyDevice, current_device, gpu_memory_info, gpu_stats, num_gpus, require_device, set_device};
+    use crate::device::{
+        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, num_gpus, require_device, reset_gpu_peak,
+        search_cuda_in, set_device, set_tf32,
+    };
     #[pymodule_export]
     use crate::dtype::PyDType;
     #[pymodule_export]
     use crate::exchange::{from_numpy, set_writable_asnumpy};
+    #[cfg(feature = "faults")]
+    #[pymodule_export]
+    use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
         arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
@@ -39,11 +45,13 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
-    use crate::memory::{empty_cache, memory_stats, reset_peak};
+    use crate::loc::user_line;
+    #[pymodule_export]
+    use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::switches::{
-        cancel_pending, note_submissions, pass_over, seed, set_drop_dead, set_fuse, set_tiny_limit, start_detecting,
-        stats, stop_detecting, wait_all,
+        cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,
+        set_tiny_limit, start_detecting, stats, stop_detecting, wait_all,
     };
 
     #[pymodule_export]
@@ -53,6 +61,8 @@ mod _forerun {
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
         crate::wait::start();
+        // Children may be forked before the first op.
+        forerun::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }

@@ -4,7 +4,9 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
-use forerun::{Arg, Array, Error, ErrorKind, Kind, Loc, Scalar, ops};
+use crate::loc::here;
+use crate::outcall;
+use forerun::{Arg, Array, Device, Error, ErrorKind, Kind, Loc, Scalar, current_device, on_device, ops};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
@@ -70,7 +72,8 @@ fn narrow(object: &Bound<'_, PyAny>) -> Option<i64> {
     (overflow == 0).then_some(value)
 }
 
-/// Any operand, or `None` for an object that cannot be one. `beside` says what array it meets, if any.
+/// Any operand, or `None` for an object that cannot be one. `beside` says what array it meets, if any: what becomes an
+/// array lives where that one does.
 #[cold]
 pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -> PyResult<Option<Operand<'py>>> {
     match quick(object) {
@@ -92,15 +95,31 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
     }
     let sequence = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    if !sequence && !object.hasattr("__array__")? {
+    if !sequence && !outcall::has(object, "__array__")? {
         return Ok(None);
     }
     // NumPy's scalars are numbers as Python's are: they have no say in the width of the result.
-    let converted = object.py().import("forerun._convert")?.getattr("operand")?.call1((object,))?;
+    let operand = outcall::function(object.py(), "forerun._convert", "operand")?;
+    let home = beside.map_or_else(current_device, Array::device);
+    let converted = on_device(home, || outcall::call(&operand, (object,)))?;
     match quick(&converted) {
         Some(Arg::Array(_)) => Ok(Some(Operand::Array(converted.cast_into::<PyArray>()?))),
         Some(Arg::Scalar(scalar)) => Ok(Some(Operand::Scalar(scalar))),
         None => Ok(None),
+    }
+}
+
+/// Where operands that are no arrays yet are made: where the first that is one lives.
+pub(crate) fn home<'a, 'py: 'a>(objects: impl IntoIterator<Item = &'a Bound<'py, PyAny>>) -> Device {
+    let device = |object: &Bound<'py, PyAny>| object.cast::<PyArray>().ok().map(|array| array.get().0.device());
+    objects.into_iter().find_map(device).unwrap_or_else(current_device)
+}
+
+/// An operand as an array: one that is none yet is made on that device.
+pub(crate) fn array(object: &Bound<'_, PyAny>, op: &'static str, home: Device) -> PyResult<Array> {
+    match quick(object) {
+        Some(Arg::Array(array)) => Ok(array.clone()),
+        _ => on_device(home, || required(object, op)?.array(here(object.py()))),
     }
 }
 
@@ -123,6 +142,6 @@ pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
             let py = object.py();
             crate::wait::read(py, &array.get().0, "item", |array, wait| array.item_with(wait))
         }
-        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", object.repr()?))),
+        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", outcall::method(object, "__repr__", ())?))),
     }
 }

@@ -76,6 +76,18 @@ pub(crate) fn set_tiny_limit(elements: usize) -> usize {
     forerun::set_tiny_limit(elements)
 }
 
+/// How many threads compute.
+#[pyfunction]
+pub(crate) fn num_threads() -> usize {
+    forerun::num_threads()
+}
+
+/// Changes how many threads compute. Returns the old number.
+#[pyfunction]
+pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<usize> {
+    py.detach(|| forerun::set_num_threads(threads)).map_err(crate::error::raise)
+}
+
 /// Says in which folders the package's own Python files lie, so that locs name the user's lines.
 #[pyfunction]
 pub(crate) fn pass_over(folders: Vec<String>) {

@@ -4,6 +4,7 @@
 
 use crate::error::{raise, raise_all};
 use crate::loc::here;
+use crate::outcall;
 use forerun::{Array, Loc, Result, SyncRule, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -16,11 +17,26 @@ pub(crate) fn read<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
+    // Elements of a device are copied to the host first, which takes a while even where they are there.
+    if forerun::reads_plainly() && array.device().is_host() && array.settled_now() {
+        // A value that is there needs no line; an error does.
+        return read(array, &Wait { plain: true, ..Wait::default() }).map_err(|error| raise(error.read_at(here(py))));
+    }
+    read_slowly(py, array, call, read)
+}
+
+/// The same where the value is not there, or somebody wants to be asked.
+#[cold]
+fn read_slowly<T: Send>(
+    py: Python<'_>,
+    array: &Array,
+    call: &'static str,
+    read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
     if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
-    if !forerun::detects_nonfinite() && array.settled_now() {
-        // A value that is there needs no line; an error does.
+    if !forerun::detects_nonfinite() && array.device().is_host() && array.settled_now() {
         let wait = Wait { allowed: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
     }
@@ -39,7 +55,7 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
     if forerun::sync_rule() == SyncRule::Refused {
         return Err(raise(error));
     }
-    py.import("forerun._blockers")?.getattr("warn")?.call1((error.to_string(),))?;
+    outcall::call(&outcall::function(py, "forerun._blockers", "warn")?, (error.to_string(),))?;
     Ok(())
 }
 
@@ -105,7 +121,7 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
             Some(Ok(())) | None => false,
         }
     };
-    let result = wait(&Wait { loc, call, allowed: true, interrupt: Some(&interrupt) });
+    let result = wait(&Wait { loc, call, allowed: true, interrupt: Some(&interrupt), ..Wait::default() });
     (result, raised.take())
 }
 

@@ -5,7 +5,7 @@ The book's own package has one module a framework, and so has this one: ``from f
 """
 
 from forerun.d2l import mxnet
-from forerun.d2l.mxnet import try_gpu
+from forerun.d2l.mxnet import try_all_gpus, try_gpu
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
-__all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_gpu"]
+__all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_all_gpus", "try_gpu"]

@@ -9,7 +9,7 @@ from forerun.d2l.timing import Benchmark, Timer, benchmark
 if TYPE_CHECKING:
     from forerun.npx import Device
 
-__all__ = ["Benchmark", "Timer", "benchmark", "try_gpu"]
+__all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
 
 
 def try_gpu(i: int = 0) -> Device:
@@ -30,3 +30,18 @@ def try_gpu(i: int = 0) -> Device:
     from forerun import npx
 
     return npx.gpu(i) if npx.num_gpus() >= i + 1 else npx.cpu()
+
+
+def try_all_gpus() -> list[Device]:
+    """Return all GPUs there are, and the CPU if there is none.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> from forerun.d2l import mxnet as d2l
+    >>> len(d2l.try_all_gpus()) == max(npx.num_gpus(), 1)
+    True
+    """
+    from forerun import npx
+
+    return [npx.gpu(i) for i in range(npx.num_gpus())] or [npx.cpu()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forerun import paddle
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
-__all__ = ["Benchmark", "Timer", "benchmark", "try_gpu"]
+__all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
 
 
 def try_gpu(i: int = 0) -> paddle.CPUPlace | paddle.CUDAPlace:
@@ -23,3 +23,18 @@ def try_gpu(i: int = 0) -> paddle.CPUPlace | paddle.CUDAPlace:
     Place(cpu)
     """
     return paddle.CUDAPlace(i) if paddle.device.cuda.device_count() >= i + 1 else paddle.CPUPlace()
+
+
+def try_all_gpus() -> list[paddle.CPUPlace | paddle.CUDAPlace]:
+    """Return all GPUs there are, and the CPU if there is none.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> from forerun.d2l import paddle as d2l
+    >>> len(d2l.try_all_gpus()) == max(paddle.device.cuda.device_count(), 1)
+    True
+    """
+    places: list[paddle.CPUPlace | paddle.CUDAPlace] = []
+    places += [paddle.CUDAPlace(i) for i in range(paddle.device.cuda.device_count())]
+    return places or [paddle.CPUPlace()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forerun import torch
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
-__all__ = ["Benchmark", "Timer", "benchmark", "try_gpu"]
+__all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
 
 
 def try_gpu(i: int = 0) -> torch.device:
@@ -23,3 +23,16 @@ def try_gpu(i: int = 0) -> torch.device:
     device(type='cpu')
     """
     return torch.device(f"cuda:{i}") if torch.cuda.device_count() >= i + 1 else torch.device("cpu")
+
+
+def try_all_gpus() -> list[torch.device]:
+    """Return all GPUs there are, and the CPU if there is none.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> from forerun.d2l import torch as d2l
+    >>> len(d2l.try_all_gpus()) == max(torch.cuda.device_count(), 1)
+    True
+    """
+    return [torch.device(f"cuda:{i}") for i in range(torch.cuda.device_count())] or [torch.device("cpu")]

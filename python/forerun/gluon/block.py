@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from forerun._capturing import thread
-from forerun._forerun import ndarray
+from forerun._device import DeviceLike
+from forerun._forerun import elsewhere, ndarray
 from forerun._types import DTypeLike
-from forerun.gluon._device import DeviceLike
 from forerun.gluon.parameter import DeferredInitializationError, Parameter, epoch
 from forerun.gluon.parameters import ParameterDict, load_into
 from forerun.init import Initializer, Uniform
@@ -240,7 +240,7 @@ class Block:
         init
             The initialiser of parameters that have none of their own.
         ctx, device
-            Where they live.
+            Where they live: a device, or several, each of which gets the same numbers.
         verbose
             Whether to print what each is initialised with.
         force_reinit
@@ -280,7 +280,7 @@ class Block:
         self.collect_params().setattr(name, value)
 
     def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
-        """Move every parameter to another device."""
+        """Move every parameter to another device, or to several."""
         self.collect_params().reset_ctx(ctx, device=device)
 
     reset_device = reset_ctx
@@ -358,7 +358,7 @@ class Block:
         filename
             The file.
         ctx, device
-            Where they shall live.
+            Where they shall live: a device, or several.
         allow_missing
             Whether parameters may be absent from the file.
         ignore_extra
@@ -423,7 +423,7 @@ class Block:
             self.infer_shape(*inputs)
             for parameter in parameters:
                 parameter._finish_deferred_init()
-        self._settled = all(parameter._data is not None for parameter in parameters)
+        self._settled = all(parameter._data for parameter in parameters)
 
     def _signature(self) -> inspect.Signature:
         """Return what a call accepts."""
@@ -441,9 +441,16 @@ class Block:
         return bound.args, bound.kwargs
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Call the hooks and ``forward``."""
+        """Call the hooks and ``forward``, with the device of the first input as the current one."""
         if named:
             inputs, named = self._place(inputs, named)
+        place = elsewhere(inputs)
+        if place is None:
+            return self._call(inputs, named)
+        with place:
+            return self._call(inputs, named)
+
+    def _call(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if not self._settled:
             self._settle(inputs)
         if self._forward_pre_hooks:

@@ -149,7 +149,9 @@ class HybridBlock(Block):
             return super().__call__(*inputs)
         arrays = [array for _, array in found.values()]
         metas = tuple([(array.shape, array.dtype, array.device, is_detached(array)) for array in arrays])
-        key = (form, metas, _forerun.is_training(), _forerun.is_recording())
+        # Where it makes arrays of its own: where its inputs are, if it has any.
+        place = None if arrays else _forerun.current_device()
+        key = (form, metas, place, _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
             # A capture tells arrays apart by where their elements are: it would take the block's own for the input.
@@ -163,7 +165,7 @@ class HybridBlock(Block):
         """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
         self._traces.clear()
         # A call that fills parameters is a plain one: a replay would fill them again.
-        if any(parameter._data is None for parameter in self.collect_params().values()):
+        if any(not parameter._data for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
         hooked = [block for block in self._blocks() if block._forward_hooks or block._forward_pre_hooks]
@@ -180,7 +182,7 @@ class HybridBlock(Block):
 
     def _own_arrays(self) -> list[ndarray]:
         """Return the parameters' arrays and those that are attributes, of this block and of all below."""
-        own = [parameter.data() for parameter in self.collect_params().values()]
+        own = [array for parameter in self.collect_params().values() for array in parameter.list_data()]
         return own + [value for block in self._blocks() for value in vars(block).values() if type(value) is ndarray]
 
     def _stay_plain(self, why: str) -> None:

@@ -1,4 +1,7 @@
-"""Parameters: arrays with a gradient that a block owns and a trainer changes."""
+"""Parameters: arrays with a gradient that a block owns and a trainer changes.
+
+A parameter has one array a device it lives on. They start out equal, and a trainer keeps them so.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from forerun import np
-from forerun._forerun import Device, dtype, ndarray
+from forerun._device import DeviceLike, all_devices, asked
+from forerun._forerun import Device, current_device, dtype, ndarray
 from forerun._types import ArrayLike, DTypeLike
-from forerun.gluon._device import DeviceLike, one_device
 from forerun.init import Constant as Filled
 from forerun.init import Initializer, Uniform, create
 
@@ -100,9 +103,10 @@ class Parameter:
         self._shape = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
-        self._data: ndarray | None = None
+        # One array a device; none before it is initialised.
+        self._data: list[ndarray] = []
         # What to initialise with, and where, once the shape is known.
-        self._waiting: tuple[str | Initializer, Device] | None = None
+        self._waiting: tuple[str | Initializer, list[Device]] | None = None
         self._grad_req = "null"
         self.grad_req = grad_req
 
@@ -111,11 +115,11 @@ class Parameter:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        """Make a parameter of the same numbers, with an array of its own."""
+        """Make a parameter of the same numbers, with arrays of its own."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        if self._data is not None:
-            twin._attach(self._data.detach().copy())
+        if self._data:
+            twin._attach([array.detach().copy() for array in self._data])
         memo[id(self)] = twin
         return twin
 
@@ -156,19 +160,20 @@ class Parameter:
         if grad_req == self._grad_req:
             return
         self._grad_req = grad_req
-        if self._data is not None:
+        if self._data:
             self._attach(self._data)
 
     def _known(self) -> bool:
         shape = self.shape
         return shape is not None and -1 not in shape
 
-    def _attach(self, data: ndarray) -> None:
-        """Make an array the parameter's own, with a gradient as asked for."""
-        if self._grad_req == "null":
-            data.drop_grad()
-        else:
-            data.attach_grad(self._grad_req)
+    def _attach(self, data: list[ndarray]) -> None:
+        """Make arrays the parameter's own, with gradients as asked for."""
+        for array in data:
+            if self._grad_req == "null":
+                array.drop_grad()
+            else:
+                array.attach_grad(self._grad_req)
         self._data = data
         epoch.now += 1
 
@@ -188,7 +193,7 @@ class Parameter:
         init
             The initialiser; the parameter's own if not given.
         ctx, device
-            Where it lives.
+            Where it lives: a device, or several, each of which gets the same numbers.
         default_init
             The initialiser where neither ``init`` nor the parameter says one.
         force_reinit
@@ -202,21 +207,21 @@ class Parameter:
         >>> bias.data()
         array([0., 0.])
         """
-        if self._data is not None and not force_reinit:
+        if self._data and not force_reinit:
             warnings.warn(
                 f"parameter {self._path} is initialised already: ignored; force_reinit=True starts again", stacklevel=2
             )
             return
         if init is None:
             init = default_init if self.init is None else self.init
-        self._waiting = (init, one_device("initialize", ctx, device))
+        self._waiting = (init, all_devices("initialize", ctx, device))
         if self._known():
             self._fill()
         elif not self._allow_deferred_init:
             self._waiting = None
             raise ValueError(f"initialize: parameter {self._path} has the unknown shape {self.shape}")
         else:
-            self._data = None
+            self._data = []
             epoch.now += 1
 
     @property
@@ -234,37 +239,50 @@ class Parameter:
 
     def _fill(self) -> None:
         assert self._waiting is not None
-        init, device = self._waiting
-        # `_init_weight` and not the call: the name says nothing about a parameter that has an initialiser.
-        data = np.zeros(self._shape or (), self._dtype).as_in_ctx(device)
-        create(init)._init_weight(self._path, data)
+        init, devices = self._waiting
+        # Once, on the host: all devices get the same numbers, whatever they are.
+        home = next((device for device in devices if device.device_type == "cpu"), Device("cpu"))
+        with home:
+            data = np.zeros(self._shape or (), self._dtype)
+            # `_init_weight` and not the call: the name says nothing about a parameter that has an initialiser.
+            create(init)._init_weight(self._path, data)
         self._waiting = None
-        self._attach(data)
+        self._attach([data.as_in_ctx(device) for device in devices])
 
-    def data(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> ndarray:
-        """Return the array. It stays the same object when it is set or updated.
+    def data(self, ctx: Device | None = None, *, device: Device | None = None) -> ndarray:
+        """Return the array on a device. It stays the same object when it is set or updated.
 
         Parameters
         ----------
         ctx, device
-            The device it is expected on.
+            The device; without one the only one, and of several the current one. While a block is called, the device
+            of its first input is the current one.
 
         Examples
         --------
-        >>> from forerun import gluon
+        >>> from forerun import gluon, npx
         >>> weight = gluon.Parameter("weight", shape=(1,), init="ones")
-        >>> weight.initialize()
-        >>> weight.data() is weight.data()
+        >>> weight.initialize(ctx=[npx.cpu(0), npx.cpu(1)])
+        >>> weight.data(npx.cpu(1)) is weight.data(npx.cpu(1))
         True
+        >>> weight.data(npx.cpu(1)).device
+        cpu(1)
         """
         data = self._data
-        if data is None:
+        if ctx is None and device is None and len(data) == 1:
+            return data[0]
+        if not data:
             raise self._missing()
-        if ctx is not None or device is not None:
-            asked = one_device("data", ctx, device)
-            if asked != data.device:
-                raise RuntimeError(f"parameter {self._path} lives on {data.device}, not on {asked}")
-        return data
+        place = asked("data", ctx, device)
+        if place is None:
+            place = current_device()
+        for array in data:
+            if array.device == place:
+                return array
+        raise RuntimeError(f"parameter {self._path} lives on {self._places()}, not on {place}")
+
+    def _places(self) -> str:
+        return ", ".join(str(array.device) for array in self._data)
 
     def _missing(self) -> RuntimeError:
         if self._waiting is not None:
@@ -274,8 +292,8 @@ class Parameter:
             )
         return RuntimeError(f"parameter {self._path} is not initialised: call initialize() on its block first")
 
-    def grad(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> ndarray:
-        """Return the gradient.
+    def grad(self, ctx: Device | None = None, *, device: Device | None = None) -> ndarray:
+        """Return the gradient on a device; which one, :meth:`data` says.
 
         Examples
         --------
@@ -285,29 +303,48 @@ class Parameter:
         >>> weight.grad()
         array([0., 0.])
         """
-        grad = self.data(ctx, device=device).grad
+        return self._grad_of(self.data(ctx, device=device))
+
+    def _grad_of(self, array: ndarray) -> ndarray:
+        grad = array.grad
         if grad is None:
             raise RuntimeError(f"parameter {self._path} has no gradient: its grad_req is 'null'")
         return grad
 
     def list_data(self) -> list[ndarray]:
         """Return the arrays, one a device."""
-        return [self.data()]
+        if not self._data:
+            raise self._missing()
+        return list(self._data)
 
     def list_grad(self) -> list[ndarray]:
         """Return the gradients, one a device."""
-        return [self.grad()]
+        return [self._grad_of(array) for array in self.list_data()]
 
     def list_ctx(self) -> list[Device]:
         """Return the devices it lives on, or will live on."""
-        if self._data is None and self._waiting is not None:
-            return [self._waiting[1]]
-        return [self.data().device]
+        if not self._data and self._waiting is not None:
+            return list(self._waiting[1])
+        return [array.device for array in self.list_data()]
 
     list_device = list_ctx
 
+    def _reduce(self) -> ndarray:
+        """Return one array for those of all devices: their mean, bit for bit what they hold where they agree.
+
+        What a trainer changes agrees; running statistics do not.
+        """
+        first, *others = self.list_data()
+        if not others:
+            return first
+        apart = [other.detach().as_in_ctx(first.device) - first.detach() for other in others]
+        total = apart[0]
+        for off in apart[1:]:
+            total = total + off
+        return (first.detach() + total / (1 + len(others))).astype(self._dtype, copy=False)
+
     def set_data(self, data: ArrayLike) -> None:
-        """Write other numbers into the array.
+        """Write other numbers into the arrays of all devices.
 
         Examples
         --------
@@ -320,33 +357,43 @@ class Parameter:
         """
         given = np.asarray(data)
         self.shape = given.shape
-        if self._data is not None:
-            self._data[:] = given
+        if self._data:
+            for array in self._data:
+                array[:] = given
         elif self._waiting is not None:
             self._waiting = (Filled(given), self._waiting[1])
             self._fill()
         else:
             raise self._missing()
 
+    def _restore(self) -> int:
+        """Take back what failed of the parameter, and of a gradient that is added to; return how many writes."""
+        if self.grad_req == "add":
+            for grad in self.list_grad():
+                grad.restore()
+        return max(array.restore() for array in self.list_data())
+
     def zero_grad(self) -> None:
-        """Set the gradient to zero."""
-        if self._data is not None and self._data.grad is not None:
-            self._data.grad[:] = 0
+        """Set the gradients to zero."""
+        for array in self._data:
+            if array.grad is not None:
+                array.grad[:] = 0
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of the array and of its gradient."""
+        """Change the dtype of the arrays and of their gradients."""
         self._dtype = _named(dtype)
-        if self._data is not None and self._data.dtype != self._dtype:
-            self._attach(self._data.detach().astype(self._dtype))
+        if self._data and self._data[0].dtype != self._dtype:
+            self._attach([array.detach().astype(self._dtype) for array in self._data])
 
     def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
-        """Move to another device."""
-        target = one_device("reset_ctx", ctx, device)
-        if self._data is not None:
-            if self._data.device != target:
-                self._attach(self._data.detach().as_in_ctx(target))
+        """Move to another device, or to several."""
+        devices = all_devices("reset_ctx", ctx, device)
+        if self._data:
+            if self.list_ctx() != devices:
+                data = self._reduce().detach()
+                self._attach([data.copyto(place) for place in devices])
         elif self._waiting is not None:
-            self._waiting = (self._waiting[0], target)
+            self._waiting = (self._waiting[0], devices)
         else:
             raise self._missing()
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from forerun import _safetensors
+from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
-from forerun.gluon._device import DeviceLike
+from forerun._refused import refused
 from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer, Uniform
 
@@ -78,6 +79,24 @@ class ParameterDict(dict[str, Parameter]):
             if verbose:
                 print(f"{name}: {parameter.init or init}")
 
+    def restore(self) -> int:
+        """Give every parameter whose newest value failed its last good one back; return how many there were.
+
+        Waits. For parameters under a trainer, ``Trainer.restore`` also takes back what the optimiser remembers.
+
+        Examples
+        --------
+        >>> from forerun import gluon, np
+        >>> net = gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize("ones")
+        >>> net.weight.data()[:] *= np.take(np.ones((2,)), np.array([0, 1, 2]))
+        >>> net.collect_params().restore()
+        1
+        >>> net.weight.data()[0]
+        array([1., 1., 1.])
+        """
+        return sum(1 for parameter in self.values() if parameter._data and parameter._restore())
+
     def zero_grad(self) -> None:
         """Set every gradient to zero."""
         for parameter in self.values():
@@ -89,7 +108,7 @@ class ParameterDict(dict[str, Parameter]):
             setattr(parameter, name, value)
 
     def reset_ctx(self, ctx: DeviceLike = None, *, device: DeviceLike = None) -> None:
-        """Move every parameter to another device."""
+        """Move every parameter to another device, or to several."""
         for parameter in self.values():
             parameter.reset_ctx(ctx, device=device)
 
@@ -102,7 +121,7 @@ class ParameterDict(dict[str, Parameter]):
     list_device = list_ctx
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Write the parameters to a file.
+        """Write the parameters to a file: of one that lives on several devices, the mean.
 
         Parameters
         ----------
@@ -111,7 +130,7 @@ class ParameterDict(dict[str, Parameter]):
         strip_prefix
             What to leave out at the beginning of every name.
         """
-        _safetensors.save(filename, {name.removeprefix(strip_prefix): p.data() for name, p in self.items()})
+        _safetensors.save(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
     def load(
         self,
@@ -155,15 +174,15 @@ def load_into(
 ) -> None:
     """Set parameters from arrays of the same names. Everything is checked before anything is set."""
     if dtype_source not in ("current", "saved"):
-        raise ValueError(f"{source}: dtype_source is 'current' or 'saved', not {dtype_source!r}")
+        raise refused(f"{source}: dtype_source is 'current' or 'saved', not {dtype_source!r}")
     # One of the names of a shared parameter is enough.
     given = {id(parameters[name]) for name in arrays if name in parameters}
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not allow_missing:
-        raise ValueError(f"{source}: no tensor for {_listed(missing)}; allow_missing=True passes over it")
+        raise refused(f"{source}: no tensor for {_listed(missing)}; allow_missing=True passes over it")
     extra = [name for name in arrays if name not in parameters]
     if extra and not ignore_extra:
-        raise ValueError(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True passes over it")
+        raise refused(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True passes over it")
     for name, parameter in parameters.items():
         if name in arrays:
             _check_fit(source, name, parameter, arrays[name], cast_dtype)
@@ -173,7 +192,7 @@ def load_into(
         array = arrays[name]
         if cast_dtype and dtype_source == "saved":
             parameter.cast(array.dtype)
-        if parameter._data is None and not parameter._deferred:
+        if not parameter._data and not parameter._deferred:
             parameter.shape = array.shape
             parameter.initialize("zeros", ctx, device=device)
         elif ctx is not None or device is not None:
@@ -186,9 +205,9 @@ def _check_fit(source: str, name: str, parameter: Parameter, array: ndarray, cas
     if shape is not None and (
         len(shape) != len(array.shape) or any(a not in (-1, b) for a, b in zip(shape, array.shape, strict=True))
     ):
-        raise ValueError(f"{source}: tensor {name!r} has shape {array.shape}, the parameter {shape}")
+        raise refused(f"{source}: tensor {name!r} has shape {array.shape}, the parameter {shape}")
     if array.dtype != parameter.dtype and not cast_dtype:
-        raise ValueError(
+        raise refused(
             f"{source}: tensor {name!r} is {array.dtype.name}, the parameter {parameter.dtype.name};"
             " cast_dtype=True converts it"
         )

@@ -1,4 +1,8 @@
-"""The trainer: applies an optimiser to parameters, all of them in one call a step."""
+"""The trainer: applies an optimiser to parameters, all of them in one call a step.
+
+Invariant: what a parameter holds on several devices stays equal, bit for bit. Its gradients are summed in the order of
+its devices, whichever of them is done first, and every device makes the same update.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forerun import _forerun, _safetensors, optimizer
-from forerun._forerun import ndarray
+from forerun._forerun import Device, ndarray
+from forerun._refused import refused
 from forerun.gluon.parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -26,7 +31,7 @@ class Trainer:
     optimizer_params
         Arguments of the optimiser of that name.
     kvstore, compression_params, update_on_kvstore
-        Accepted for programs written for MXNet: parameters live on one device here.
+        Accepted for programs written for MXNet: devices of one process need no store.
 
     Examples
     --------
@@ -58,7 +63,8 @@ class Trainer:
         for parameter in self._params:
             if not isinstance(parameter, Parameter):
                 raise TypeError(f"Trainer: params are parameters, not {type(parameter).__name__}")
-        self._states: dict[int, tuple[ndarray, ...]] = {}
+        # What the optimiser remembers of each parameter, on each of its devices.
+        self._states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
         self._optimizer = _make(optimizer, optimizer_params or {})
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._scale = self._optimizer.rescale_grad
@@ -78,7 +84,23 @@ class Trainer:
         self._optimizer.set_learning_rate(lr)
 
     def allreduce_grads(self) -> None:
-        """Sum gradients over devices. Parameters live on one, so there is nothing to do."""
+        """Make the gradient on each device the sum of those that backward gave on all of them.
+
+        For programs that look at gradients, or change them, between this and :meth:`update`; :meth:`step` does both.
+        """
+        for parameter in self._params:
+            if parameter.grad_req == "null" or len(parameter._data) < 2:
+                continue
+            fresh = _forerun.fresh_gradients(parameter._data)
+            # A device that had no samples this time has an old gradient, which counts for nothing.
+            grads = [array for array, new in zip(parameter.list_grad(), fresh, strict=True) if new]
+            if not grads:
+                continue
+            total = grads[0]
+            for other in grads[1:]:
+                total = total + other.as_in_ctx(total.device)
+            for grad in parameter.list_grad():
+                grad[:] = total
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Change the parameters by their gradients divided by the size of the batch.
@@ -98,31 +120,91 @@ class Trainer:
         if not batch_size > 0:
             raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
         self._optimizer.rescale_grad = self._scale / batch_size
-        chosen = self._with_gradients(ignore_stale_grad)
-        if not chosen:
-            return
-        weights = [parameter.data() for _, parameter in chosen]
-        grads = [parameter.grad() for _, parameter in chosen]
-        for (index, _), weight in zip(chosen, weights, strict=True):
-            if index not in self._states:
-                self._states[index] = self._optimizer.create_state(weight)
-        indices = [index for index, _ in chosen]
-        self._optimizer.update(indices, weights, grads, [self._states[index] for index in indices])
-        _forerun.use_gradients(weights)
+        indices, weights, grads, states = [], [], [], []
+        for index, parameter in self._with_gradients(ignore_stale_grad):
+            indices += [index] * len(parameter._data)
+            weights += parameter._data
+            grads += parameter.list_grad()
+            states += self._states_of(index, parameter)
+        if weights:
+            self._optimizer.update(indices, weights, grads, states)
+            _forerun.use_gradients(weights)
+
+    def _states_of(self, index: int, parameter: Parameter) -> list[tuple[ndarray, ...]]:
+        """Return what the optimiser remembers of a parameter on its devices; it follows where the parameter goes."""
+        devices = parameter.list_ctx()
+        states = self._states.get(index)
+        if states is None:
+            states = {weight.device: self._optimizer.create_state(weight) for weight in parameter._data}
+        elif list(states) != devices:
+            known = next(iter(states.values()))
+            states = {device: tuple(array.copyto(device) for array in known) for device in devices}
+        self._states[index] = states
+        return list(states.values())
+
+    def restore(self) -> int:
+        """Take back the steps that failed; return how many.
+
+        If a batch was bad, the weights it would have changed have failed, and so has every step after it. This gives
+        parameters, what the optimiser remembers, and its counts of updates back as they were before the first step that
+        failed, so that training goes on as if the batch had not been there. Waits. A parameter whose gradient did not
+        depend on what failed keeps its step.
+
+        Examples
+        --------
+        >>> from forerun import autograd, gluon, np
+        >>> weight = gluon.Parameter("weight", shape=(2,), init="ones")
+        >>> weight.initialize()
+        >>> trainer = gluon.Trainer([weight], "adam")
+        >>> with autograd.record():
+        ...     y = np.take(weight.data(), np.array([0, 7]))
+        >>> y.backward()
+        >>> trainer.step(batch_size=1)
+        >>> try:
+        ...     print(y)
+        ... except IndexError:
+        ...     trainer.restore()
+        1
+        >>> weight.data()
+        array([1., 1.])
+        """
+        counts = self._optimizer.counts
+        most = 0
+        for index, parameter in enumerate(self._params):
+            if not parameter._data:
+                continue
+            taken = parameter._restore()
+            if index not in counts:
+                continue
+            steps = taken // self._optimizer.writes(index)
+            counts[index] -= steps
+            most = max(most, steps)
+            if counts[index] == self._optimizer.begin_num_update:
+                # The step that made the states is gone, whether they were good or not.
+                self._states.pop(index, None)
+            for states in self._states.get(index, {}).values():
+                for state in states:
+                    state.restore()
+        if most:
+            self._optimizer.num_update = max(self._optimizer.begin_num_update, *counts.values())
+        return most
 
     def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
         """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
         learnt = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
         if ignore_stale_grad:
-            learnt = [(i, p) for i, p in learnt if p._data is not None]
-        fresh = _forerun.fresh_gradients([parameter.data() for _, parameter in learnt])
-        if not ignore_stale_grad and not all(fresh):
-            stale = next(parameter for (_, parameter), new in zip(learnt, fresh, strict=True) if not new)
-            raise UserWarning(
-                f"step: parameter {stale._path} got no gradient from backward since the last step: was it used at all?"
-                " ignore_stale_grad=True passes over it"
-            )
-        return [entry for entry, new in zip(learnt, fresh, strict=True) if new]
+            # One device with samples is enough.
+            return [(i, p) for i, p in learnt if any(_forerun.fresh_gradients(p._data))]
+        for _, parameter in learnt:
+            data = parameter.list_data()
+            fresh = _forerun.fresh_gradients(data)
+            if not all(fresh):
+                where = f" on {data[fresh.index(False)].device}" if len(data) > 1 else ""
+                raise UserWarning(
+                    f"step: parameter {parameter._path} got no gradient from backward{where} since the last step:"
+                    " was it used at all? ignore_stale_grad=True passes over it"
+                )
+        return learnt
 
     def save_states(self, fname: str | os.PathLike[str]) -> None:
         """Write what the optimiser remembers to a file, in the safetensors format.
@@ -135,8 +217,9 @@ class Trainer:
         names = self._optimizer.state_names
         arrays = {
             f"{index}.{name}": array
-            for index, state in self._states.items()
-            for name, array in zip(names, state, strict=True)
+            for index, states in self._states.items()
+            # Every device has the same.
+            for name, array in zip(names, next(iter(states.values())), strict=True)
         }
         counts = {str(index): count for index, count in self._optimizer.counts.items()}
         notes = {
@@ -158,24 +241,24 @@ class Trainer:
         arrays, notes = _safetensors.load(fname)
         kind, names = type(self._optimizer).__name__, self._optimizer.state_names
         if notes.get("optimizer") != kind:
-            raise ValueError(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
+            raise refused(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
         counts, num_update = _read_counts(notes, len(self._params), where)
-        states: dict[int, tuple[ndarray, ...]] = {}
+        states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
         for index, parameter in enumerate(self._params):
             found = [arrays.pop(f"{index}.{name}", None) for name in names]
             state = tuple(array for array in found if array is not None)
             if not state:
                 continue
             if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
-                raise ValueError(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
+                raise refused(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
             for name, array in zip(names, state, strict=True):
                 if array.dtype != parameter.dtype:
-                    raise ValueError(
+                    raise refused(
                         f"{where}: {name} of parameter {index} is {array.dtype.name}, not {parameter.dtype.name}"
                     )
-            states[index] = state
+            states[index] = {state[0].device: state}
         if arrays:
-            raise ValueError(f"{where}: {min(arrays)!r} belongs to no parameter")
+            raise refused(f"{where}: {min(arrays)!r} belongs to no parameter")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update
@@ -190,7 +273,7 @@ def _read_counts(notes: Mapping[str, str], parameters: int, where: str) -> tuple
         counts = {int(index): int(count) for index, count in json.loads(notes["counts"]).items()}
         num_update = int(notes["num_update"])
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{where}: the numbers of updates cannot be read: {error}") from error
+        raise refused(f"{where}: the numbers of updates cannot be read: {error}") from error
     if any(not 0 <= index < parameters for index in counts):
-        raise ValueError(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
+        raise refused(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
     return counts, num_update

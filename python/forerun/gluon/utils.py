@@ -89,7 +89,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     Parameters
     ----------
     arrays
-        The arrays, such as gradients.
+        The arrays, such as gradients; they may live on several devices.
     max_norm
         The bound.
     check_isfinite
@@ -111,14 +111,15 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     """
     if not arrays:
         raise ValueError("clip_global_norm: no arrays")
-    squares = [np.square(array.detach()).sum() for array in arrays]
+    home = arrays[0].device
+    squares = [np.square(array.detach()).sum().as_in_ctx(home) for array in arrays]
     total = squares[0]
     for square in squares[1:]:
         total = total + square
     norm = np.sqrt(total)
     scale = np.minimum(max_norm / (norm + 1e-8), 1.0)
     for array in arrays:
-        array *= scale
+        array *= scale.as_in_ctx(array.device)
     if not check_isfinite:
         return norm
     number: float = norm.item()

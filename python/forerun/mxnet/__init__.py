@@ -26,7 +26,17 @@ from forerun.mxnet import device as context
 from forerun.mxnet import numpy as np
 from forerun.mxnet._install import install, uninstall
 from forerun.mxnet._install import modules_below as _modules_below
-from forerun.mxnet.device import Context, Device, cpu, current_context, current_device, gpu, num_gpus
+from forerun.mxnet.device import (
+    Context,
+    Device,
+    cpu,
+    cpu_pinned,
+    current_context,
+    current_device,
+    gpu,
+    gpu_memory_info,
+    num_gpus,
+)
 from forerun.npx import waitall
 
 numpy_extension = npx
@@ -42,11 +52,13 @@ __all__ = [
     "autograd",
     "context",
     "cpu",
+    "cpu_pinned",
     "current_context",
     "current_device",
     "device",
     "gluon",
     "gpu",
+    "gpu_memory_info",
     "init",
     "initializer",
     "install",

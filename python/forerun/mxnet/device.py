@@ -1,8 +1,18 @@
 """``mxnet.device``, and ``mxnet.context`` as its first generation calls it."""
 
-from forerun.npx import Device, cpu, current_device, gpu, num_gpus
+from forerun.npx import Device, cpu, cpu_pinned, current_device, gpu, gpu_memory_info, num_gpus
 
 Context = Device
 current_context = current_device
 
-__all__ = ["Context", "Device", "cpu", "current_context", "current_device", "gpu", "num_gpus"]
+__all__ = [
+    "Context",
+    "Device",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "gpu",
+    "gpu_memory_info",
+    "num_gpus",
+]

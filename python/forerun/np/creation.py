@@ -6,11 +6,19 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import float32, float64, ndarray
+from forerun._device import asked
+from forerun._forerun import Device, float32, float64, ndarray
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 
 
-def array(object: ArrayLike, dtype: DTypeLike | None = None, *, copy: bool = True) -> ndarray:
+def array(
+    object: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    copy: bool = True,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
     """Make an array of nested lists, numbers or another array.
 
     Python's floats become float32, its integers int64; NumPy's arrays keep their dtype.
@@ -23,6 +31,8 @@ def array(object: ArrayLike, dtype: DTypeLike | None = None, *, copy: bool = Tru
         The dtype wanted.
     copy
         Whether an array that fits already is copied.
+    ctx, device
+        Where it shall live; without one an array stays where it is, and anything else goes to the current device.
 
     Examples
     --------
@@ -33,12 +43,14 @@ def array(object: ArrayLike, dtype: DTypeLike | None = None, *, copy: bool = Tru
     >>> np.array([1, 2], dtype="int32")
     array([1, 2], dtype=int32)
     """
-    made = to_array(object, dtype)
+    made = to_array(object, dtype, asked("array", ctx, device))
     return made.copy() if copy and made is object else made
 
 
-def asarray(object: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array, or return the one given if it fits.
+def asarray(
+    object: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array, or return the one given if it fits; for the arguments see :func:`array`.
 
     Examples
     --------
@@ -47,11 +59,11 @@ def asarray(object: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.asarray(x) is x
     True
     """
-    return to_array(object, dtype)
+    return to_array(object, dtype, asked("asarray", ctx, device))
 
 
 def copy(a: ArrayLike) -> ndarray:
-    """Return a copy.
+    """Return a copy, on the same device.
 
     Examples
     --------
@@ -65,8 +77,15 @@ def copy(a: ArrayLike) -> ndarray:
     return array(a)
 
 
-def full(shape: ShapeLike, fill_value: Number, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of one value.
+def full(
+    shape: ShapeLike,
+    fill_value: Number,
+    dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Make an array of one value, on the current device unless another is given.
 
     Examples
     --------
@@ -75,23 +94,29 @@ def full(shape: ShapeLike, fill_value: Number, dtype: DTypeLike | None = None) -
     array([[7, 7],
            [7, 7]])
     """
-    return _forerun.full(shape, fill_value, dtype)
+    return _forerun.full(shape, fill_value, dtype, asked("full", ctx, device))
 
 
-def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of ones.
+def ones(
+    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array of ones, on the current device unless another is given.
 
     Examples
     --------
-    >>> from forerun import np
+    >>> from forerun import np, npx
     >>> np.ones((1, 2))
     array([[1., 1.]])
+    >>> np.ones((1, 2), device=npx.cpu(1)).device
+    cpu(1)
     """
-    return _forerun.full(shape, 1, float32 if dtype is None else dtype)
+    return _forerun.full(shape, 1, float32 if dtype is None else dtype, asked("ones", ctx, device))
 
 
-def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of zeros.
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array of zeros, on the current device unless another is given.
 
     Examples
     --------
@@ -99,11 +124,13 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.zeros(3)
     array([0., 0., 0.])
     """
-    return _forerun.full(shape, 0, float32 if dtype is None else dtype)
+    return _forerun.full(shape, 0, float32 if dtype is None else dtype, asked("zeros", ctx, device))
 
 
-def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array to be filled later. Until then it holds zeros.
+def empty(
+    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array to be filled later, on the current device unless another is given. Until then it holds zeros.
 
     Examples
     --------
@@ -111,11 +138,18 @@ def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, device=asked("empty", ctx, device))
 
 
-def full_like(a: ndarray, fill_value: Number, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of one value with the shape and dtype of another.
+def full_like(
+    a: ndarray,
+    fill_value: Number,
+    dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Make an array of one value with the shape and dtype of another, and on its device unless another is given.
 
     Examples
     --------
@@ -123,11 +157,14 @@ def full_like(a: ndarray, fill_value: Number, dtype: DTypeLike | None = None) ->
     >>> np.full_like(np.ones((2,)), 5)
     array([5., 5.])
     """
-    return _forerun.full(a.shape, fill_value, a.dtype if dtype is None else dtype)
+    place = asked("full_like", ctx, device)
+    return _forerun.full(a.shape, fill_value, a.dtype if dtype is None else dtype, a.device if place is None else place)
 
 
-def ones_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of ones with the shape and dtype of another.
+def ones_like(
+    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array of ones with the shape and dtype of another, and on its device unless another is given.
 
     Examples
     --------
@@ -135,11 +172,13 @@ def ones_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.ones_like(np.arange(3))
     array([1, 1, 1])
     """
-    return full_like(a, 1, dtype)
+    return full_like(a, 1, dtype, device=asked("ones_like", ctx, device))
 
 
-def zeros_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of zeros with the shape and dtype of another.
+def zeros_like(
+    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array of zeros with the shape and dtype of another, and on its device unless another is given.
 
     Examples
     --------
@@ -147,11 +186,15 @@ def zeros_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.zeros_like(np.arange(3))
     array([0, 0, 0])
     """
-    return full_like(a, 0, dtype)
+    return full_like(a, 0, dtype, device=asked("zeros_like", ctx, device))
 
 
-def empty_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array to be filled later with the shape and dtype of another. Until then it holds zeros.
+def empty_like(
+    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+) -> ndarray:
+    """Make an array to be filled later with the shape and dtype of another, and on its device unless another is given.
+
+    Until then it holds zeros.
 
     Examples
     --------
@@ -159,10 +202,18 @@ def empty_like(a: ndarray, dtype: DTypeLike | None = None) -> ndarray:
     >>> np.empty_like(np.ones((2, 3))).shape
     (2, 3)
     """
-    return full_like(a, 0, dtype)
+    return full_like(a, 0, dtype, device=asked("empty_like", ctx, device))
 
 
-def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: DTypeLike | None = None) -> ndarray:
+def arange(
+    start: Number,
+    stop: Number | None = None,
+    step: Number = 1,
+    dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
     """Make evenly spaced numbers from ``start`` to below ``stop``; with one number, from 0 to below it.
 
     Examples
@@ -175,11 +226,18 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: D
     """
     if stop is None:
         start, stop = 0, start
-    return _forerun.arange(start, stop, step, dtype)
+    return _forerun.arange(start, stop, step, dtype, asked("arange", ctx, device))
 
 
 def linspace(
-    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
@@ -193,6 +251,8 @@ def linspace(
         Whether ``stop`` is the last of them.
     dtype
         The dtype wanted; float32 without one.
+    ctx, device
+        Where they shall live; the current device without one.
 
     Examples
     --------
@@ -205,13 +265,21 @@ def linspace(
     intervals = num - 1 if endpoint else num
     step = (stop - start) / intervals if intervals > 0 else 0.0
     # In double precision and rounded once at the end, as NumPy does.
-    values = _forerun.arange(0, num, 1, float64) * step + start
+    values = _forerun.arange(0, num, 1, float64, asked("linspace", ctx, device)) * step + start
     if endpoint and num > 1:
         values[-1] = stop
     return values.astype(float32 if dtype is None else dtype, copy=False)
 
 
-def eye(N: SupportsIndex, M: SupportsIndex | None = None, k: int = 0, dtype: DTypeLike | None = None) -> ndarray:
+def eye(
+    N: SupportsIndex,
+    M: SupportsIndex | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
     """Make a matrix with ones on the ``k``-th diagonal and zeros elsewhere.
 
     Examples
@@ -221,4 +289,4 @@ def eye(N: SupportsIndex, M: SupportsIndex | None = None, k: int = 0, dtype: DTy
     array([[1., 0.],
            [0., 1.]])
     """
-    return _forerun.eye(N, N if M is None else M, k, dtype)
+    return _forerun.eye(N, N if M is None else M, k, dtype, asked("eye", ctx, device))

@@ -207,7 +207,7 @@ def repeat(a: ArrayLike, repeats: ShapeLike, axis: SupportsIndex | None = None) 
         if len(repeats) != extent:
             raise ValueError(f"repeat: {len(repeats)} counts for {extent} elements along axis {along}")
         places = [place for place, count in enumerate(repeats) for _ in range(index(count))]
-        return x.take(to_array(places, "int64"), along)
+        return x.take(to_array(places, "int64", x.device), along)
     count = index(repeats)
     if count < 0:
         raise ValueError(f"repeat: a count must not be negative, got {count}")

@@ -6,7 +6,8 @@ The numbers depend on the seed and on the order of the calls, not on when or whe
 from __future__ import annotations
 
 from forerun import _forerun
-from forerun._forerun import float64, int64, ndarray
+from forerun._device import asked
+from forerun._forerun import Device, float64, int64, ndarray
 from forerun._pointwise import floor, minimum
 from forerun._types import DTypeLike, ShapeLike
 
@@ -14,7 +15,11 @@ __all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
 
 
 def seed(seed: int) -> None:
-    """Start the random numbers of this thread anew.
+    """Start the random numbers anew.
+
+    The same seed and the same program give the same numbers. A forked child has numbers of its own, neither its
+    parent's nor a sibling's; they are the same every time the program runs, since they follow from the seed and from
+    how many children were forked before. A child that seeds itself draws what that seed gives in any process.
 
     Examples
     --------
@@ -33,6 +38,9 @@ def normal(
     scale: float | ndarray = 1.0,
     size: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Draw normally distributed numbers.
 
@@ -44,6 +52,8 @@ def normal(
         The shape; without one that of ``loc`` and ``scale``.
     dtype
         The dtype wanted; float32 without one.
+    ctx, device
+        Where they shall live; without one beside ``loc`` and ``scale``, and the current device if those are numbers.
 
     Examples
     --------
@@ -51,10 +61,12 @@ def normal(
     >>> np.random.normal(size=(2, 3)).shape
     (2, 3)
     """
+    place = asked("normal", ctx, device)
     if isinstance(loc, ndarray) or isinstance(scale, ndarray):
+        loc, scale, place = _together(loc, scale, place)
         shape = (loc + scale).shape if size is None else size  # type: ignore[union-attr]
-        return _forerun.normal(shape, 0.0, 1.0, dtype) * scale + loc
-    return _forerun.normal(() if size is None else size, loc, scale, dtype)
+        return _forerun.normal(shape, 0.0, 1.0, dtype, place) * scale + loc
+    return _forerun.normal(() if size is None else size, loc, scale, dtype, place)
 
 
 def uniform(
@@ -62,6 +74,9 @@ def uniform(
     high: float | ndarray = 1.0,
     size: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Draw uniformly distributed numbers from ``low`` to below ``high``.
 
@@ -73,6 +88,8 @@ def uniform(
         The shape; without one that of ``low`` and ``high``.
     dtype
         The dtype wanted; float32 without one.
+    ctx, device
+        Where they shall live; without one beside ``low`` and ``high``, and the current device if those are numbers.
 
     Examples
     --------
@@ -81,13 +98,26 @@ def uniform(
     >>> bool(x.min() >= 2) and bool(x.max() < 3)
     True
     """
+    place = asked("uniform", ctx, device)
     if isinstance(low, ndarray) or isinstance(high, ndarray):
+        low, high, place = _together(low, high, place)
         shape = (low + high).shape if size is None else size  # type: ignore[union-attr]
-        return _forerun.uniform(shape, 0.0, 1.0, dtype) * (high - low) + low
-    return _forerun.uniform(() if size is None else size, low, high, dtype)
+        return _forerun.uniform(shape, 0.0, 1.0, dtype, place) * (high - low) + low
+    return _forerun.uniform(() if size is None else size, low, high, dtype, place)
 
 
-def randn(*size: int) -> ndarray:
+def _together(
+    a: float | ndarray, b: float | ndarray, place: Device | None
+) -> tuple[float | ndarray, float | ndarray, Device]:
+    """Bring the arrays of two parameters to a device, or to that of the first; return it, too."""
+    if place is None:
+        place = a.device if isinstance(a, ndarray) else b.device  # type: ignore[union-attr]
+        return a, b, place
+    a, b = (x.as_in_ctx(place) if isinstance(x, ndarray) else x for x in (a, b))
+    return a, b, place
+
+
+def randn(*size: int, ctx: Device | None = None, device: Device | None = None) -> ndarray:
     """Draw standard normal numbers.
 
     Examples
@@ -96,10 +126,10 @@ def randn(*size: int) -> ndarray:
     >>> np.random.randn(2, 3).shape
     (2, 3)
     """
-    return normal(size=size)
+    return normal(size=size, device=asked("randn", ctx, device))
 
 
-def rand(*size: int) -> ndarray:
+def rand(*size: int, ctx: Device | None = None, device: Device | None = None) -> ndarray:
     """Draw uniform numbers from 0 to below 1.
 
     Examples
@@ -108,10 +138,18 @@ def rand(*size: int) -> ndarray:
     >>> np.random.rand(2, 3).shape
     (2, 3)
     """
-    return uniform(size=size)
+    return uniform(size=size, device=asked("rand", ctx, device))
 
 
-def randint(low: int, high: int | None = None, size: ShapeLike | None = None, dtype: DTypeLike = int64) -> ndarray:
+def randint(
+    low: int,
+    high: int | None = None,
+    size: ShapeLike | None = None,
+    dtype: DTypeLike = int64,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
     """Draw integers from ``low`` to below ``high``; with one number, from 0 to below it.
 
     Examples
@@ -125,6 +163,7 @@ def randint(low: int, high: int | None = None, size: ShapeLike | None = None, dt
         low, high = 0, low
     if low >= high:
         raise ValueError(f"randint: low >= high: {low} >= {high}")
-    drawn = _forerun.uniform(() if size is None else size, float(low), float(high), float64)
+    place = asked("randint", ctx, device)
+    drawn = _forerun.uniform(() if size is None else size, float(low), float(high), float64, place)
     # Rounding may give the upper end itself.
     return minimum(floor(drawn), high - 1).astype(dtype)

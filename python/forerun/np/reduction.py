@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import SupportsIndex
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import abs, equal, isnan, less_equal, logical_and, logical_or, multiply, not_equal
 from forerun._types import ArrayLike, AxisLike, DTypeLike
@@ -169,7 +169,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike) -> bool:
     >>> np.array_equal(np.ones((2,)), np.array([1, 1]))
     True
     """
-    first, second = to_array(a1), to_array(a2)
+    first, second = to_arrays(a1, a2)
     return first.shape == second.shape and bool(all(equal(first, second)))
 
 
@@ -182,7 +182,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     >>> np.allclose(np.array([1.0]), np.array([1.000001]))
     True
     """
-    first, second = to_array(a), to_array(b)
+    first, second = to_arrays(a, b)
     bound = multiply(abs(second), rtol) + atol
     # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
     near = logical_and(less_equal(abs(first - second), bound), abs(second) < float("inf"))

@@ -135,9 +135,7 @@ def to_tensor(data: Any, dtype: Any = None, place: PlaceLike = None, stop_gradie
     value = to_array(data)
     if isinstance(value, list) and any(isinstance(part, ndarray) for part in value):
         value = np.stack(value)
-    array = np.array(value, dtype)
-    if place is not None:
-        array = array.as_in_ctx(to_device(place))
+    array = np.array(value, dtype, device=None if place is None else to_device(place))
     made: Tensor = Tensor._of(array)
     made.stop_gradient = stop_gradient
     return made

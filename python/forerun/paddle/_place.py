@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from forerun import npx
 
@@ -67,10 +67,17 @@ def to_device(place: PlaceLike) -> npx.Device:
         return npx.cpu()
     if isinstance(place, CUDAPlace):
         return npx.gpu(place.id)
-    name, _, number = place.partition(":")
+    name, colon, number = place.partition(":")
     if name != "gpu" or not (number or "0").isdecimal():
         raise ValueError(f"device: {place!r} is neither 'cpu' nor 'gpu' with or without a number")
-    return npx.gpu(int(number or 0))
+    current = npx.current_device()
+    # Without a number it is the chosen one, if that is a GPU.
+    return current if not colon and current.device_type == "gpu" else npx.gpu(int(number or 0))
+
+
+def is_place(value: Any) -> bool:
+    """Say whether a value names a device, and not a dtype."""
+    return isinstance(value, (CPUPlace, CUDAPlace)) or (isinstance(value, str) and value[:3] in ("cpu", "gpu"))
 
 
 def from_device(device: npx.Device) -> CPUPlace | CUDAPlace:

@@ -6,10 +6,10 @@ import builtins
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from forerun import np, npx
+from forerun import np
 from forerun._dialect.tensor import Tensor as _Tensor
 from forerun._dialect.tensor import to_array
-from forerun.paddle._place import CPUPlace, CUDAPlace, from_device
+from forerun.paddle._place import CPUPlace, CUDAPlace, PlaceLike, from_device, is_place, to_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,26 @@ class Tensor(_Tensor):
 
     def cpu(self) -> Tensor:
         """Return the tensor on the host."""
-        return self._run(lambda array: array.as_in_ctx(npx.cpu()), self)
+        return self.to("cpu")
+
+    def cuda(self, device_id: int | None = None, blocking: builtins.bool = False) -> Tensor:
+        """Return the tensor on a GPU. The copy does not block, whatever ``blocking`` says."""
+        return self.to("gpu" if device_id is None else CUDAPlace(device_id))
+
+    def to(self, *targets: Any, device: PlaceLike = None, dtype: Any = None, blocking: Any = False) -> Tensor:
+        """Return the tensor on another device or in another dtype; itself if nothing changes."""
+        for target in targets:
+            if isinstance(target, Tensor):
+                device, dtype = target.place, target.dtype
+            elif is_place(target):
+                device = target
+            else:
+                dtype = target
+        moved = self
+        if device is not None and to_device(device) != self._array.device:
+            place = to_device(device)
+            moved = moved._run(lambda array: array.as_in_ctx(place), moved)
+        return moved if dtype is None or dtype == self.dtype else moved.astype(dtype)
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements in another dtype."""

@@ -19,9 +19,7 @@ def _shape(size: tuple[Any, ...], named: Any) -> Any:
     return size[0] if len(size) == 1 and not isinstance(size[0], int) else size
 
 
-def _made(array: ndarray, device: DeviceLike, requires_grad: bool) -> Tensor:
-    if device is not None:
-        array = array.as_in_ctx(to_device(device))
+def _made(array: ndarray, requires_grad: bool = False) -> Tensor:
     made: Tensor = Tensor._of(array)
     if requires_grad:
         made.requires_grad = True
@@ -39,7 +37,7 @@ def randn(
     >>> torch.randn(size=(2, 3)).shape, torch.randn(2, 3).shape
     ((2, 3), (2, 3))
     """
-    return _made(np.random.normal(size=_shape(args, size), dtype=dtype), device, requires_grad)
+    return _made(np.random.normal(size=_shape(args, size), dtype=dtype, device=to_device(device)), requires_grad)
 
 
 def rand(
@@ -53,7 +51,7 @@ def rand(
     >>> torch.rand(2, 3).shape
     (2, 3)
     """
-    return _made(np.random.uniform(size=_shape(args, size), dtype=dtype), device, requires_grad)
+    return _made(np.random.uniform(size=_shape(args, size), dtype=dtype, device=to_device(device)), requires_grad)
 
 
 def randint(
@@ -75,7 +73,7 @@ def randint(
     """
     if size is None:
         low, high, size = 0, low, high
-    return _made(np.random.randint(low, high, size, dtype), device, requires_grad)
+    return _made(np.random.randint(low, high, size, dtype, device=to_device(device)), requires_grad)
 
 
 def normal(mean: float, std: float, size: Any, *, dtype: Any = None, device: DeviceLike = None) -> Tensor:
@@ -87,7 +85,7 @@ def normal(mean: float, std: float, size: Any, *, dtype: Any = None, device: Dev
     >>> torch.normal(0, 0.01, (2, 3)).shape
     (2, 3)
     """
-    return _made(np.random.normal(mean, std, size, dtype), device, False)
+    return _made(np.random.normal(mean, std, size, dtype, device=to_device(device)))
 
 
 def zeros(
@@ -101,7 +99,7 @@ def zeros(
     >>> torch.zeros(2)
     tensor([0., 0.])
     """
-    return _made(np.zeros(_shape(args, size), dtype), device, requires_grad)
+    return _made(np.zeros(_shape(args, size), dtype, device=to_device(device)), requires_grad)
 
 
 def ones(
@@ -115,7 +113,7 @@ def ones(
     >>> torch.ones((1, 2), device="cpu")
     tensor([[1., 1.]])
     """
-    return _made(np.ones(_shape(args, size), dtype), device, requires_grad)
+    return _made(np.ones(_shape(args, size), dtype, device=to_device(device)), requires_grad)
 
 
 def full(
@@ -129,7 +127,7 @@ def full(
     >>> torch.full((2,), 7.5)
     tensor([7.5, 7.5])
     """
-    return _made(np.full(size, fill_value, dtype), device, requires_grad)
+    return _made(np.full(size, fill_value, dtype, device=to_device(device)), requires_grad)
 
 
 def arange(
@@ -149,7 +147,7 @@ def arange(
     >>> torch.arange(3), torch.arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1. , 1.5]))
     """
-    return _made(np.arange(start, end, step, dtype), device, requires_grad)
+    return _made(np.arange(start, end, step, dtype, device=to_device(device)), requires_grad)
 
 
 def linspace(
@@ -163,7 +161,7 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0. , 0.5, 1. ])
     """
-    return _made(np.linspace(start, end, steps, dtype=dtype), device, requires_grad)
+    return _made(np.linspace(start, end, steps, dtype=dtype, device=to_device(device)), requires_grad)
 
 
 def eye(
@@ -178,7 +176,7 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _made(np.eye(n, m, dtype=dtype), device, requires_grad)
+    return _made(np.eye(n, m, dtype=dtype, device=to_device(device)), requires_grad)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
@@ -194,7 +192,9 @@ def tensor(data: Any, *, dtype: Any = None, device: DeviceLike = None, requires_
     value = to_array(data)
     if isinstance(value, list) and any(isinstance(part, ndarray) for part in value):
         value = np.stack(value)
-    return _made(np.array(value, dtype), device, requires_grad)
+    # A tensor stays where it is, unless it is asked elsewhere.
+    place = None if device is None else to_device(device)
+    return _made(np.array(value, dtype, device=place), requires_grad)
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -212,9 +212,10 @@ def from_numpy(array: Any) -> Tensor:
 
 def _like(make: Callable[..., ndarray]) -> Callable[..., Tensor]:
     def alike(input: Tensor, *, dtype: Any = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-        return _made(make(input._array, dtype=dtype), device, requires_grad)
+        place = None if device is None else to_device(device)
+        return _made(make(input._array, dtype=dtype, device=place), requires_grad)
 
-    alike.__doc__ = f"Make a tensor of another's shape and dtype, as ``numpy.{make.__name__}``."
+    alike.__doc__ = f"Make a tensor of another's shape and dtype, on its device, as ``numpy.{make.__name__}``."
     return alike
 
 
@@ -223,7 +224,7 @@ ones_like = _like(np.ones_like)
 
 
 def randn_like(input: Tensor, *, dtype: Any = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    """Draw a tensor of another's shape from the standard normal distribution.
+    """Draw a tensor of another's shape from the standard normal distribution, on its device.
 
     Examples
     --------
@@ -232,4 +233,5 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: DeviceLike = None, r
     (2, 3)
     """
     kind = input.dtype if dtype is None else dtype
-    return randn(size=input.shape, dtype=kind, device=device, requires_grad=requires_grad)
+    place = input.device if device is None else device
+    return randn(size=input.shape, dtype=kind, device=place, requires_grad=requires_grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TypeAlias
 
 from forerun import npx
@@ -59,14 +60,26 @@ class device:
 DeviceLike: TypeAlias = "device | str | int | None"
 
 
+class _Chosen(threading.local):
+    gpu = 0
+
+
+# The GPU that "cuda" without a number means.
+CHOSEN = _Chosen()
+
+
 def to_device(place: DeviceLike) -> npx.Device:
     """Give the engine's device; raise if it is absent."""
     if place is None:
         return npx.current_device()
     named = device("cuda", place) if isinstance(place, int) else device(place)
-    return npx.cpu() if named.type == "cpu" else npx.gpu(named.index or 0)
+    if named.type == "cpu":
+        return npx.cpu(named.index or 0)
+    return npx.gpu(CHOSEN.gpu if named.index is None else named.index)
 
 
 def from_device(place: npx.Device) -> device:
     """Give PyTorch's name of one of the engine's devices."""
-    return device("cpu") if place.device_type == "cpu" else device("cuda", place.device_id)
+    if place.device_type == "cpu":
+        return device("cpu", place.device_id or None)
+    return device("cuda", place.device_id)

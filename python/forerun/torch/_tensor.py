@@ -118,8 +118,13 @@ class Tensor(_Tensor):
         """Where the tensor lives."""
         return from_device(self._array.device)
 
-    def to(self, *targets: Any, device: DeviceLike = None, dtype: Any = None) -> Tensor:
-        """Return the tensor on another device or in another dtype; itself if nothing changes."""
+    def to(
+        self, *targets: Any, device: DeviceLike = None, dtype: Any = None, non_blocking: Any = True, copy: Any = False
+    ) -> Tensor:
+        """Return the tensor on another device or in another dtype; itself if nothing changes and no copy is asked for.
+
+        No copy blocks, whatever ``non_blocking`` says.
+        """
         for target in targets:
             if isinstance(target, Tensor):
                 device, dtype = target.device, target.dtype
@@ -133,14 +138,19 @@ class Tensor(_Tensor):
             moved = moved._run(lambda array: array.as_in_ctx(place), moved)
         if dtype is not None and dtype != self.dtype:
             moved = moved._run(lambda array: array.astype(dtype), moved)
-        return moved
+        return moved.clone() if copy and moved is self else moved
 
     def cpu(self) -> Tensor:
         """Return the tensor on the host."""
         return self.to(device="cpu")
 
-    def cuda(self, device: DeviceLike = None) -> Tensor:
-        """Return the tensor on a GPU."""
+    @property
+    def is_cuda(self) -> Any:
+        """Whether the tensor lives on a GPU."""
+        return self._array.device.device_type == "gpu"
+
+    def cuda(self, device: DeviceLike = None, non_blocking: Any = True) -> Tensor:
+        """Return the tensor on a GPU. The copy does not block, whatever ``non_blocking`` says."""
         return self.to(device="cuda" if device is None else device)
 
     def float(self) -> Tensor:
@@ -299,16 +309,18 @@ class Tensor(_Tensor):
 
     def normal_(self, mean: Any = 0.0, std: Any = 1.0) -> Tensor:
         """Draw every element from a normal distribution."""
-        return self.copy_(np.random.normal(mean, std, self.shape, self.dtype))
+        return self.copy_(np.random.normal(mean, std, self.shape, self.dtype, device=self._array.device))
 
     def uniform_(self, a: Any = 0.0, b: Any = 1.0) -> Tensor:
         """Draw every element from a uniform distribution."""
-        return self.copy_(np.random.uniform(a, b, self.shape, self.dtype))
+        return self.copy_(np.random.uniform(a, b, self.shape, self.dtype, device=self._array.device))
 
     def numpy(self) -> Any:
         """Return the elements as a NumPy array of its own, which can be written."""
         if self._link is not None:
             raise RuntimeError("numpy: the tensor asks for gradients: use detach().numpy()")
+        if self.is_cuda:
+            raise TypeError(f"numpy: the tensor lives on {self.device}: use cpu().numpy()")
         return super().numpy()
 
     def __repr__(self) -> str:
@@ -317,7 +329,7 @@ class Tensor(_Tensor):
 
         values = self._array.asnumpy()
         body = numpy.array2string(values, separator=", ", prefix="tensor(", precision=4)
-        notes = ""
+        notes = f", device='{self.device}'" if self.is_cuda else ""
         if self.dtype.name not in ("bool", "int64", "float32"):
             notes += f", dtype=torch.{self.dtype.name}"
         if self._link is not None:

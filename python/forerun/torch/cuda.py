@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from forerun import npx
 from forerun._dialect.missing import module_getattr
-from forerun.torch._place import DeviceLike
+from forerun.torch._place import CHOSEN, DeviceLike
+from forerun.torch._place import device as _place
+from forerun.torch._place import to_device as _to_device
 
-__all__ = ["device_count", "is_available", "manual_seed", "manual_seed_all", "synchronize"]
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "is_available",
+    "manual_seed",
+    "manual_seed_all",
+    "set_device",
+    "synchronize",
+]
 
 
 def device_count() -> int:
@@ -31,6 +42,63 @@ def is_available() -> bool:
     True
     """
     return device_count() > 0
+
+
+def current_device() -> int:
+    """Return the number of the GPU that ``"cuda"`` means on this thread.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.cuda.current_device()
+    0
+    """
+    return CHOSEN.gpu
+
+
+def set_device(device: DeviceLike) -> None:
+    """Say which GPU ``"cuda"`` means on this thread. New tensors stay on the CPU unless they are asked elsewhere.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.cuda.set_device(100)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no device gpu(100): ...
+    """
+    place = _to_device(device)
+    if place.device_type != "gpu":
+        raise ValueError(f"set_device: {device} is no GPU")
+    CHOSEN.gpu = place.device_id
+
+
+class device:
+    """A ``with`` block inside which ``"cuda"`` means one GPU.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> with torch.cuda.device(100):  # doctest: +ELLIPSIS
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no device gpu(100): ...
+    """
+
+    def __init__(self, device: _place | str | int) -> None:
+        self._device = device
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        """Choose the GPU."""
+        before = CHOSEN.gpu
+        set_device(self._device)
+        self._before.append(before)
+
+    def __exit__(self, *exception: object) -> None:
+        """Choose the former one."""
+        CHOSEN.gpu = self._before.pop()
 
 
 def synchronize(device: DeviceLike = None) -> None:

@@ -2,10 +2,10 @@
 
 use super::counts::{of_cargo, of_pytest};
 use super::ledger::Ledger;
-use crate::command::{cargo, run as run_command};
+use crate::command::{cargo, program, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
-use crate::{generated, tidy, tree};
+use crate::{generated, supply, tidy, tree};
 use std::process::Command;
 
 /// How much to run.
@@ -21,6 +21,23 @@ pub(crate) enum Extent {
 
 /// The crates whose behaviour could differ between the engine's modes.
 const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun"];
+
+/// The tests that need fail points, and those of the fail points themselves.
+const FAULTS: &[&str] = &[
+    "test",
+    "--no-fail-fast",
+    "--features",
+    "faults",
+    "--package",
+    "forerun-base",
+    "--package",
+    "forerun",
+    "--lib",
+    "--test",
+    "faults",
+    "--test",
+    "pressure",
+];
 
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
@@ -49,19 +66,58 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
     sync.args(TWO_MODES);
     ledger.count("cargo test, sync engine", sync, of_cargo);
+    ledger.check("supply", supply::check);
+    ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
     let devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
     ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
+    ledger.check("kernel texts, CUDA 12", || kernel_texts("nvidia-cuda-nvrtc-cu12==12.9.*"));
+    if extent == Extent::Long {
+        ledger.check("kernel texts, CUDA 13", || kernel_texts("nvidia-cuda-nvrtc>=13,<14"));
+    }
     // Another configuration would throw away what the other stages built, so it gets a folder of its own.
     let model =
         cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
     let model = with(model, "CARGO_TARGET_DIR", &tree::target().join("loom").to_string_lossy());
     ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
     if extent == Extent::Long {
+        if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            ledger.check("thread sanitizer, core", || run_command(&mut sanitized_core()));
+        }
         let mut soak = cargo(RUST_TESTS);
         soak.args(["--release", "--", "--include-ignored"]);
         let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
-        ledger.count("soak", soak, of_cargo);
+        ledger.count("soak", with_length(soak, extent), of_cargo);
+        ledger.count("thread sanitizer", sanitized(), of_cargo);
     }
+}
+
+/// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are not for a stable
+/// compiler, but its runtime is there; the standard library is not instrumented, which the test knows.
+fn sanitized_core() -> Command {
+    let target = "x86_64-unknown-linux-gnu";
+    let race = cargo(&["test", "--target", target, "--package", "forerun-engine", "--test", "race"]);
+    let race = with(race, "CARGO_TARGET_DIR", &tree::target().join("tsan").to_string_lossy());
+    let flags = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
+    with(with(race, "RUSTC_BOOTSTRAP", "1"), "RUSTFLAGS", flags)
+}
+
+/// The tests of threads under the thread sanitizer. The standard library is built with it too, so nothing need be
+/// suppressed; that takes a nightly toolchain with its sources.
+fn sanitized() -> Command {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = program("rustup", &["run", "nightly", "cargo", "test", "-Zbuild-std", "--no-fail-fast"]);
+    command.args(["--target", &target, "--package", "forerun", "--package", "forerun-engine"]);
+    command.args(["--test", "threads", "--test", "resize", "--test", "race"]);
+    let folder = tree::target().join("sanitizer");
+    with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
+}
+
+/// Compiles every text of the device room by the compiler of this package; that takes no device.
+fn kernel_texts(package: &str) -> Result<(), String> {
+    let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
+    let packages = Environment::with(release, &[package])?.packages()?;
+    let texts = cargo(&["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90"]);
+    run_command(&mut with(texts, "FORERUN_CUDA_PATH", &packages))
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
@@ -85,8 +141,24 @@ fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
     if extent == Extent::Long {
         ledger.count("pytest, long fuzzing", with(suite(), "FORERUN_TEST_LONG", "1"), of_pytest);
     }
+    if extent != Extent::Quick {
+        match ledger.check("wheel with fail points", || wheel::build_with_faults(environment)) {
+            Some(folder) => {
+                let suites = ["tests/python/test_faults.py", "tests/python/test_pressure.py"];
+                let mut faults = environment.python(&["-m", "pytest", "--quiet"]);
+                faults.args(suites).env("PYTHONPATH", folder);
+                ledger.count("pytest, fail points", with_length(faults, extent), of_pytest);
+            }
+            None => ledger.unreachable("pytest, fail points", "wheel with fail points"),
+        }
+    }
     let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
     ledger.count("doctest", environment.python(&doctest), of_pytest);
+}
+
+/// Tests that draw or inject know by a variable how much of it they are asked for.
+fn with_length(command: Command, extent: Extent) -> Command {
+    with(command, "FORERUN_TEST_LONG", if extent == Extent::Long { "1" } else { "0" })
 }
 
 fn with(mut command: Command, name: &str, value: &str) -> Command {

@@ -6,10 +6,12 @@
 mod absences;
 mod arrows;
 mod documents;
+mod fail_points;
 mod house;
 mod leftovers;
 mod listing;
 mod module_docs;
+mod outcalls;
 mod parking;
 mod run;
 mod settings;

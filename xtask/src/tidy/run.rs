@@ -2,7 +2,8 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, leftovers, listing, module_docs, parking, settings, sizes, unsafe_places, vocabulary,
+    absences, arrows, documents, fail_points, leftovers, listing, module_docs, outcalls, parking, settings, sizes,
+    unsafe_places, vocabulary,
 };
 use crate::tree;
 
@@ -13,6 +14,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("absences", absences::check),
     ("unsafe", unsafe_places::check),
     ("parking", parking::check),
+    ("outcalls", outcalls::check),
     ("sizes", sizes::check),
     ("vocabulary", vocabulary::check),
     ("leftovers", leftovers::check),
@@ -20,6 +22,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("listing", listing::check),
     ("documents", documents::check),
     ("settings", settings::check),
+    ("fail points", fail_points::check),
 ];
 
 /// Walks every check; fails when any of them found something.

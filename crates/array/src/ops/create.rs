@@ -9,7 +9,7 @@ use crate::ops::{pointwise, transfer};
 use crate::recipe::Recipe;
 use crate::submit::submit;
 use crate::window::window;
-use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo};
+use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
 use forerun_ops::{FillKind, Op, Point};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
 
@@ -129,6 +129,7 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
 /// # Safety
 /// `ptr` must be the first of as many readable elements as the layout reaches.
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
+    fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape, host_device());
     // SAFETY: our own window.
     let node = unsafe { window().take_node() };
@@ -143,7 +144,7 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
             }
             None => {
                 let error = no_memory(meta.bytes).in_op("array").submitted_at(loc);
-                node.publish_failed(generation, error.clone());
+                node.publish_failed(generation, error.clone(), None);
                 return Err(error);
             }
         }

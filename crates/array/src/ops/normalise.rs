@@ -2,7 +2,8 @@
 
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
-use crate::ops::{copy, in_place, mean};
+use crate::ops::write::in_place_of;
+use crate::ops::{copy, mean};
 use forerun_base::{Loc, Result};
 use forerun_ops::{Point, ReduceKind};
 
@@ -120,8 +121,8 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -
         for (running, batch) in running.iter().zip([&mean, &variance]) {
             // Statistics are kept, not learned: they stay off the tape, which else would grow with every batch.
             let step = t.two(Point::Multiply, &batch.detach(), 1.0 - how.momentum)?;
-            in_place(Point::Multiply, running, how.momentum.into(), loc)?;
-            in_place(Point::Add, running, Arg::Array(&step), loc)?;
+            // One write, so that what was there before can be restored if the batch is bad.
+            in_place_of(Point::MultiplyAdd, running, &[how.momentum.into(), Arg::Array(&step)], loc)?;
         }
         [mean, variance]
     } else {

@@ -1,7 +1,9 @@
 //! The updates of optimisers, over many weights in one call. Rates are scalars in the records, so they may change with every
-//! step without a new plan; weights and states are written in place.
+//! step without a new plan; weights and states are written in place, each by one record a step: if a gradient failed,
+//! restoring gives back what they were before the step, not something in between.
 
 use crate::array::{Arg, Array};
+use crate::ops::write::in_place_of;
 use crate::ops::{in_place, pointwise};
 use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::Point;
@@ -70,8 +72,7 @@ pub fn sgd_update(
         let step = two(Point::Multiply, &prepared, number(rate), loc)?;
         match momenta {
             Some(momenta) => {
-                in_place(Point::Multiply, momenta[i], number(momentum), loc)?;
-                in_place(Point::Add, momenta[i], Arg::Array(&step), loc)?;
+                in_place_of(Point::MultiplyAdd, momenta[i], &[number(momentum), Arg::Array(&step)], loc)?;
                 in_place(Point::Subtract, weight, Arg::Array(momenta[i]), loc)?;
             }
             None => in_place(Point::Subtract, weight, Arg::Array(&step), loc)?,
@@ -99,9 +100,8 @@ pub fn adam_update(
     for (i, weight) in weights.iter().enumerate() {
         let grad = prepare(grads[i], weight, decays[i], how, loc)?;
         let moving = |state: &Array, sample: &Array, beta: f64| {
-            in_place(Point::Multiply, state, number(beta), loc)?;
             let share = two(Point::Multiply, sample, number(1.0 - beta), loc)?;
-            in_place(Point::Add, state, Arg::Array(&share), loc)
+            in_place_of(Point::MultiplyAdd, state, &[number(beta), Arg::Array(&share)], loc)
         };
         moving(means[i], &grad, betas.0)?;
         let square = pointwise(Point::Square, &[Arg::Array(&grad)], loc)?;

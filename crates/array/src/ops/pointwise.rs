@@ -113,17 +113,24 @@ fn compare_wide(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
 }
 
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
-pub(crate) fn in_place_recipe(point: Point, x: &Array, value: Arg<'_>) -> Result<(&'static Recipe, [u64; 2])> {
-    let args = [Arg::Array(x), value];
-    let second = match value {
-        Arg::Array(v) => v.meta().id,
-        Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
-    };
-    let key = (Op::Point(point).code() | IN_PLACE, [x.meta().id, second, 0]);
+pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
+    if values.len() > 2 {
+        return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
+    }
+    let mut args = [Arg::Array(x); 3];
+    let mut key = (Op::Point(point).code() | IN_PLACE, [x.meta().id, 0, 0]);
+    for (i, value) in values.iter().enumerate() {
+        args[1 + i] = *value;
+        key.1[1 + i] = match value {
+            Arg::Array(v) => v.meta().id,
+            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+        };
+    }
+    let args = &args[..1 + values.len()];
     // SAFETY: our own window; inference does not touch it.
     let owner = unsafe { window().owner() };
-    let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, &args))?;
-    Ok((recipe, immediates(point, &args, compute)?))
+    let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, args))?;
+    Ok((recipe, immediates(point, args, compute)?))
 }
 
 /// Set in the memo's key of an in-place op.

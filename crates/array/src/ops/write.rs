@@ -132,15 +132,23 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
 
 /// `x op= value`: computed in the promoted dtype, written back in that of `x`.
 pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    in_place_of(point, x, &[value], loc)
+}
+
+/// The same for an op of more operands: `x = op(x, values...)`.
+pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
-    let (recipe, words) = in_place_recipe(point, x, value)?;
+    let (recipe, words) = in_place_recipe(point, x, values)?;
     attach::before_write(x, point.row().name)?;
-    let second = match value {
-        Arg::Array(v) => Some(v.input()),
-        Arg::Scalar(_) => None,
-    };
-    let inputs = [x.input(), second.unwrap_or(x.input())];
-    let inputs = &inputs[..1 + second.is_some() as usize];
+    let mut inputs = [x.input(); 3];
+    let mut count = 1;
+    for value in values {
+        if let Arg::Array(v) = value {
+            inputs[count] = v.input();
+            count += 1;
+        }
+    }
+    let inputs = &inputs[..count];
     if x.is_view() {
         let result = submit(recipe, inputs, words, loc);
         return update(x, Some(&result), 0, loc);

@@ -182,8 +182,10 @@ macro_rules! apply_of {
     (@@ $args:expr, 2, $point:ident, $type:ty) => {
         Bits::bits(<bodies::$point as Body<($type, $type)>>::apply((Bits::from($args[0]), Bits::from($args[1]))))
     };
-    (@@ $args:expr, 3, $point:ident, $type:ty) => {
-        Bits::bits(<bodies::$point as Body<(bool, $type, $type)>>::apply((
+    (@@ $args:expr, 3, Where, $type:ty) => { apply_of!(@@@ $args, Where, bool, $type) };
+    (@@ $args:expr, 3, $point:ident, $type:ty) => { apply_of!(@@@ $args, $point, $type, $type) };
+    (@@@ $args:expr, $point:ident, $first:ty, $type:ty) => {
+        Bits::bits(<bodies::$point as Body<($first, $type, $type)>>::apply((
             Bits::from($args[0]), Bits::from($args[1]), Bits::from($args[2]),
         )))
     };

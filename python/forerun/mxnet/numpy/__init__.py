@@ -1,7 +1,7 @@
 """``mxnet.np``: NumPy's functions with MXNet's defaults.
 
-What is made of Python's numbers is float32, also integers; functions that make arrays take a ``ctx`` or a ``device``.
-Everything else is ``forerun.np``.
+What is made of Python's numbers is float32, also integers, and a new array is on the current device whatever it is made
+of. Everything else is ``forerun.np``.
 """
 
 from __future__ import annotations
@@ -9,24 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from forerun import np as _np
+from forerun._device import asked as _asked
 from forerun._dialect.missing import lacking as _lacking
 from forerun._types import ArrayLike as _ArrayLike
 from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
-from forerun.mxnet._place import place as _place
-from forerun.mxnet._place import placed as _placed
 from forerun.mxnet.numpy import random as random
 from forerun.np import ndarray
 from forerun.npx import Device as _Device
-
-zeros = _placed(_np.zeros)
-ones = _placed(_np.ones)
-empty = _placed(_np.empty)
-eye = _placed(_np.eye)
-linspace = _placed(_np.linspace)
-zeros_like = _placed(_np.zeros_like)
-ones_like = _placed(_np.ones_like)
-full_like = _placed(_np.full_like)
+from forerun.npx import current_device as _current_device
 
 
 def array(
@@ -44,7 +35,8 @@ def array(
     """
     if dtype is None and not hasattr(object, "dtype"):
         dtype = _np.float32
-    return _place(_np.array(object, dtype), ctx, device)
+    place = _asked("array", ctx, device)
+    return _np.array(object, dtype, device=_current_device() if place is None else place)
 
 
 def arange(
@@ -63,7 +55,8 @@ def arange(
     >>> np.arange(3)
     array([0., 1., 2.])
     """
-    return _place(_np.arange(start, stop, step, _np.float32 if dtype is None else dtype), ctx, device)
+    kind = _np.float32 if dtype is None else dtype
+    return _np.arange(start, stop, step, kind, device=_asked("arange", ctx, device))
 
 
 def full(
@@ -83,7 +76,7 @@ def full(
     """
     if dtype is None and not isinstance(fill_value, bool):
         dtype = _np.float32
-    return _place(_np.full(shape, fill_value, dtype), ctx, device)
+    return _np.full(shape, fill_value, dtype, device=_asked("full", ctx, device))
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from forerun import npx as _npx
 from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun._forerun import set_device as _set_device
 from forerun.paddle._place import to_device as _to_device
 from forerun.paddle.device import cuda
 
@@ -22,7 +23,7 @@ def get_device() -> str:
 
 
 def set_device(device: str) -> str:
-    """Choose the device that new tensors live on; raise if it is absent.
+    """Choose the device that this thread's new tensors live on; raise if it is absent.
 
     Examples
     --------
@@ -30,9 +31,7 @@ def set_device(device: str) -> str:
     >>> paddle.device.set_device("cpu")
     'cpu'
     """
-    wanted = _to_device(device)
-    if wanted != _npx.current_device():
-        raise RuntimeError(f"set_device: new tensors live on {get_device()}; {device} cannot be chosen")
+    _set_device(_to_device(device))
     return get_device()
 
 

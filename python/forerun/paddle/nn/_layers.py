@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from forerun._dialect.module import Module
 from forerun._dialect.module import Sequential as _Sequential
 from forerun.paddle._functions import uniform, zeros
+from forerun.paddle._place import PlaceLike
 from forerun.paddle._tensor import Parameter, Tensor
 from forerun.paddle.nn import functional as F
+
+_L = TypeVar("_L", bound="Layer")
 
 
 class Layer(Module):
@@ -56,6 +59,17 @@ class Layer(Module):
             return Parameter(zeros(shape, dtype))
         bound = math.sqrt(6 / (shape[0] + shape[1]))
         return Parameter(uniform(shape, dtype, -bound, bound))
+
+    def to(self: _L, device: PlaceLike = None, dtype: Any = None, blocking: Any = False) -> _L:
+        """Move the parameters to a device or a dtype; they stay the same objects."""
+        for parameter in self.parameters():
+            moved = parameter.detach().to(device=device, dtype=dtype)
+            if moved._array.dtype != parameter.dtype or moved._array.device != parameter._array.device:
+                stops = parameter.stop_gradient
+                parameter.stop_gradient = True
+                parameter._array = moved._array
+                parameter.stop_gradient = stops
+        return self
 
     def clear_gradients(self, set_to_zero: bool = True) -> None:
         """Make the parameters' gradients zero, or forget them."""

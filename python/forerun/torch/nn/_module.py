@@ -80,13 +80,21 @@ class Module(_Module):
                 parameter._ask(asks)
         return self
 
+    def cuda(self: _M, device: Any = None) -> _M:
+        """Move the parameters to a GPU."""
+        return self.to("cuda" if device is None else device)
+
+    def cpu(self: _M) -> _M:
+        """Move the parameters to the host."""
+        return self.to("cpu")
+
     def double(self: _M) -> _M:
         """Make the parameters float64."""
-        return self.to("cpu", dtype="float64")
+        return self.to(dtype="float64")
 
     def float(self: _M) -> _M:
         """Make the parameters float32."""
-        return self.to("cpu", dtype="float32")
+        return self.to(dtype="float32")
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Differences:
         """Copy elements into the parameters."""

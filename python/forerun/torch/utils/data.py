@@ -112,8 +112,9 @@ class DataLoader:
         if not self.shuffle:
             # Rows in order are a slice, which is a view.
             return [tensor[rows[0] : rows[-1] + 1] for tensor in self.dataset.tensors]
-        chosen = np.array(list(rows))
-        return [Tensor._run(lambda array: np.take(array, chosen, axis=0), tensor) for tensor in self.dataset.tensors]
+        return [
+            Tensor._run(lambda array: np.take(array, list(rows), axis=0), tensor) for tensor in self.dataset.tensors
+        ]
 
 
 def _stacked(rows: list[Any]) -> list[Tensor] | Tensor:

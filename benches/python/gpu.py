@@ -1,0 +1,349 @@
+# peers: numpy torch
+"""The chapter's workloads on a GPU beside PyTorch, in one run: ``python benches/python/gpu.py [ROUNDS]``.
+
+Needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch. Medians of interleaved rounds;
+results that nobody looks at are computed too.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import forerun
+from forerun import _forerun, autograd, gluon, np, npx
+from forerun.gluon import nn
+
+now = time.perf_counter
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 11
+GPU = npx.gpu(0)
+
+try:
+    import torch
+except ImportError:
+    torch = None  # type: ignore[assignment]
+
+
+def rounds(runs: dict[str, Callable[[], float]], warm: int = 2) -> dict[str, float]:
+    """Return the median of every run; they take turns."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for n in range(ROUNDS + warm):
+        for name, run in runs.items():
+            seconds = run()
+            if n >= warm:
+                times[name].append(seconds)
+    return {name: statistics.median(all_) for name, all_ in times.items()}
+
+
+def timed(f: Callable[[], Any], finish: Callable[[], None], repeat: int = 1) -> Callable[[], float]:
+    """Return a run that gives the seconds of one of so many calls."""
+
+    def run() -> float:
+        finish()
+        start = now()
+        for _ in range(repeat):
+            f()
+        finish()
+        return (now() - start) / repeat
+
+    return run
+
+
+def show(title: str, figures: dict[str, float], scale: float, unit: str, peer: str | None = None) -> None:
+    print(f"\n{title}")
+    for name, seconds in figures.items():
+        ratio = f"   {seconds / figures[peer]:6.2f} of {peer}" if peer in figures and name != peer else ""
+        print(f"  {name:34} {seconds * scale:10.3f} {unit}{ratio}", flush=True)
+
+
+def settle() -> None:
+    """Wait until what was compiled in the background serves."""
+    npx.waitall()
+    time.sleep(0.4)
+
+
+def synchronize() -> None:
+    torch.cuda.synchronize()
+
+
+def tiny() -> None:
+    count = 2000
+    with GPU:
+        x = np.ones((1, 2))
+
+    def chain() -> None:
+        y = x
+        for _ in range(count):
+            y = y + 1
+        y.wait_to_read()
+
+    def unfused() -> float:
+        _forerun.set_fuse(False)
+        seconds = timed(chain, npx.waitall)() / count
+        _forerun.set_fuse(True)
+        return seconds
+
+    def waits() -> None:
+        (x + 1).wait_to_read()
+
+    runs: dict[str, Callable[[], float]] = {
+        "unfused": unfused,
+        "fused by the window": lambda: timed(chain, npx.waitall)() / count,
+        "a wait after each": timed(waits, npx.waitall, 500),
+    }
+    if torch is not None:
+        t = torch.ones((1, 2), device="cuda")
+
+        def torch_chain() -> None:
+            y = t
+            for _ in range(count):
+                y = y + 1
+
+        def torch_waits() -> None:
+            t + 1
+            synchronize()
+
+        runs["torch"] = lambda: timed(torch_chain, synchronize)() / count
+        runs["torch, a wait after each"] = timed(torch_waits, synchronize, 500)
+    chain()
+    settle()
+    show("a chain of y + 1 on (1, 2), each", rounds(runs), 1e6, "us", "torch")
+
+
+def large() -> None:
+    size = 128 << 20
+    with GPU:
+        x, y = np.random.uniform(size=(size,)), np.random.uniform(size=(size,))
+        a, b = np.random.uniform(size=(4096, 4096)), np.random.uniform(size=(4096, 4096))
+    kept: list[Any] = []
+
+    def keep(result: Any) -> None:
+        kept[:] = [result]
+
+    runs = {"forerun": timed(lambda: keep(np.tanh(x) * y + x * 2 - y / 3), npx.waitall)}
+    sums = {"forerun": timed(lambda: keep(x.sum()), npx.waitall)}
+
+    def product(tf32: bool) -> Callable[[], float]:
+        run = timed(lambda: keep(np.dot(a, b)), npx.waitall)
+
+        def set_and_run() -> float:
+            _forerun.set_tf32(GPU, tf32)
+            return run()
+
+        return set_and_run
+
+    products = {"forerun, float32": product(False), "forerun, tf32": product(True)}
+    if torch is not None:
+        tx, ty = torch.rand(size, device="cuda"), torch.rand(size, device="cuda")
+        ta, tb = torch.rand(4096, 4096, device="cuda"), torch.rand(4096, 4096, device="cuda")
+
+        def torch_product(tf32: bool) -> Callable[[], float]:
+            run = timed(lambda: ta @ tb, synchronize)
+
+            def set_and_run() -> float:
+                torch.backends.cuda.matmul.allow_tf32 = tf32
+                return run()
+
+            return set_and_run
+
+        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize)
+        sums["torch"] = timed(lambda: tx.sum(), synchronize)
+        products["torch, float32"], products["torch, tf32"] = torch_product(False), torch_product(True)
+    runs["forerun"](), sums["forerun"](), [run() for run in products.values()]
+    settle()
+    chain = rounds(runs)
+    print(f"\nideal bytes of the chain: {3 * 4 * size / chain['forerun'] / 1e9:.0f} GB/s")
+    show("tanh(x) * y + x * 2 - y / 3, 512 MiB each", chain, 1e3, "ms", "torch")
+    show("sum over 512 MiB", rounds(sums), 1e3, "ms", "torch")
+    show("product of two 4096 x 4096", rounds(products), 1e3, "ms", "torch, float32")
+    _forerun.set_tf32(GPU, False)
+
+
+BATCHES, BATCH, WIDTHS, RATE = 150, 1024, (512, 2048, 512, 1), 0.01
+
+
+def mlp(hybrid: bool) -> Callable[[], Any]:
+    with GPU:
+        net = nn.HybridSequential()
+        for i, width in enumerate(WIDTHS[1:]):
+            net.add(nn.Dense(width, activation="relu" if i < len(WIDTHS) - 2 else None))
+        net.initialize(ctx=GPU)
+        if hybrid:
+            net.hybridize()
+        x, y = np.random.normal(size=(BATCH, WIDTHS[0])), np.random.normal(size=(BATCH, 1))
+    loss_of = gluon.loss.L2Loss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": RATE})
+
+    def step() -> Any:
+        with GPU:
+            with autograd.record():
+                loss = loss_of(net(x), y)
+            loss.backward()
+            trainer.step(BATCH)
+        return loss
+
+    return step
+
+
+def torch_mlp() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    torch.manual_seed(0)
+    layers: list[Any] = []
+    for i in range(len(WIDTHS) - 1):
+        layers.append(torch.nn.Linear(WIDTHS[i], WIDTHS[i + 1]))
+        if i < len(WIDTHS) - 2:
+            layers.append(torch.nn.ReLU())
+    net = torch.nn.Sequential(*layers).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=RATE)
+    x, y = torch.randn(BATCH, WIDTHS[0], device="cuda"), torch.randn(BATCH, 1, device="cuda")
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=False)
+        loss = ((net(x) - y) ** 2 / 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return step, graph.replay
+
+
+def training() -> None:
+    for tf32 in (False, True):
+        _forerun.set_tf32(GPU, tf32)
+        plain, hybrid = mlp(False), mlp(True)
+
+        def epoch(step: Callable[[], Any], barrier: bool) -> Callable[[], float]:
+            def run() -> None:
+                for _ in range(BATCHES):
+                    loss = step()
+                    if barrier:
+                        loss.wait_to_read()
+
+            return timed(run, npx.waitall)
+
+        runs = {
+            "forerun": epoch(plain, False),
+            "forerun, hybridize": epoch(hybrid, False),
+            "forerun, a barrier each batch": epoch(plain, True),
+        }
+        if torch is not None:
+            torch.backends.cuda.matmul.allow_tf32 = tf32
+            eager, replay = torch_mlp()
+
+            def torch_epoch(step: Callable[[], Any]) -> Callable[[], float]:
+                return timed(lambda: [step() for _ in range(BATCHES)], synchronize)
+
+            runs["torch, eager"] = torch_epoch(eager)
+            runs["torch, CUDA graph by hand"] = torch_epoch(replay)
+        for warm in runs.values():
+            warm()
+        settle()
+        before = _forerun.gpu_stats(GPU)
+        figures = rounds(runs)
+        after = _forerun.gpu_stats(GPU)
+        kind = "tf32" if tf32 else "float32"
+        show(f"{BATCHES} batches of the MLP, {kind}", figures, 1e3, "ms", "torch, CUDA graph by hand")
+        names = ("launched", "launched_in_graphs", "graphs", "graphs_unchanged")
+        alone, in_graphs, graphs, unchanged = (after[k] - before[k] for k in names)
+        print(f"  launched in graphs: {in_graphs} of {alone + in_graphs}, in {graphs} graphs, {unchanged} as they were")
+    _forerun.set_tf32(GPU, False)
+
+
+def memory() -> None:
+    step = mlp(False)
+    for _ in range(5):
+        step()
+    peaks = {}
+    for barrier in (True, False):
+        npx.waitall()
+        _forerun.reset_gpu_peak(GPU)
+        for _ in range(100):
+            loss = step()
+            if barrier:
+                loss.wait_to_read()
+        npx.waitall()
+        peaks[barrier] = _forerun.gpu_stats(GPU)["peak_bytes"]
+    with_, without = peaks[True] / 2**20, peaks[False] / 2**20
+    print(f"\npeak device memory: {with_:.1f} MiB with a barrier, {without:.1f} without: {without / with_:.3f}")
+
+
+def overlap() -> None:
+    with GPU:
+        a = np.random.uniform(size=(4096, 4096)) * 0.01
+    b = np.random.uniform(size=(1500, 1500)) * 0.01
+    timed(lambda: np.dot(a, a), npx.waitall)(), timed(lambda: np.dot(b, b), npx.waitall)()
+    on_gpu, on_cpu = timed(lambda: np.dot(a, a), npx.waitall, 20)(), timed(lambda: np.dot(b, b), npx.waitall, 5)()
+    gpu_count, cpu_count = max(1, round(1 / on_gpu)), max(1, round(1 / on_cpu))
+
+    def gpu() -> None:
+        for _ in range(gpu_count):
+            np.dot(a, a)
+
+    def cpu() -> None:
+        for _ in range(cpu_count):
+            np.dot(b, b)
+
+    def both() -> None:
+        done = 0
+        for n in range(cpu_count):
+            np.dot(b, b)
+            while done < (n + 1) * gpu_count // cpu_count:
+                np.dot(a, a)
+                done += 1
+
+    figures = {name: timed(f, npx.waitall)() for name, f in (("GPU", gpu), ("CPU", cpu), ("interleaved", both))}
+    show("products on the GPU and on the CPU, from one thread", figures, 1, "s")
+    print(f"  {figures['interleaved'] / max(figures['GPU'], figures['CPU']):.3f} of the longer")
+
+
+def new_chain() -> None:
+    with GPU:
+        x = np.random.uniform(size=(1 << 22,))
+        npx.waitall()
+        stalls, serves = [], []
+        for n in range(5):
+            text = "np.sin(x)" if hasattr(np, "sin") else "np.exp(x)"
+            start = now()
+            for _ in range(3 + n):
+                text += f" * {n + 2}.0 + np.tanh(x)"
+            run = eval(f"lambda: {text}", {"np": np, "x": x})
+            start = now()
+            y = run()
+            stalls.append(now() - start)
+            y.wait_to_read()
+            fast = None
+            while now() - start < 1:
+                begin = now()
+                run().wait_to_read()
+                last = now() - begin
+                if fast is None or last < 0.7 * fast:
+                    fast, at = last, now() - start
+            serves.append(at)
+        print(f"\na new pointwise chain: the frontend stalled {max(stalls) * 1e3:.2f} ms at the most; its own kernel")
+        print(f"  served after {statistics.median(serves) * 1e3:.0f} ms (median), {max(serves) * 1e3:.0f} ms (longest)")
+
+
+if __name__ == "__main__":
+    print(_forerun.gpu_stats(GPU)["description"], "| PyTorch", torch.__version__ if torch else "absent")
+    print("rounds:", ROUNDS, "| dropping of unseen results: off | NumPy", numpy.__version__)
+    _forerun.set_drop_dead(False)
+    wanted = sys.argv[2:]
+    for part in (tiny, large, training, memory, overlap, new_chain):
+        if not wanted or part.__name__ in wanted:
+            try:
+                part()
+            except Exception as error:
+                print(f"{part.__name__}: FAILED: {type(error).__name__}: {str(error)[:400]}", flush=True)
+    print("\n", forerun.stats())

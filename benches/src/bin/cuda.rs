@@ -1,0 +1,510 @@
+//! The device room: kernels, products, launches, copies and memory, against what the driver and NVIDIA's own library do.
+//! Needs a machine with a device; prints one line a measurement.
+
+use forerun_base::{DType, Layout, Result, Scalar, Shape, Solo, Team};
+use forerun_cuda::{Gpu, Graph, Io, Lane, Launch, TextCompiler};
+use forerun_ops::Point;
+use forerun_plan::{Fill, FillKind, Instr, Kernel, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+use std::time::Instant;
+
+const F: DType = DType::F32;
+
+fn main() {
+    if let Err(error) = measure() {
+        eprintln!("cuda: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn measure() -> Result<()> {
+    let gpu = Gpu::open(0)?;
+    println!("{}, {} multiprocessors", gpu.name(), gpu.processors());
+    gpu.warm_up();
+    fused(&gpu)?;
+    reductions(&gpu)?;
+    copies(&gpu)?;
+    random(&gpu)?;
+    products(&gpu)?;
+    launches(&gpu)?;
+    compiling(&gpu)?;
+    memory(&gpu)?;
+    println!("{:?}", gpu.counts());
+    gpu.stop();
+    Ok(())
+}
+
+fn line(what: &str, figure: f64, unit: &str, more: &str) {
+    println!("{what:<52} {figure:>10.2} {unit:<8} {more}");
+}
+
+/// Seconds of one call, the median of several rounds of `count` calls each and a wait.
+fn rounds(count: usize, mut call: impl FnMut() -> Result<()>, wait: impl Fn() -> Result<()>) -> Result<f64> {
+    (0..3).try_for_each(|_| call())?;
+    wait()?;
+    let mut rounds = Vec::new();
+    for _ in 0..7 {
+        let begun = Instant::now();
+        (0..count).try_for_each(|_| call())?;
+        wait()?;
+        rounds.push(begun.elapsed().as_secs_f64() / count as f64);
+    }
+    rounds.sort_by(f64::total_cmp);
+    Ok(rounds[3])
+}
+
+fn seconds(gpu: &Gpu, count: usize, call: impl FnMut() -> Result<()>) -> Result<f64> {
+    rounds(count, call, || gpu.record(Lane::Compute).and_then(|ticket| gpu.block(Lane::Compute, ticket)))
+}
+
+fn ready(launch: &Launch) -> f64 {
+    let begun = Instant::now();
+    while !launch.is_ready() {
+        std::thread::yield_now();
+    }
+    begun.elapsed().as_secs_f64()
+}
+
+fn run(launch: &Launch, inputs: &[u64], outputs: &[u64], scalars: &[u64]) -> Result<()> {
+    // SAFETY: whoever measures has buffers of the kernel's size.
+    unsafe { launch.launch(Io { inputs, outputs, scalars, status: 0 }) }
+}
+
+/// Buffers of float32, filled with normal numbers.
+fn filled(gpu: &Arc<Gpu>, count: usize, size: usize) -> Result<Vec<u64>> {
+    let fill = gpu.compile(&Kernel::Fill(Fill { dtype: F, shape: Shape::of(&[size]), kind: FillKind::Normal }));
+    (0..count as u64)
+        .map(|n| {
+            let address = gpu.alloc(size * 4)?;
+            run(&fill, &[], &[address], &[7, n << 32]).map(|()| address)
+        })
+        .collect()
+}
+
+fn release(gpu: &Gpu, buffers: Vec<u64>, bytes: usize) -> Result<()> {
+    gpu.synchronize()?;
+    buffers.into_iter().try_for_each(|address| gpu.free(address, bytes))?;
+    gpu.empty_cache()
+}
+
+/// `tanh(x) * y + x * 2 - y / 3`; `salt` makes a text that nobody has compiled yet.
+fn chain(size: usize, salt: usize) -> Kernel {
+    let shape = Shape::of(&[size]);
+    let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
+    let [x, y, a, b] = [Reg::Input(0), Reg::Input(1), Reg::Temp(0), Reg::Temp(1)];
+    let instr = |op, dst, args| Instr { op, dtype: F, out: F, dst, args };
+    let mut code = vec![
+        instr(Point::Tanh, a, [x; 3]),
+        instr(Point::Multiply, a, [a, y, a]),
+        instr(Point::Multiply, b, [x, Reg::Scalar(0), x]),
+        instr(Point::Add, a, [a, b, a]),
+        instr(Point::Divide, b, [y, Reg::Scalar(1), y]),
+    ];
+    let mut left = salt;
+    while left > 0 {
+        code.push(instr([Point::Relu, Point::Abs, Point::Square][left % 3], b, [b; 3]));
+        left /= 3;
+    }
+    code.push(instr(Point::Subtract, Reg::Out(0), [a, b, a]));
+    Kernel::Pointwise(Program { shape, inputs: vec![input; 2], scalars: vec![F; 2], code, outputs: vec![F], temps: 2 })
+}
+
+fn factors() -> [u64; 2] {
+    [Scalar::Float(2.0).to_bits(F), Scalar::Float(3.0).to_bits(F)]
+}
+
+fn fused(gpu: &Arc<Gpu>) -> Result<()> {
+    let size = 128 << 20;
+    let buffers = filled(gpu, 3, size)?;
+    let launch = gpu.compile(&chain(size, 0));
+    ready(&launch);
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..2], &buffers[2..], &factors()))?;
+    line("tanh(x)*y + x*2 - y/3, 512 MiB arrays", 12.0 * size as f64 / took / 1e9, "GB/s", "ideal bytes");
+    let shape = Shape::of(&[size]);
+    let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
+    let code = vec![Instr {
+        op: Point::Add,
+        dtype: F,
+        out: F,
+        dst: Reg::Out(0),
+        args: [Reg::Input(0), Reg::Input(1), Reg::Input(0)],
+    }];
+    let add = Program { shape, inputs: vec![input; 2], scalars: vec![], code, outputs: vec![F], temps: 0 };
+    let add = gpu.compile(&Kernel::Pointwise(add));
+    ready(&add);
+    let took = seconds(gpu, 20, || run(&add, &buffers[..2], &buffers[2..], &[]))?;
+    line("x + y, 512 MiB arrays", 12.0 * size as f64 / took / 1e9, "GB/s", "");
+    release(gpu, buffers, size * 4)
+}
+
+fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
+    let size = 128 << 20;
+    let buffers = filled(gpu, 2, size)?;
+    for (name, [outer, reduced, inner]) in [
+        ("sum over 512 MiB", [1, size, 1]),
+        ("sum along rows, 16384 x 8192", [16384, 8192, 1]),
+        ("sum along columns, 16384 x 8192", [1, 16384, 8192]),
+        ("sum along rows, 2097152 x 64", [2 << 20, 64, 1]),
+    ] {
+        let shape = Shape::of(&[outer, reduced, inner]);
+        let inputs = vec![ProgramInput { dtype: F, layout: Layout::dense(shape) }];
+        let program = Program { shape, inputs, scalars: vec![], code: vec![], outputs: vec![], temps: 0 };
+        let kind = ReduceKind::Sum;
+        let reduce = Reduce { program, arg: Reg::Input(0), dtype: F, kind, outer, reduced, inner };
+        let launch = gpu.compile(&Kernel::Reduce(reduce));
+        ready(&launch);
+        let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &[]))?;
+        line(name, 4.0 * size as f64 / took / 1e9, "GB/s", &format!("{:.1} us", took * 1e6));
+    }
+    // What feeds a reduction is evaluated where it is folded.
+    let shape = Shape::of(&[16384, 8192, 1]);
+    let instr = |op, args| Instr { op, dtype: F, out: F, dst: Reg::Temp(0), args };
+    let code = vec![
+        instr(Point::Subtract, [Reg::Input(0), Reg::Scalar(0), Reg::Input(0)]),
+        instr(Point::Exp, [Reg::Temp(0); 3]),
+    ];
+    let inputs = vec![ProgramInput { dtype: F, layout: Layout::dense(shape) }];
+    let program = Program { shape, inputs, scalars: vec![F], code, outputs: vec![], temps: 1 };
+    let (outer, reduced, inner) = (shape[0], shape[1], 1);
+    let fed = Reduce { program, arg: Reg::Temp(0), dtype: F, kind: ReduceKind::Sum, outer, reduced, inner };
+    let launch = gpu.compile(&Kernel::Reduce(fed));
+    ready(&launch);
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors()[..1]))?;
+    line("sum of exp(x - s) along rows, 16384 x 8192", 4.0 * size as f64 / took / 1e9, "GB/s", "");
+    release(gpu, buffers, size * 4)
+}
+
+fn copies(gpu: &Arc<Gpu>) -> Result<()> {
+    let side = 8192;
+    let size = side * side;
+    let buffers = filled(gpu, 2, size)?;
+    let shape = Shape::of(&[side, side]);
+    let layout = Layout::dense(shape).permute(&[1, 0]);
+    let code = vec![Instr { op: Point::Copy, dtype: F, out: F, dst: Reg::Out(0), args: [Reg::Input(0); 3] }];
+    let inputs = vec![ProgramInput { dtype: F, layout }];
+    let turn = Program { shape, inputs, scalars: vec![], code, outputs: vec![F], temps: 0 };
+    let turn = gpu.compile(&Kernel::Pointwise(turn));
+    ready(&turn);
+    let took = seconds(gpu, 20, || run(&turn, &buffers[..1], &buffers[1..], &[]))?;
+    line("transposing copy, 8192 x 8192", 8.0 * size as f64 / took / 1e9, "GB/s", "");
+    let mut host = vec![1u8; size * 4];
+    for (team, threads) in [(&Solo as &dyn Team, "one thread"), (&Threads(4), "four threads")] {
+        // SAFETY: the buffers have as many bytes, and nothing else runs.
+        let there = || unsafe { gpu.copy_in(&host, buffers[0], team) };
+        there()?;
+        gpu.synchronize()?;
+        let begun = Instant::now();
+        (0..5).try_for_each(|_| there())?;
+        gpu.synchronize()?;
+        let rate = |begun: Instant| 5.0 * 4.0 * size as f64 / begun.elapsed().as_secs_f64() / 1e9;
+        line("host to device, pageable, 256 MiB", rate(begun), "GB/s", threads);
+        let begun = Instant::now();
+        for _ in 0..5 {
+            // SAFETY: as above.
+            unsafe { gpu.copy_out(buffers[0], &mut host, team)? };
+        }
+        line("device to host, pageable, 256 MiB", rate(begun), "GB/s", threads);
+    }
+    release(gpu, buffers, size * 4)
+}
+
+fn random(gpu: &Arc<Gpu>) -> Result<()> {
+    let shape = Shape::of(&[4096, 4096]);
+    let out = gpu.alloc(shape.size() * 4)?;
+    for kind in [FillKind::Normal, FillKind::Uniform] {
+        let fill = gpu.compile(&Kernel::Fill(Fill { dtype: F, shape, kind }));
+        ready(&fill);
+        let took = seconds(gpu, 50, || run(&fill, &[], &[out], &[1, 0]))?;
+        line(&format!("{kind:?}, 4096 x 4096"), took * 1e6, "us", "");
+    }
+    release(gpu, vec![out], shape.size() * 4)
+}
+
+fn products(gpu: &Arc<Gpu>) -> Result<()> {
+    let side = 4096;
+    let (bytes, flops) = (side * side * 4, 2.0 * (side as f64).powi(3));
+    let buffers = filled(gpu, 3, side * side)?;
+    let layout = Layout::dense(Shape::of(&[side, side]));
+    let product = |dtype: DType| {
+        let (batch, m, n, k) = (Shape::SCALAR, side, side, side);
+        gpu.compile(&Kernel::Product(Product { dtype, batch, m, n, k, a: layout, b: layout, tail: None }))
+    };
+    let direct = Direct::open();
+    for (name, tf32) in [("product 4096, float32", false), ("product 4096, float32 by tf32", true)] {
+        gpu.set_tf32(tf32);
+        let launch = product(F);
+        let took = seconds(gpu, 10, || run(&launch, &buffers[..2], &buffers[2..3], &[]))?;
+        let peer = direct.as_ref().map(|direct| direct.seconds(gpu, side, [buffers[0], buffers[1], buffers[2]], tf32));
+        let more = match peer {
+            Ok(peer) => format!("{:.3} of cuBLAS ({:.2})", peer / took, flops / peer / 1e12),
+            Err(text) => format!("cuBLAS: {text}"),
+        };
+        line(name, flops / took / 1e12, "TFLOP/s", &more);
+    }
+    gpu.set_tf32(false);
+    let wide = product(DType::F64);
+    let double: Vec<u64> = (0..3).map(|_| gpu.alloc(bytes * 2)).collect::<Result<_>>()?;
+    let fill =
+        gpu.compile(&Kernel::Fill(Fill { dtype: DType::F64, shape: Shape::of(&[side, side]), kind: FillKind::Normal }));
+    double.iter().try_for_each(|address| run(&fill, &[], &[*address], &[3, *address]))?;
+    let took = seconds(gpu, 10, || run(&wide, &double[..2], &double[2..], &[]))?;
+    line("product 4096, float64", flops / took / 1e12, "TFLOP/s", "");
+    release(gpu, double, bytes * 2)?;
+    release(gpu, buffers, bytes)
+}
+
+fn launches(gpu: &Arc<Gpu>) -> Result<()> {
+    let shape = Shape::of(&[1, 2]);
+    let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
+    let args = [Reg::Input(0), Reg::Scalar(0), Reg::Input(0)];
+    let code = vec![Instr { op: Point::Add, dtype: F, out: F, dst: Reg::Out(0), args }];
+    let add = Program { shape, inputs: vec![input], scalars: vec![F], code, outputs: vec![F], temps: 0 };
+    let add = gpu.compile(&Kernel::Pointwise(add));
+    ready(&add);
+    let x = gpu.alloc(8)?;
+    let one = [Scalar::Float(1.0).to_bits(F)];
+    let call = || run(&add, &[x], &[x], &one);
+    let ours = seconds(gpu, 2000, call)?;
+    let raw = Raw::open(gpu)?;
+    let plain = rounds(2000, || raw.launch(x), || raw.wait())?;
+    line(
+        "x + 1, shape (1, 2), a launch",
+        ours * 1e6,
+        "us",
+        &format!("{:.2} of a raw launch ({:.2} us)", ours / plain, plain * 1e6),
+    );
+    let waited = seconds(gpu, 200, || {
+        call()?;
+        let ticket = gpu.record(Lane::Compute)?;
+        gpu.block(Lane::Compute, ticket)
+    })?;
+    line("the same, waited for each time", waited * 1e6, "us", "");
+    let graph = Graph::capture(gpu, || (0..1000).try_for_each(|_| call()))?;
+    // SAFETY: what was captured may be launched as it was.
+    let replay = seconds(gpu, 5, || unsafe { graph.launch() })?;
+    line("the same in a graph of 1000, a launch", replay / 1000.0 * 1e6, "us", "");
+    gpu.synchronize()?;
+    gpu.free(x, 8)
+}
+
+fn compiling(gpu: &Arc<Gpu>) -> Result<()> {
+    let size = 1 << 20;
+    let buffers = filled(gpu, 3, size)?;
+    // Every process has chains of its own.
+    let salt = 243 + std::process::id() as usize % 486;
+    for n in 0..3 {
+        let kernel = chain(size, salt * 3 + n);
+        let begun = Instant::now();
+        let launch = gpu.compile(&kernel);
+        let asked = begun.elapsed().as_secs_f64();
+        let stood_in = gpu.counts().generic;
+        run(&launch, &buffers[..2], &buffers[2..], &factors())?;
+        let launched = begun.elapsed().as_secs_f64();
+        let stood_in = gpu.counts().generic > stood_in;
+        ready(&launch);
+        let more =
+            format!("compile() {:.2} ms, launched after {:.2} ms, generic: {stood_in}", asked * 1e3, launched * 1e3);
+        line("a new chain, until its kernel serves", begun.elapsed().as_secs_f64() * 1e3, "ms", &more);
+    }
+    release(gpu, buffers, size * 4)
+}
+
+fn memory(gpu: &Arc<Gpu>) -> Result<()> {
+    let took = seconds(gpu, 1000, || gpu.alloc(1 << 20).and_then(|address| gpu.free(address, 1 << 20)))?;
+    line("alloc and free, 1 MiB, from the cache", took * 1e6, "us", "");
+    let info = gpu.memory_info()?;
+    line(
+        "device memory in use, at the most",
+        info.peak as f64 / (1 << 20) as f64,
+        "MiB",
+        &format!("{} asked, {} hits", info.asked, info.hits),
+    );
+    Ok(())
+}
+
+/// A team of threads made for each split.
+struct Threads(usize);
+
+impl Team for Threads {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn split(&self, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let work = || {
+            while let n = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+                && n < pieces
+            {
+                piece(n);
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..self.0).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+    }
+}
+
+/// A symbol of the first of these libraries that opens.
+fn symbol(libraries: &[&CStr], name: &CStr) -> std::result::Result<*mut c_void, String> {
+    for library in libraries {
+        // SAFETY: names that end; what the libraries do when they are opened is theirs to promise.
+        let found = unsafe {
+            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOW);
+            if handle.is_null() { handle } else { libc::dlsym(handle, name.as_ptr()) }
+        };
+        if !found.is_null() {
+            return Ok(found);
+        }
+    }
+    Err(format!("{name:?} was not found"))
+}
+
+/// Launches of the driver's, with nothing of ours around them.
+struct Raw {
+    function: *mut c_void,
+    stream: *mut c_void,
+    call: LaunchKernel,
+    synchronize: unsafe extern "C" fn(*mut c_void) -> i32,
+}
+
+type LaunchKernel = unsafe extern "C" fn(
+    *mut c_void,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> i32;
+
+impl Raw {
+    fn open(gpu: &Gpu) -> Result<Raw> {
+        let failed = |text: String| forerun_base::Error::new(forerun_base::ErrorKind::Runtime, text);
+        let driver = [c"libcuda.so.1"];
+        let find = |name| symbol(&driver, name).map_err(failed);
+        let arch = format!("sm_{}{}", gpu.arch().0, gpu.arch().1);
+        let text = "extern \"C\" __global__ void run(float* x, float s) { x[threadIdx.x] += s; }";
+        let image = TextCompiler::open(13, &arch).and_then(|compiler| compiler.compile(text)).map_err(failed)?;
+        let (mut module, mut function, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the signatures that the driver's documentation gives.
+        unsafe {
+            type Load = unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> i32;
+            type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const i8) -> i32;
+            type Create = unsafe extern "C" fn(*mut *mut c_void, u32) -> i32;
+            let load: Load = std::mem::transmute(find(c"cuModuleLoadData")?);
+            let get: Get = std::mem::transmute(find(c"cuModuleGetFunction")?);
+            let create: Create = std::mem::transmute(find(c"cuStreamCreate")?);
+            let errors = [
+                load(&mut module, image.as_ptr().cast()),
+                get(&mut function, module, c"run".as_ptr()),
+                create(&mut stream, 1),
+            ];
+            if errors != [0; 3] {
+                return Err(failed(format!("the raw launch failed: {errors:?}")));
+            }
+            type Synchronize = unsafe extern "C" fn(*mut c_void) -> i32;
+            let call = std::mem::transmute::<*mut c_void, LaunchKernel>(find(c"cuLaunchKernel")?);
+            let synchronize = std::mem::transmute::<*mut c_void, Synchronize>(find(c"cuStreamSynchronize")?);
+            Ok(Raw { function, stream, call, synchronize })
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        // SAFETY: a stream that was made above.
+        Raw::check(unsafe { (self.synchronize)(self.stream) })
+    }
+
+    fn check(error: i32) -> Result<()> {
+        let failed = || forerun_base::Error::new(forerun_base::ErrorKind::Runtime, format!("the driver says {error}"));
+        if error == 0 { Ok(()) } else { Err(failed()) }
+    }
+
+    fn launch(&self, x: u64) -> Result<()> {
+        let (mut address, mut scalar) = (x, 1f32);
+        let mut params: [*mut c_void; 2] = [(&raw mut address).cast(), (&raw mut scalar).cast()];
+        // SAFETY: the kernel's two parameters, and room for two elements.
+        let error = unsafe {
+            (self.call)(self.function, 1, 1, 1, 2, 1, 1, 0, self.stream, params.as_mut_ptr(), std::ptr::null_mut())
+        };
+        Raw::check(error)
+    }
+}
+
+/// cuBLAS, called directly on the default stream.
+struct Direct {
+    handle: *mut c_void,
+    mode: unsafe extern "C" fn(*mut c_void, i32) -> i32,
+    multiply: Sgemm,
+}
+
+type Sgemm = unsafe extern "C" fn(
+    *mut c_void,
+    i32,
+    i32,
+    i32,
+    i32,
+    i32,
+    *const f32,
+    u64,
+    i32,
+    u64,
+    i32,
+    *const f32,
+    u64,
+    i32,
+) -> i32;
+
+impl Direct {
+    fn open() -> std::result::Result<Direct, String> {
+        let libraries = [c"libcublas.so.13", c"libcublas.so.12", c"/usr/local/cuda/lib64/libcublas.so"];
+        let find = |name| symbol(&libraries, name);
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the signatures that the library's documentation gives.
+        unsafe {
+            type Create = unsafe extern "C" fn(*mut *mut c_void) -> i32;
+            let create: Create = std::mem::transmute(find(c"cublasCreate_v2")?);
+            let error = create(&mut handle);
+            if error != 0 {
+                return Err(format!("cublasCreate: {error}"));
+            }
+            let mode = std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, i32) -> i32>(find(
+                c"cublasSetMathMode",
+            )?);
+            let multiply = std::mem::transmute::<*mut c_void, Sgemm>(find(c"cublasSgemm_v2")?);
+            Ok(Direct { handle, mode, multiply })
+        }
+    }
+
+    fn seconds(&self, gpu: &Gpu, side: usize, [a, b, c]: [u64; 3], tf32: bool) -> f64 {
+        let (n, one, zero) = (side as i32, 1f32, 0f32);
+        // SAFETY: three square matrices; the default stream is waited for by reading a result back.
+        unsafe {
+            (self.mode)(self.handle, if tf32 { 3 } else { 0 });
+            let call = || (self.multiply)(self.handle, 0, 0, n, n, n, &one, b, n, a, n, &zero, c, n);
+            let wait = || {
+                symbol(&[c"libcuda.so.1"], c"cuCtxSynchronize")
+                    .map(|found| std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> i32>(found)())
+            };
+            let failed = call() != 0 || gpu.synchronize().is_err() || wait().is_err();
+            let mut rounds: Vec<f64> = (0..7)
+                .map(|_| {
+                    let begun = Instant::now();
+                    (0..10).for_each(|_| {
+                        call();
+                    });
+                    let _ = wait();
+                    begun.elapsed().as_secs_f64() / 10.0
+                })
+                .collect();
+            rounds.sort_by(f64::total_cmp);
+            if failed { f64::NAN } else { rounds[3] }
+        }
+    }
+}

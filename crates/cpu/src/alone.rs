@@ -1,0 +1,94 @@
+//! A program of one instruction over few elements, such as a tiny record: without a machine, which takes longer to set up
+//! than such a program takes to run.
+//!
+//! Invariant: the loop is the one that the tile interpreter would run, so the bits are the same.
+
+use crate::gather::Walk;
+use crate::loops::{self, Loop, Operand};
+use crate::simd::Isa;
+use crate::tile::{SPLAT, Scratch, TILE, element, splat};
+use forerun_base::DType;
+use forerun_ops::Class;
+use forerun_plan::{Io, Program, Reg};
+use std::mem::MaybeUninit;
+
+/// One instruction, compiled.
+pub(crate) struct Alone {
+    run: Loop,
+    from: [Source; 3],
+    size: usize,
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The instruction takes no more.
+    None,
+    /// An input, where it lies, and how far it moves from one vector to the next.
+    Input(u8, u32),
+    /// One element of an input, for all.
+    Constant(u8, u8),
+    /// A scalar, for all.
+    Scalar(u8, u8),
+}
+
+impl Alone {
+    /// Compiles a program, if it is one of these.
+    pub(crate) fn new(isa: Isa, program: &Program) -> Option<Alone> {
+        let ([instr], [_]) = (&program.code[..], &program.outputs[..]) else { return None };
+        let size = program.shape.size();
+        if size > TILE || instr.dst != Reg::Out(0) {
+            return None;
+        }
+        let arity = instr.op.row().arity;
+        let mut from = [Source::None; 3];
+        for (n, (source, arg)) in from.iter_mut().zip(instr.args).enumerate().take(arity) {
+            let chooses = n == 0 && instr.op.row().class == Class::Select;
+            let bytes = if chooses { DType::Bool } else { instr.dtype }.size();
+            *source = match arg {
+                Reg::Scalar(i) => Source::Scalar(i, bytes as u8),
+                Reg::Input(i) => {
+                    let layout = &program.inputs[i as usize].layout;
+                    if layout.is_dense() {
+                        Source::Input(i, (loops::lanes(isa) * bytes) as u32)
+                    } else if Walk::new(layout).is_constant() {
+                        Source::Constant(i, bytes as u8)
+                    } else {
+                        return None;
+                    }
+                }
+                Reg::Temp(_) | Reg::Out(_) => return None,
+            };
+        }
+        Some(Alone { run: loops::find(isa, instr.op, instr.dtype, instr.out)?, from, size })
+    }
+
+    /// Runs it.
+    ///
+    /// # Safety
+    /// As for [`forerun_plan::Executable::run`].
+    #[inline]
+    pub(crate) unsafe fn run(&self, io: Io<'_>) {
+        let mut splats = Scratch::<{ 3 * SPLAT }>(MaybeUninit::uninit());
+        let mut operand = |n: usize| {
+            // SAFETY: each splat has its own place, below the end of the scratch.
+            let copies = unsafe { splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT) };
+            let copied = |bits: u64, size: u8| {
+                // SAFETY: there is room for one splat, aligned as the scratch is.
+                unsafe { splat(bits, size, copies) };
+                Operand { from: copies, step: 0 }
+            };
+            match self.from[n] {
+                Source::None => Operand::NONE,
+                Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
+                // SAFETY: the caller promises the inputs' elements.
+                Source::Constant(i, size) => copied(unsafe { element(io.inputs[i as usize], size) }, size),
+                Source::Scalar(i, size) => copied(io.scalars[i as usize], size),
+            }
+        };
+        // Written out: a loop over so few would be most of the work.
+        let operands = [operand(0), operand(1), operand(2)];
+        // SAFETY: the addresses and their extent are the caller's promise.
+        unsafe { (self.run)(io.outputs[0], &operands, self.size) };
+    }
+}

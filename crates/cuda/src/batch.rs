@@ -1,0 +1,210 @@
+//! Batches: launches are held back for a moment and told to the device together, as a graph where they came before.
+//!
+//! A launch alone costs the host some microseconds, a node of a graph a fraction of that. What is held goes out when a turn of the
+//! program's [`Rhythm`] ends, when the device would soon have nothing to do, and whenever somebody needs it. Each launch has a ticket;
+//! all tickets of a batch pass together.
+//!
+//! A graph is kept for the sequence of launches it was made from. With the same addresses and scalars it is launched as it is;
+//! else the sequence is captured again, which does not run it, and the graph is brought up to date.
+
+use crate::gpu::{Gpu, Io};
+use crate::graph::Graph;
+use crate::lanes::Lane;
+use crate::rhythm::Rhythm;
+use crate::run::Launch;
+use forerun_base::{Error, Result};
+use forerun_plan::Launches;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Launches held at the most.
+const MOST: usize = 512;
+/// Fewer launches than this are told one by one.
+const FEWEST: usize = 4;
+/// Graphs kept.
+const MOST_GRAPHS: usize = 64;
+/// How long the end of a turn is waited for while the device is idle.
+const PATIENCE: Duration = Duration::from_micros(25);
+
+/// A launch that was not told yet: its words lie in the batch.
+struct Held {
+    launch: Arc<Launch>,
+    words: usize,
+    inputs: usize,
+    outputs: usize,
+    scalars: usize,
+}
+
+/// Launches on their way to the device.
+#[derive(Default)]
+pub(crate) struct Batch {
+    held: Vec<Held>,
+    words: Vec<u64>,
+    /// Tickets given so far, and those of launches that were told.
+    pub(crate) given: u64,
+    pub(crate) told: u64,
+    /// The last ticket of what was told up to each mark of the lane that is not known to have passed.
+    marks: VecDeque<(u64, u64)>,
+    passed: u64,
+    rhythm: Rhythm,
+    graphs: HashMap<Vec<usize>, Known>,
+    last: Option<Instant>,
+    pub(crate) counts: Launches,
+}
+
+struct Known {
+    graph: Graph,
+    words: Vec<u64>,
+}
+
+impl Batch {
+    /// Holds a launch; gives its ticket, and whether the batch is to be told now.
+    pub(crate) fn hold(&mut self, launch: &Arc<Launch>, io: Io<'_>) -> (u64, bool) {
+        let words = self.words.len();
+        self.words.extend_from_slice(io.inputs);
+        self.words.extend_from_slice(io.outputs);
+        self.words.extend_from_slice(io.scalars);
+        // Part of what must be the same for a graph to be launched as it is.
+        self.words.push(io.status);
+        self.held.push(Held {
+            launch: launch.clone(),
+            words,
+            inputs: io.inputs.len(),
+            outputs: io.outputs.len(),
+            scalars: io.scalars.len(),
+        });
+        self.given += 1;
+        self.last = Some(Instant::now());
+        let ends = self.rhythm.note(Arc::as_ptr(launch).addr());
+        (self.given, ends || self.held.len() >= MOST)
+    }
+
+    /// Notes that something else was told, after everything that is held: its ticket.
+    pub(crate) fn take_ticket(&mut self, gpu: &Gpu) -> Result<u64> {
+        self.given += 1;
+        self.mark(gpu)?;
+        Ok(self.given)
+    }
+
+    /// Marks the end of what was told.
+    fn mark(&mut self, gpu: &Gpu) -> Result<()> {
+        let mark = gpu.record(Lane::Compute)?.0;
+        self.told = self.given;
+        self.marks.push_back((mark, self.told));
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Whether what is held should go out although more may come: the device has nearly nothing to do.
+    pub(crate) fn is_due(&self) -> bool {
+        let soon = || self.rhythm.is_known() && self.last.is_some_and(|last| last.elapsed() < PATIENCE);
+        !self.held.is_empty() && self.marks.len() <= 1 && !soon()
+    }
+
+    /// The last ticket passed, when the lane has passed this mark.
+    pub(crate) fn pass(&mut self, mark: u64) -> u64 {
+        while let Some(&(_, ticket)) = self.marks.front().filter(|(number, _)| *number <= mark) {
+            self.passed = ticket;
+            self.marks.pop_front();
+        }
+        self.passed
+    }
+
+    /// The mark with which a ticket passes; 0 if it has.
+    pub(crate) fn mark_of(&self, ticket: u64) -> u64 {
+        self.marks.iter().find(|(_, last)| *last >= ticket).map_or(0, |(number, _)| *number)
+    }
+
+    /// Tells everything that is held. What went wrong in a launch comes back with its ticket.
+    ///
+    /// # Safety
+    /// What was promised for each launch holds now.
+    pub(crate) unsafe fn tell(&mut self, gpu: &Arc<Gpu>) -> Result<Vec<(u64, Error)>> {
+        if self.held.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (held, words) = (std::mem::take(&mut self.held), std::mem::take(&mut self.words));
+        let mut failed = Vec::new();
+        let first = self.given - held.len() as u64 + 1;
+        // SAFETY: the caller's promise.
+        if !unsafe { self.tell_graph(gpu, &held, &words) } {
+            for (n, launch) in held.iter().enumerate() {
+                // SAFETY: as above.
+                if let Err(error) = unsafe { launch.launch(&words) } {
+                    failed.push((first + n as u64, error));
+                }
+            }
+            self.counts.alone += held.len() as u64;
+        }
+        self.mark(gpu)?;
+        // Both lists are used again.
+        (self.held, self.words) = (held, words);
+        self.held.clear();
+        self.words.clear();
+        Ok(failed)
+    }
+
+    /// Tells what is held as a graph, if that is worth while and goes.
+    ///
+    /// # Safety
+    /// As for [`Batch::tell`].
+    unsafe fn tell_graph(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> bool {
+        if held.len() < FEWEST || !self.rhythm.is_known() || !held.iter().all(|h| h.launch.is_ready()) {
+            return false;
+        }
+        let key: Vec<usize> = held.iter().map(|h| Arc::as_ptr(&h.launch).addr()).collect();
+        let same = self.graphs.get(&key).is_some_and(|known| known.words == words);
+        if !same && !self.bring_up_to_date(gpu, &key, held, words) {
+            return false;
+        }
+        let Some(known) = self.graphs.get(&key) else { return false };
+        // SAFETY: the caller's promise, for every launch in it.
+        if unsafe { known.graph.launch() }.is_err() {
+            self.graphs.remove(&key);
+            return false;
+        }
+        self.counts.in_graphs += held.len() as u64;
+        self.counts.graphs += 1;
+        self.counts.unchanged += same as u64;
+        true
+    }
+
+    fn bring_up_to_date(&mut self, gpu: &Arc<Gpu>, key: &[usize], held: &[Held], words: &[u64]) -> bool {
+        gpu.memory.seal(true);
+        let captured = Graph::record(gpu, || {
+            // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
+            held.iter().try_for_each(|launch| unsafe { launch.launch(words) })
+        });
+        gpu.memory.seal(false);
+        let Ok(captured) = captured else { return false };
+        let words = words.to_vec();
+        if let Some(known) = self.graphs.get_mut(key)
+            && known.graph.update(&captured)
+        {
+            known.words = words;
+            return true;
+        }
+        let Ok(graph) = captured.instantiate() else { return false };
+        if self.graphs.len() >= MOST_GRAPHS {
+            self.graphs.clear();
+        }
+        self.graphs.insert(key.to_vec(), Known { graph, words });
+        true
+    }
+}
+
+impl Held {
+    /// # Safety
+    /// As for [`Launch::launch`].
+    unsafe fn launch(&self, words: &[u64]) -> Result<()> {
+        let (inputs, rest) = words[self.words..].split_at(self.inputs);
+        let (outputs, rest) = rest.split_at(self.outputs);
+        let io = Io { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
+        // SAFETY: the caller's promise.
+        unsafe { self.launch.launch(io) }
+    }
+}

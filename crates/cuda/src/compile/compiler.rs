@@ -1,0 +1,230 @@
+//! Units: texts on their way to kernels. A unit is compiled in the background, or by whoever cannot go on without it.
+//!
+//! Invariant: asking for a unit never waits. Threads in the background exist only while there is something to compile, so
+//! nobody ever parks here for work.
+
+use super::cache::Cache;
+use super::nvrtc::TextCompiler;
+use crate::sys::{Context, Driver, Function, Module};
+use forerun_base::{Error, ErrorKind, Result};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::thread::JoinHandle;
+
+/// A text and, once it is compiled, its kernels.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    text: String,
+    loaded: OnceLock<Result<Loaded>>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    run: Function,
+}
+
+// SAFETY: handles of loaded functions may be used by any thread whose context is the device's.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+impl Unit {
+    /// Whether its kernels can be launched at once.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.loaded.get().is_some()
+    }
+}
+
+/// How often what was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Texts compiled.
+    pub compiled: u64,
+    /// Texts found on disk.
+    pub found: u64,
+    /// Launches of the generic kernel, while another was compiled.
+    pub generic: u64,
+}
+
+/// Compiles for one device.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    shared: Arc<Shared>,
+    units: Mutex<HashMap<String, Arc<Unit>>>,
+    pub(crate) generic: AtomicU64,
+    /// Threads that compile at once, at the most.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    driver: &'static Driver,
+    context: Context,
+    arch: String,
+    nvrtc: OnceLock<std::result::Result<TextCompiler, String>>,
+    cache: Cache,
+    queue: Mutex<Queue>,
+    compiled: AtomicU64,
+    found: AtomicU64,
+}
+
+// SAFETY: the context's handle may be used by any thread.
+unsafe impl Send for Shared {}
+// SAFETY: as above; the rest is shared by locks and atomics.
+unsafe impl Sync for Shared {}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Arc<Unit>>,
+    /// Threads at work.
+    serving: usize,
+    /// Every thread that was started and not waited for.
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Compiler {
+    pub(crate) fn new(driver: &'static Driver, context: Context, arch: String) -> Compiler {
+        let shared = Shared {
+            driver,
+            context,
+            arch,
+            nvrtc: OnceLock::new(),
+            cache: Cache::of_user(),
+            queue: Mutex::default(),
+            compiled: AtomicU64::new(0),
+            found: AtomicU64::new(0),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        Compiler {
+            shared: Arc::new(shared),
+            units: Mutex::default(),
+            generic: AtomicU64::new(0),
+            most: (cores / 2).clamp(1, 4),
+        }
+    }
+
+    /// The unit of a text; a new one is compiled in the background from now on.
+    pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
+        let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(unit) = units.get(&text) {
+            return unit.clone();
+        }
+        let unit = Arc::new(Unit { text: text.clone(), loaded: OnceLock::new() });
+        units.insert(text, unit.clone());
+        drop(units);
+        let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
+        queue.waiting.push_back(unit.clone());
+        if queue.serving < self.most {
+            let shared = self.shared.clone();
+            let started = std::thread::Builder::new().name("forerun-compiler".to_owned()).spawn(move || serve(&shared));
+            // Without a thread the first launch compiles.
+            if let Ok(thread) = started {
+                queue.serving += 1;
+                queue.threads.retain(|thread| !thread.is_finished());
+                queue.threads.push(thread);
+            }
+        }
+        unit
+    }
+
+    /// The kernel of a unit; compiles it here if it is not there yet.
+    pub(crate) fn function(&self, unit: &Unit) -> Result<Function> {
+        self.loaded(unit).map(|loaded| loaded.run)
+    }
+
+    fn loaded<'u>(&self, unit: &'u Unit) -> Result<&'u Loaded> {
+        unit.loaded.get_or_init(|| self.shared.load(&unit.text)).as_ref().map_err(Error::clone)
+    }
+
+    /// Compiles nothing more in the background, and waits for what is being compiled: a process that ends meanwhile would
+    /// take the compiler's library away under it.
+    pub(crate) fn stop(&self) {
+        self.shared.stop();
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            compiled: self.shared.compiled.load(Ordering::Relaxed),
+            found: self.shared.found.load(Ordering::Relaxed),
+            generic: self.generic.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Compiles what waits, until nothing does.
+fn serve(shared: &Arc<Shared>) {
+    loop {
+        let mut queue = shared.queue.lock().unwrap_or_else(|e| e.into_inner());
+        let Some(unit) = queue.waiting.pop_front() else {
+            queue.serving -= 1;
+            return;
+        };
+        drop(queue);
+        unit.loaded.get_or_init(|| shared.load(&unit.text));
+    }
+}
+
+/// The compilers of this process, for its end.
+static ALL: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// The process ends. Called before the compiler's library is taken down, since that was loaded before this was registered.
+extern "C" fn last() {
+    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(|e| e.into_inner()));
+    all.iter().filter_map(Weak::upgrade).for_each(|shared| shared.stop());
+}
+
+impl Shared {
+    fn stop(&self) {
+        let mut queue = self.queue.lock().unwrap_or_else(|e| e.into_inner());
+        queue.waiting.clear();
+        let threads = std::mem::take(&mut queue.threads);
+        drop(queue);
+        for thread in threads {
+            // One that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+
+    fn open(self: &Arc<Shared>) -> std::result::Result<TextCompiler, String> {
+        let compiler = TextCompiler::open(self.driver.release(), &self.arch)?;
+        ALL.lock().unwrap_or_else(|e| e.into_inner()).push(Arc::downgrade(self));
+        // SAFETY: a plain function for the life of the process.
+        unsafe { libc::atexit(last) };
+        Ok(compiler)
+    }
+
+    fn load(self: &Arc<Shared>, text: &str) -> Result<Loaded> {
+        let image = self.image(text).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
+        let driver = self.driver;
+        let mut module: Module = std::ptr::null_mut();
+        // SAFETY: machine code that the compiler made for this device; the module is never unloaded.
+        unsafe {
+            driver.check((driver.context_set)(self.context), "cuCtxSetCurrent")?;
+            driver.check((driver.module_load)(&mut module, image.as_ptr().cast()), "cuModuleLoadData")?;
+        }
+        let mut run: Function = std::ptr::null_mut();
+        // SAFETY: a loaded module and a name that ends.
+        let error = unsafe { (driver.module_function)(&mut run, module, c"run".as_ptr()) };
+        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run })
+    }
+
+    fn image(self: &Arc<Shared>, text: &str) -> std::result::Result<Vec<u8>, String> {
+        let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
+        let key = format!("{}\n{text}", nvrtc.stamp());
+        if let Some(image) = self.cache.load(&key) {
+            self.found.fetch_add(1, Ordering::Relaxed);
+            return Ok(image);
+        }
+        let image = nvrtc.compile(text)?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        self.cache.store(&key, &image);
+        Ok(image)
+    }
+}

@@ -1,0 +1,84 @@
+//! One compilation: CUDA C in, machine code out. Needs the compiler's library but no device.
+
+use crate::sys::{Nvrtc, NvrtcProgram};
+use std::ffi::{CString, c_char};
+
+/// How texts are compiled. Contraction is off, so that products and sums round as the host's do.
+const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
+
+/// The run-time compiler, for one architecture.
+#[derive(Debug)]
+pub struct TextCompiler {
+    nvrtc: Nvrtc,
+    arch: String,
+    version: (i32, i32),
+}
+
+impl TextCompiler {
+    /// The compiler for an architecture such as `sm_90`; of several releases of the library the one given is preferred.
+    pub fn open(release: i32, arch: &str) -> Result<TextCompiler, String> {
+        let nvrtc = Nvrtc::open(release)?;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: writes two numbers.
+        unsafe { (nvrtc.version)(&mut major, &mut minor) };
+        Ok(TextCompiler { nvrtc, arch: arch.to_owned(), version: (major, minor) })
+    }
+
+    /// What machine code depends on besides the text.
+    pub(super) fn stamp(&self) -> String {
+        format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, OPTIONS.join(" "))
+    }
+
+    /// The release of the library.
+    pub fn version(&self) -> (i32, i32) {
+        self.version
+    }
+
+    /// The machine code of a text, or what the compiler says about it.
+    pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
+        let source = CString::new(text).map_err(|e| e.to_string())?;
+        let options = OPTIONS.iter().map(|o| (*o).to_owned()).chain([format!("--gpu-architecture={}", self.arch)]);
+        let options: Vec<CString> = options.filter_map(|option| CString::new(option).ok()).collect();
+        let addresses: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let mut program: NvrtcProgram = std::ptr::null_mut();
+        let (n, none) = (&self.nvrtc, std::ptr::null());
+        // SAFETY: texts that end; the program is destroyed below, on every path.
+        unsafe {
+            let made = (n.create)(&mut program, source.as_ptr(), c"kernel.cu".as_ptr(), 0, none, none);
+            if made != 0 {
+                return Err(format!("nvrtcCreateProgram failed with code {made}"));
+            }
+            let compiled = (n.compile)(program, addresses.len() as i32, addresses.as_ptr());
+            let result = if compiled == 0 {
+                self.read(program, n.cubin_size, n.cubin)
+            } else {
+                let log = self.read(program, n.log_size, n.log).unwrap_or_default();
+                Err(String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_owned())
+            };
+            (n.destroy)(&mut program);
+            result
+        }
+    }
+
+    /// Reads what the compiler keeps about a program: asks for its size, then for itself.
+    ///
+    /// # Safety
+    /// The program must not be destroyed, and the two functions must belong together.
+    unsafe fn read(
+        &self,
+        program: NvrtcProgram,
+        size: unsafe extern "C" fn(NvrtcProgram, *mut usize) -> i32,
+        get: unsafe extern "C" fn(NvrtcProgram, *mut c_char) -> i32,
+    ) -> Result<Vec<u8>, String> {
+        let mut bytes = 0;
+        // SAFETY: the buffer has the size that the compiler asked for.
+        unsafe {
+            let mut error = size(program, &mut bytes);
+            let mut image = vec![0u8; bytes];
+            if error == 0 {
+                error = get(program, image.as_mut_ptr().cast());
+            }
+            if error == 0 && bytes > 0 { Ok(image) } else { Err(format!("no machine code: nvrtc code {error}")) }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! A device: its context, its lanes, its memory, its compiler.
+
+use crate::compile::{Compiler, Counts, Unit};
+use crate::lanes::{Lane, Lanes, Ticket};
+use crate::memory::{Memory, MemoryInfo, Taken};
+use crate::run::{Launch, Products};
+use crate::staging::Staging;
+use crate::sys::{Blas, Context, Driver, driver_code as code};
+use forerun_base::{Error, ErrorKind, Result, Team};
+use forerun_plan::Kernel;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A device, ready for work. What is launched runs in order on its compute lane.
+pub struct Gpu {
+    pub(crate) driver: &'static Driver,
+    context: Context,
+    name: String,
+    arch: (i32, i32),
+    processors: usize,
+    pub(crate) compiler: Compiler,
+    pub(crate) lanes: Lanes,
+    pub(crate) memory: Memory,
+    staging: [Mutex<Staging>; 2],
+    products: OnceLock<Result<Products>>,
+    tf32: AtomicBool,
+    generic: OnceLock<Arc<Unit>>,
+}
+
+// SAFETY: the handles of a context may be used by any thread that makes the context its own, which every call does.
+unsafe impl Send for Gpu {}
+// SAFETY: as above; what changes is behind locks and atomics.
+unsafe impl Sync for Gpu {}
+
+/// The addresses one launch works on: device addresses of first elements, and the scalars as bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Io<'a> {
+    /// First element of each input, in the kernel's order.
+    pub inputs: &'a [u64],
+    /// First element of each output, in the kernel's order.
+    pub outputs: &'a [u64],
+    /// The scalars, as element bits in the dtype the kernel declares.
+    pub scalars: &'a [u64],
+    /// A status of [`Gpu::STATUS_BYTES`] zero bytes, which a kernel that may fail raises; 0 if nobody looks.
+    pub status: u64,
+}
+
+/// What a raised status says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The index that names nothing; of several, the first in order.
+    pub index: i64,
+    /// Its place among the indices.
+    pub place: u64,
+}
+
+impl Gpu {
+    /// Bytes of a status: raised, index, its place, and a word that kernels need.
+    pub const STATUS_BYTES: usize = 32;
+
+    /// How many devices there are; none without a driver.
+    pub fn count() -> usize {
+        let Ok(driver) = Driver::get() else { return 0 };
+        let mut count = 0;
+        // SAFETY: writes one number.
+        let error = unsafe { (driver.device_count)(&mut count) };
+        if error == code::SUCCESS { count.max(0) as usize } else { 0 }
+    }
+
+    /// Opens a device. Takes about a tenth of a second, once.
+    pub fn open(ordinal: usize) -> Result<Arc<Gpu>> {
+        let driver = Driver::get()?;
+        let (mut device, mut context) = (0, std::ptr::null_mut());
+        let mut name = [0u8; 128];
+        // SAFETY: each call writes what it is given room for.
+        unsafe {
+            let error = (driver.device_get)(&mut device, ordinal as i32);
+            if error == code::NO_DEVICE || error == 101 {
+                return Err(Error::new(ErrorKind::Runtime, format!("there is no gpu({ordinal})")));
+            }
+            driver.check(error, "cuDeviceGet")?;
+            driver.check((driver.device_name)(name.as_mut_ptr().cast(), 128, device), "cuDeviceGetName")?;
+            driver.check((driver.context_retain)(&mut context, device), "cuDevicePrimaryCtxRetain")?;
+            driver.check((driver.context_set)(context), "cuCtxSetCurrent")?;
+        }
+        let attribute = |which: i32| {
+            let mut value = 0;
+            // SAFETY: writes one number.
+            let error = unsafe { (driver.device_attribute)(&mut value, which, device) };
+            driver.check(error, "cuDeviceGetAttribute").map(|()| value)
+        };
+        let arch = (attribute(code::ATTRIBUTE_MAJOR)?, attribute(code::ATTRIBUTE_MINOR)?);
+        let lanes = Lanes::new(driver)?;
+        let memory = Memory::new(driver, device, lanes.stream(Lane::Compute))?;
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        Ok(Arc::new(Gpu {
+            driver,
+            context,
+            name: String::from_utf8_lossy(&name[..end]).into_owned(),
+            arch,
+            processors: attribute(code::ATTRIBUTE_PROCESSORS)? as usize,
+            compiler: Compiler::new(driver, context, format!("sm_{}{}", arch.0, arch.1)),
+            memory,
+            lanes,
+            staging: [Mutex::new(Staging::new(driver)), Mutex::new(Staging::new(driver))],
+            products: OnceLock::new(),
+            tf32: AtomicBool::new(false),
+            generic: OnceLock::new(),
+        }))
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its compute capability.
+    pub fn arch(&self) -> (i32, i32) {
+        self.arch
+    }
+
+    /// Its multiprocessors.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
+    /// Makes the device's context that of this thread. Every call of the driver needs it.
+    pub(crate) fn enter(&self) -> Result<()> {
+        // SAFETY: a context that is never released.
+        self.driver.check(unsafe { (self.driver.context_set)(self.context) }, "cuCtxSetCurrent")
+    }
+
+    /// Lets products of float32 use the faster matrix units, which keep ten bits of each factor. Off at first; launches
+    /// from now on follow it.
+    pub fn set_tf32(&self, on: bool) {
+        self.tf32.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn tf32(&self) -> bool {
+        self.tf32.load(Ordering::Relaxed)
+    }
+
+    /// The kernel, ready to be launched. Returns at once: texts are compiled in the background.
+    pub fn compile(self: &Arc<Gpu>, kernel: &Kernel) -> Arc<Launch> {
+        Arc::new(Launch::new(self.clone(), kernel))
+    }
+
+    /// Starts compiling what serves while other kernels are compiled.
+    pub fn warm_up(&self) {
+        self.generic();
+    }
+
+    pub(crate) fn generic(&self) -> &Arc<Unit> {
+        self.generic.get_or_init(|| self.compiler.unit(crate::text::generic_text()))
+    }
+
+    pub(crate) fn products(&self) -> Result<&Products> {
+        let open = || {
+            let blas = Blas::open(self.driver.release());
+            let blas = blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("no matrix products: {text}")))?;
+            Products::new(self, blas)
+        };
+        self.products.get_or_init(open).as_ref().map_err(Error::clone)
+    }
+
+    /// Launches a kernel whose argument is these words.
+    pub(crate) fn launch(&self, unit: &Unit, grid: usize, block: usize, words: &[u64]) -> Result<()> {
+        if grid == 0 {
+            return Ok(());
+        }
+        let function = self.compiler.function(unit)?;
+        let stream = self.lanes.stream(Lane::Compute);
+        let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];
+        // SAFETY: the text's one argument has as many words; the driver copies them before it returns.
+        let error = unsafe {
+            let (none, words) = (std::ptr::null_mut(), params.as_mut_ptr());
+            (self.driver.launch)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
+        };
+        self.driver.check(error, "cuLaunchKernel")
+    }
+
+    /// Thread blocks for `count` elements, `each` a block: all of them, but for what a loop over the grid takes.
+    pub(crate) fn grid(count: usize, each: usize) -> usize {
+        count.div_ceil(each).min(1 << 20)
+    }
+
+    /// Bytes of device memory, to be used by what is launched from now on. They may be bytes that an earlier launch still
+    /// works on: another lane must wait for the compute lane, as of now, before it touches them.
+    pub fn alloc(&self, bytes: usize) -> Result<u64> {
+        self.enter()?;
+        self.memory.alloc(bytes)
+    }
+
+    /// Gives bytes back. What was launched before may still use them; if another lane does, the compute lane must have been
+    /// told to wait for it.
+    pub fn free(&self, address: u64, bytes: usize) -> Result<()> {
+        self.enter()?;
+        self.memory.free(address, bytes)
+    }
+
+    /// The same, with what other lanes have to know.
+    pub(crate) fn take_block(&self, bytes: usize) -> Result<Taken> {
+        self.enter()?;
+        self.memory.take(bytes)
+    }
+
+    /// Gives back a block; the compute lane may still use it up to a ticket.
+    pub(crate) fn give_block(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
+        self.enter()?;
+        self.memory.give(address, bytes, since)
+    }
+
+    /// Copies few bytes to the device on the compute lane. Returns when the host's bytes may be changed.
+    ///
+    /// # Safety
+    /// Both addresses must have as many bytes.
+    pub(crate) unsafe fn copy_in_small(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one; the driver takes so few bytes along with the command.
+        self.driver.check(unsafe { (self.driver.copy_in)(to, from.cast(), bytes, stream) }, "cuMemcpyHtoDAsync")
+    }
+
+    /// Copies few bytes to pinned memory on the compute lane.
+    ///
+    /// # Safety
+    /// Both addresses must have as many bytes; those of the host are pinned, and nobody touches them until the lane has passed.
+    pub(crate) unsafe fn copy_out_small(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one.
+        self.driver.check(unsafe { (self.driver.copy_out)(to.cast(), from, bytes, stream) }, "cuMemcpyDtoHAsync")
+    }
+
+    /// What there is of memory, and what of it is used.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        self.enter()?;
+        self.memory.info()
+    }
+
+    /// Sets how many bytes may be used at once.
+    pub fn set_memory_limit(&self, bytes: usize) {
+        self.memory.set_limit(bytes);
+    }
+
+    /// Gives cached memory back to the driver.
+    pub fn empty_cache(&self) -> Result<()> {
+        self.enter()?;
+        self.memory.empty_cache()
+    }
+
+    /// Marks the end of what was given to a lane so far.
+    pub fn record(&self, lane: Lane) -> Result<Ticket> {
+        self.enter()?;
+        self.lanes.record(lane)
+    }
+
+    /// Lets a lane wait, on the device, until another has passed a ticket.
+    pub fn wait(&self, lane: Lane, other: Lane, ticket: Ticket) -> Result<()> {
+        self.enter()?;
+        self.lanes.wait(lane, other, ticket)
+    }
+
+    /// The last ticket that a lane has passed. An error of the device shows here.
+    pub fn passed(&self, lane: Lane) -> Result<Ticket> {
+        self.enter()?;
+        self.lanes.passed(lane)
+    }
+
+    /// Blocks this thread until a lane has passed a ticket.
+    pub fn block(&self, lane: Lane, ticket: Ticket) -> Result<()> {
+        self.enter()?;
+        self.lanes.block(lane, ticket)
+    }
+
+    /// Blocks this thread until everything is done.
+    pub fn synchronize(&self) -> Result<()> {
+        for lane in Lane::ALL {
+            let ticket = self.record(lane)?;
+            self.block(lane, ticket)?;
+        }
+        Ok(())
+    }
+
+    /// Copies host bytes to the device, on the lane for that. Returns when the host's bytes may be changed.
+    ///
+    /// # Safety
+    /// The device address must have room for all of them, and nobody may touch that room until the copy is done.
+    pub unsafe fn copy_in(&self, from: &[u8], to: u64, team: &dyn Team) -> Result<()> {
+        self.enter()?;
+        let mut staging = self.staging[0].lock().unwrap_or_else(|e| e.into_inner());
+        staging.copy_in(self.lanes.stream(Lane::ToDevice), from, to, team)
+    }
+
+    /// Copies bytes of the device to the host, on the lane for that. Returns when they are there.
+    ///
+    /// # Safety
+    /// The device address must have as many bytes, which nobody writes meanwhile.
+    pub unsafe fn copy_out(&self, from: u64, to: &mut [u8], team: &dyn Team) -> Result<()> {
+        self.enter()?;
+        let mut staging = self.staging[1].lock().unwrap_or_else(|e| e.into_inner());
+        staging.copy_out(self.lanes.stream(Lane::FromDevice), from, to, team)
+    }
+
+    /// Copies bytes within the device, on the compute lane.
+    ///
+    /// # Safety
+    /// Both addresses must have as many bytes, which do not overlap.
+    pub unsafe fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one.
+        self.driver.check(unsafe { (self.driver.copy_within)(to, from, bytes, stream) }, "cuMemcpyDtoDAsync")
+    }
+
+    /// Sets bytes of the device, on the compute lane.
+    ///
+    /// # Safety
+    /// The address must have as many bytes.
+    pub unsafe fn set_bytes(&self, to: u64, byte: u8, count: usize) -> Result<()> {
+        self.enter()?;
+        let stream = self.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one.
+        self.driver.check(unsafe { (self.driver.set_bytes)(to, byte, count, stream) }, "cuMemsetD8Async")
+    }
+
+    /// What the bytes of a status say.
+    pub fn read_status(bytes: &[u8; Gpu::STATUS_BYTES]) -> Option<Raised> {
+        let word = |n: usize| bytes[8 * n..8 * n + 8].iter().rev().fold(0u64, |word, byte| word << 8 | *byte as u64);
+        (word(0) != 0).then(|| Raised { index: word(1) as i64, place: word(2) })
+    }
+
+    /// Ends what runs in the background: to be called before the process ends. A launch still compiles what it needs.
+    pub fn stop(&self) {
+        self.compiler.stop();
+    }
+
+    /// How often kernels were compiled, found, and stood in for.
+    pub fn counts(&self) -> Counts {
+        self.compiler.counts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read() {
+        let mut bytes = [0u8; 32];
+        assert_eq!(Gpu::read_status(&bytes), None);
+        bytes[0] = 1;
+        bytes[8..16].copy_from_slice(&(-9i64).to_le_bytes());
+        bytes[16] = 4;
+        assert_eq!(Gpu::read_status(&bytes), Some(Raised { index: -9, place: 4 }));
+    }
+
+    #[test]
+    fn without_a_device_opening_says_so() {
+        if Gpu::count() == 0 {
+            assert!(Gpu::open(0).is_err());
+        }
+    }
+}

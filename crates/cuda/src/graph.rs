@@ -1,0 +1,163 @@
+//! Graphs: a sequence of launches, captured once, launched in one call, its kernels' arguments changed between launches.
+//!
+//! Invariant: nothing may be allocated from the driver while a capture is on; whoever captures has run the same sequence
+//! before, so that its kernels are compiled and its memory is in the cache.
+
+use crate::gpu::Gpu;
+use crate::lanes::Lane;
+use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, UpdateOutcome, driver_code as code};
+use forerun_base::{Error, ErrorKind, Result};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// A captured sequence, ready to be launched.
+pub struct Graph {
+    gpu: Arc<Gpu>,
+    graph: GraphHandle,
+    exec: GraphExec,
+    /// The nodes that are kernels, in the order they were launched.
+    kernels: Vec<GraphNode>,
+}
+
+// SAFETY: handles of a graph may be used by any thread, one at a time; changing it takes `&mut`.
+unsafe impl Send for Graph {}
+
+/// A captured sequence that cannot be launched yet.
+pub(crate) struct Captured {
+    gpu: Arc<Gpu>,
+    graph: GraphHandle,
+}
+
+impl Captured {
+    /// Makes it ready to be launched.
+    pub(crate) fn instantiate(self) -> Result<Graph> {
+        let gpu = self.gpu.clone();
+        let mut made = Graph { gpu, graph: self.graph, exec: std::ptr::null_mut(), kernels: Vec::new() };
+        std::mem::forget(self);
+        let driver = made.gpu.driver;
+        // SAFETY: writes one handle.
+        let error = unsafe { (driver.graph_instantiate)(&mut made.exec, made.graph, 0) };
+        driver.check(error, "cuGraphInstantiate")?;
+        Ok(made)
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the handle.
+        unsafe { (self.gpu.driver.graph_destroy)(self.graph) };
+    }
+}
+
+impl Graph {
+    /// Captures what `launches` gives to the compute lane; none of it runs, and it can be launched.
+    pub fn capture(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        let mut made = Graph::record(gpu, launches)?.instantiate()?;
+        made.kernels = made.find_kernels()?;
+        Ok(made)
+    }
+
+    /// Takes over the arguments of another capture of the same sequence; false if it does not fit.
+    pub(crate) fn update(&mut self, captured: &Captured) -> bool {
+        let mut outcome = UpdateOutcome { result: 0, node: std::ptr::null_mut(), from: std::ptr::null_mut() };
+        // SAFETY: handles of this device; writes one outcome.
+        unsafe { (self.gpu.driver.graph_update)(self.exec, captured.graph, &mut outcome) == code::SUCCESS }
+    }
+
+    /// Captures what `launches` gives to the compute lane; none of it runs.
+    pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
+        gpu.enter()?;
+        let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
+        // SAFETY: a stream of this device; the capture is ended below, on every path.
+        driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
+        let given = launches();
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: writes one handle.
+        let ended = driver.check(unsafe { (driver.capture_end)(stream, &mut graph) }, "cuStreamEndCapture");
+        if let Err(error) = given.and(ended) {
+            if !graph.is_null() {
+                // SAFETY: a graph that nobody else has.
+                unsafe { (driver.graph_destroy)(graph) };
+            }
+            return Err(error);
+        }
+        Ok(Captured { gpu: gpu.clone(), graph })
+    }
+
+    fn find_kernels(&self) -> Result<Vec<GraphNode>> {
+        let driver = self.gpu.driver;
+        let mut count = 0;
+        // SAFETY: first the number of nodes, then as many nodes.
+        let nodes = unsafe {
+            driver.check((driver.graph_nodes)(self.graph, std::ptr::null_mut(), &mut count), "cuGraphGetNodes")?;
+            let mut nodes = vec![std::ptr::null_mut(); count];
+            driver.check((driver.graph_nodes)(self.graph, nodes.as_mut_ptr(), &mut count), "cuGraphGetNodes")?;
+            nodes
+        };
+        let mut kernels = Vec::with_capacity(count);
+        for node in nodes {
+            let mut kind = -1;
+            // SAFETY: writes one number.
+            driver.check(unsafe { (driver.graph_node_type)(node, &mut kind) }, "cuGraphNodeGetType")?;
+            if kind == code::NODE_KERNEL {
+                kernels.push(node);
+            }
+        }
+        Ok(kernels)
+    }
+
+    /// How many kernels it has.
+    pub fn kernels(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// Changes words of a kernel's argument for the launches that follow: `(place, word)` each; the others are as they
+    /// were captured. Only kernels of our own have an argument of words.
+    ///
+    /// # Safety
+    /// The kernel must be one of ours, its argument must have these words, and the addresses among them must be what
+    /// its launch promises.
+    pub unsafe fn set_words(&mut self, kernel: usize, count: usize, words: &[(usize, u64)]) -> Result<()> {
+        let driver = self.gpu.driver;
+        let node = *self.kernels.get(kernel).ok_or_else(|| {
+            Error::new(ErrorKind::Index, format!("a graph of {} kernels has no kernel {kernel}", self.kernels.len()))
+        })?;
+        // SAFETY: the parameters are those of a kernel whose one argument has `count` words, as the caller promises.
+        unsafe {
+            let mut params = std::mem::MaybeUninit::<KernelParams>::zeroed();
+            driver.check((driver.graph_params)(node, params.as_mut_ptr()), "cuGraphKernelNodeGetParams")?;
+            let mut params = params.assume_init();
+            let old: *const u64 = (*params.params).cast();
+            let mut argument: Vec<u64> = std::slice::from_raw_parts(old, count).to_vec();
+            for &(place, word) in words {
+                argument[place] = word;
+            }
+            let mut address: *mut c_void = argument.as_mut_ptr().cast();
+            params.params = &mut address;
+            driver.check((driver.graph_set_params)(self.exec, node, &params), "cuGraphExecKernelNodeSetParams")
+        }
+    }
+
+    /// Launches the sequence on the compute lane.
+    ///
+    /// # Safety
+    /// As for each launch that was captured.
+    pub unsafe fn launch(&self) -> Result<()> {
+        self.gpu.enter()?;
+        let stream = self.gpu.lanes.stream(Lane::Compute);
+        // SAFETY: the caller's promise is this one.
+        self.gpu.driver.check(unsafe { (self.gpu.driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the handles; the driver keeps what is still running.
+        unsafe {
+            if !self.exec.is_null() {
+                (self.gpu.driver.graph_exec_destroy)(self.exec);
+            }
+            (self.gpu.driver.graph_destroy)(self.graph);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+// The number traits in CUDA C: each function is a method of the catalogue's traits, with the reference's bits.
+// Compiled without contraction: a fused multiply-add is where a body says so and nowhere else.
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define DEV static __device__ __forceinline__
+
+DEV bool n_add(bool a, bool b) { return a | b; }
+DEV bool n_mul(bool a, bool b) { return a & b; }
+DEV bool n_max(bool a, bool b) { return a | b; }
+DEV bool n_min(bool a, bool b) { return a & b; }
+DEV bool n_abs(bool a) { return a; }
+DEV bool n_bitand(bool a, bool b) { return a & b; }
+DEV bool n_bitor(bool a, bool b) { return a | b; }
+DEV bool n_bitxor(bool a, bool b) { return a ^ b; }
+DEV bool n_bitnot(bool a) { return !a; }
+DEV bool n_nan(bool) { return false; }
+
+#define COMPARE(T) \
+    DEV bool n_eq(T a, T b) { return a == b; } \
+    DEV bool n_lt(T a, T b) { return a < b; } \
+    DEV bool n_le(T a, T b) { return a <= b; } \
+    DEV T n_select(bool m, T a, T b) { return m ? a : b; }
+COMPARE(bool)
+COMPARE(int)
+COMPARE(i64)
+COMPARE(float)
+COMPARE(double)
+
+#define INTEGER(T, U) \
+    DEV T n_add(T a, T b) { return (T)((U)a + (U)b); } \
+    DEV T n_sub(T a, T b) { return (T)((U)a - (U)b); } \
+    DEV T n_mul(T a, T b) { return (T)((U)a * (U)b); } \
+    DEV T n_max(T a, T b) { return a > b ? a : b; } \
+    DEV T n_min(T a, T b) { return a < b ? a : b; } \
+    DEV T n_neg(T a) { return (T)(0 - (U)a); } \
+    DEV T n_abs(T a) { return a < 0 ? n_neg(a) : a; } \
+    DEV T n_bitand(T a, T b) { return a & b; } \
+    DEV T n_bitor(T a, T b) { return a | b; } \
+    DEV T n_bitxor(T a, T b) { return a ^ b; } \
+    DEV T n_bitnot(T a) { return ~a; } \
+    DEV T n_floor(T a) { return a; } \
+    DEV T n_ceil(T a) { return a; } \
+    DEV T n_trunc(T a) { return a; } \
+    DEV T n_rint(T a) { return a; } \
+    DEV bool n_nan(T) { return false; } \
+    DEV T n_floordiv(T a, T b) { \
+        if (b == 0) return 0; \
+        if (b == -1) return n_neg(a); \
+        T q = a / b, r = a % b; \
+        return r != 0 && (r < 0) != (b < 0) ? q - 1 : q; \
+    } \
+    DEV T n_remainder(T a, T b) { \
+        if (b == 0 || b == -1) return 0; \
+        T r = a % b; \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r; \
+    } \
+    DEV T n_power(T a, T b) { \
+        if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0; \
+        T result = 1, base = a; \
+        for (T left = b; left != 0; left >>= 1) { \
+            if (left & 1) result = n_mul(result, base); \
+            base = n_mul(base, base); \
+        } \
+        return result; \
+    }
+INTEGER(int, u32)
+INTEGER(i64, u64)
+
+#define FLOAT(T, S, U, MANTISSA, BIAS, TWO_THIRDS, AS_BITS, AS_FLOAT, TO_INT, X) \
+    DEV T n_add(T a, T b) { return a + b; } \
+    DEV T n_sub(T a, T b) { return a - b; } \
+    DEV T n_mul(T a, T b) { return a * b; } \
+    DEV T n_div(T a, T b) { return a / b; } \
+    DEV T n_muladd(T a, T b, T c) { return X(fma)(a, b, c); } \
+    DEV T n_max(T a, T b) { return a > b || a != a ? a : b; } \
+    DEV T n_min(T a, T b) { return a < b || a != a ? a : b; } \
+    DEV T n_lesser(T a, T b) { return a < b ? a : b; } \
+    DEV T n_greater(T a, T b) { return a > b ? a : b; } \
+    DEV T n_neg(T a) { return -a; } \
+    DEV T n_abs(T a) { return X(fabs)(a); } \
+    DEV T n_floor(T a) { return X(floor)(a); } \
+    DEV T n_ceil(T a) { return X(ceil)(a); } \
+    DEV T n_trunc(T a) { return X(trunc)(a); } \
+    DEV T n_rint(T a) { return X(rint)(a); } \
+    DEV T n_sqrt(T a) { return X(sqrt)(a); } \
+    DEV T n_copysign(T a, T b) { return X(copysign)(a, b); } \
+    DEV bool n_nan(T a) { return a != a; } \
+    DEV T n_scale(T a, T n) { \
+        S e = TO_INT(n), half = e >> 1; \
+        return a * AS_FLOAT((S)((U)(half + BIAS) << MANTISSA)) * AS_FLOAT((S)((U)(e - half + BIAS) << MANTISSA)); \
+    } \
+    DEV S split_exponent(T a) { return (S)((U)AS_BITS(a) - (U)TWO_THIRDS) >> MANTISSA; } \
+    DEV T n_mantissa(T a) { return AS_FLOAT((S)((U)AS_BITS(a) - ((U)split_exponent(a) << MANTISSA))); } \
+    DEV T n_exponent(T a) { return (T)split_exponent(a); } \
+    DEV T n_floordiv(T a, T b) { \
+        if (b == 0) return a / b; \
+        T r = X(fmod)(a, b), q = (a - r) / b; \
+        if (r != 0 && (r < 0) != (b < 0)) q -= 1; \
+        if (q == 0) return X(copysign)((T)0, a / b); \
+        T f = X(floor)(q); \
+        return q - f > (T)0.5 ? f + 1 : f; \
+    } \
+    DEV T n_remainder(T a, T b) { \
+        T r = X(fmod)(a, b); \
+        if (r == 0) return X(copysign)((T)0, b); \
+        return (r < 0) != (b < 0) ? r + b : r; \
+    }
+#define SINGLE(name) name##f
+#define DOUBLE(name) name
+FLOAT(float, int, u32, 23, 127, 0x3f2aaaab, __float_as_int, __int_as_float, __float2int_rz, SINGLE)
+FLOAT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __longlong_as_double, __double2ll_rz, DOUBLE)
+// In double precision, as the C library does it: what is rounded once more is right but for the rarest of ties.
+DEV float n_power(float a, float b) { return (float)pow((double)a, (double)b); }
+DEV double n_power(double a, double b) { return pow(a, b); }
+
+// Casts: to an integer towards zero and clamped, NaN is 0; to bool whether not zero.
+#define CASTS(T) \
+    DEV bool to_bool(T a) { return a != 0; } \
+    DEV float to_f32(T a) { return (float)a; } \
+    DEV double to_f64(T a) { return (double)a; }
+CASTS(bool)
+CASTS(int)
+CASTS(i64)
+CASTS(float)
+CASTS(double)
+DEV int to_i32(bool a) { return a; }
+DEV int to_i32(int a) { return a; }
+DEV int to_i32(i64 a) { return (int)a; }
+DEV int to_i32(float a) { return a != a ? 0 : __float2int_rz(a); }
+DEV int to_i32(double a) { return a != a ? 0 : __double2int_rz(a); }
+DEV i64 to_i64(bool a) { return a; }
+DEV i64 to_i64(int a) { return a; }
+DEV i64 to_i64(i64 a) { return a; }
+DEV i64 to_i64(float a) { return a != a ? 0 : __float2ll_rz(a); }
+DEV i64 to_i64(double a) { return a != a ? 0 : __double2ll_rz(a); }
+
+// Elements of a dtype, from and to the words that scalars travel in.
+DEV void unpack(u64 w, bool& v) { v = (w & 0xff) != 0; }
+DEV void unpack(u64 w, int& v) { v = (int)(u32)w; }
+DEV void unpack(u64 w, i64& v) { v = (i64)w; }
+DEV void unpack(u64 w, float& v) { v = __int_as_float((int)(u32)w); }
+DEV void unpack(u64 w, double& v) { v = __longlong_as_double((i64)w); }
+DEV u64 packed(bool v) { return v; }
+DEV u64 packed(int v) { return (u32)v; }
+DEV u64 packed(i64 v) { return (u64)v; }
+DEV u64 packed(float v) { return (u32)__float_as_int(v); }
+DEV u64 packed(double v) { return (u64)__double_as_longlong(v); }
+template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }
+
+// Adjacent elements in one access.
+template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
+
+template <int N, class T> DEV void load(const T* from, int count, T* to) {
+    if (count >= N) {
+        const Pack<T, N> pack = *(const Pack<T, N>*)from;
+#pragma unroll
+        for (int e = 0; e < N; ++e) to[e] = pack.at[e];
+    } else {
+#pragma unroll
+        for (int e = 0; e < N; ++e) to[e] = e < count ? from[e] : T();
+    }
+}
+
+template <int N, class T> DEV void store(T* to, int count, const T* from) {
+    if (count >= N) {
+        Pack<T, N> pack;
+#pragma unroll
+        for (int e = 0; e < N; ++e) pack.at[e] = from[e];
+        *(Pack<T, N>*)to = pack;
+    } else {
+#pragma unroll
+        for (int e = 0; e < N; ++e) if (e < count) to[e] = from[e];
+    }
+}
+
+// Elements that are not adjacent.
+template <int N, class T> DEV void gather(const T* from, i64 stride, int count, T* to) {
+#pragma unroll
+    for (int e = 0; e < N; ++e) to[e] = e < count ? from[e * stride] : T();
+}
+
+// Quotient by a number of which the host has made a multiplier and a shift; for dividends below 2^31.
+DEV u32 quotient(u32 n, u64 divisor) { return (__umulhi(n, (u32)divisor) + n) >> (u32)(divisor >> 32); }

@@ -1,0 +1,296 @@
+//! Device memory: a pool of the driver's, ordered with the compute lane, under a cache of our own.
+//!
+//! Invariant: blocks are handed out and taken back in the order of the compute lane, so a block may be used again at once:
+//! whoever gets it runs after whoever gave it back. Sizes are rounded to classes; a block serves its class alone.
+//!
+//! What a launch needs for itself alone is scratch: taken and given back when it is told, which may be later than when memory of
+//! values was. So scratch has blocks of its own, which no value ever gets and which stay: a graph may have their addresses.
+
+use crate::sys::{Driver, MemPool, PoolProps, Stream, driver_code as code};
+use forerun_base::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Mutex;
+
+/// What there is of device memory, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// On the device.
+    pub total: usize,
+    /// Nobody's, as the driver sees it.
+    pub free: usize,
+    /// Handed out.
+    pub live: usize,
+    /// The most that was handed out at once.
+    pub peak: usize,
+    /// Kept for the next who asks.
+    pub cached: usize,
+    /// The most that may be handed out at once.
+    pub limit: usize,
+    /// How often memory was asked for, and how often the cache had it.
+    pub asked: u64,
+    /// See `asked`.
+    pub hits: u64,
+    /// How often the cache was emptied because the driver had no memory left.
+    pub emptied: u64,
+}
+
+/// A block that was handed out.
+pub(crate) struct Taken {
+    pub(crate) address: u64,
+    /// Bytes of its class.
+    pub(crate) bytes: usize,
+    /// Up to which ticket of the compute lane it may still be used for what it held; `None` if the driver just made it.
+    pub(crate) since: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Memory {
+    driver: &'static Driver,
+    pool: MemPool,
+    stream: Stream,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Blocks of each class that nobody uses, and up to which ticket of the compute lane commands may still use them.
+    spare: HashMap<usize, Vec<(u64, u64)>>,
+    info: MemoryInfo,
+    sealed: bool,
+    /// Blocks of each class that launches use for themselves.
+    scratch: HashMap<usize, Vec<u64>>,
+}
+
+/// The class of a size: multiples of 512 bytes, from 4 KiB on four classes between two powers of two.
+fn class_of(bytes: usize) -> usize {
+    let bytes = bytes.max(1);
+    if bytes <= 4096 {
+        return bytes.next_multiple_of(512);
+    }
+    bytes.next_multiple_of(bytes.next_power_of_two() / 8)
+}
+
+/// Classes above this are not cached twice over: the driver's pool keeps them well enough.
+const LARGE: usize = 1 << 30;
+
+impl Memory {
+    pub(crate) fn new(driver: &'static Driver, device: i32, stream: Stream) -> Result<Memory> {
+        let props = PoolProps {
+            kind: 1,
+            handles: 0,
+            place: 1,
+            device,
+            security: std::ptr::null_mut(),
+            most: 0,
+            reserved: [0; 56],
+        };
+        let mut pool = std::ptr::null_mut();
+        let mut all = u64::MAX;
+        // SAFETY: writes one handle; the threshold is one 64-bit number.
+        unsafe {
+            driver.check((driver.pool_create)(&mut pool, &props), "cuMemPoolCreate")?;
+            let threshold: *mut c_void = (&raw mut all).cast();
+            let error = (driver.pool_set)(pool, code::POOL_RELEASE_THRESHOLD, threshold);
+            driver.check(error, "cuMemPoolSetAttribute")?;
+        }
+        let memory = Memory { driver, pool, stream, state: Mutex::default() };
+        let info = memory.info()?;
+        // What others need while we run: contexts, libraries, a share for the unforeseen.
+        memory.set_limit(info.free - info.free / 16);
+        Ok(memory)
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        self.state().info.limit = bytes;
+    }
+
+    pub(crate) fn alloc(&self, bytes: usize) -> Result<u64> {
+        self.take(bytes).map(|taken| taken.address)
+    }
+
+    /// While sealed, only what the cache has is handed out: the driver must not be asked during a capture.
+    pub(crate) fn seal(&self, on: bool) {
+        self.state().sealed = on;
+    }
+
+    /// Bytes for a launch alone, in the order in which launches are told.
+    pub(crate) fn scratch(&self, bytes: usize) -> Result<u64> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        if let Some(address) = state.scratch.get_mut(&class).and_then(Vec::pop) {
+            return Ok(address);
+        }
+        if state.sealed {
+            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
+        }
+        self.ask(class)
+    }
+
+    /// The launch is told: the next one may use them.
+    pub(crate) fn give_scratch(&self, address: u64, bytes: usize) {
+        self.state().scratch.entry(class_of(bytes)).or_default().push(address);
+    }
+
+    /// A block of the cache, if it has one.
+    pub(crate) fn take_cached(&self, bytes: usize) -> Option<Taken> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        let (address, since) = state.spare.get_mut(&class).and_then(Vec::pop)?;
+        state.info.asked += 1;
+        state.info.hits += 1;
+        state.info.cached -= class;
+        state.charge(class);
+        Some(Taken { address, bytes: class, since: Some(since) })
+    }
+
+    /// Whether a block of so many bytes goes back to the driver at once.
+    pub(crate) fn is_large(bytes: usize) -> bool {
+        class_of(bytes) > LARGE
+    }
+
+    pub(crate) fn take(&self, bytes: usize) -> Result<Taken> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        state.info.asked += 1;
+        if let Some((address, since)) = state.spare.get_mut(&class).and_then(Vec::pop) {
+            state.info.hits += 1;
+            state.info.cached -= class;
+            state.charge(class);
+            return Ok(Taken { address, bytes: class, since: Some(since) });
+        }
+        if state.sealed {
+            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
+        }
+        if state.info.live + class > state.info.limit {
+            return Err(self.exhausted(bytes, &state.info));
+        }
+        if state.info.live + state.info.cached + class > state.info.limit {
+            self.release(&mut state)?;
+        }
+        // The ladder: the driver's pool, then without our cache, then after everything queued is done.
+        for rung in 0..3 {
+            match self.ask(class) {
+                Ok(address) => {
+                    state.charge(class);
+                    return Ok(Taken { address, bytes: class, since: None });
+                }
+                Err(error) if error.kind() != ErrorKind::Memory => return Err(error),
+                Err(_) if rung == 0 => {
+                    state.info.emptied += 1;
+                    self.release(&mut state)?;
+                }
+                Err(_) => {
+                    // SAFETY: a stream and a pool of this device.
+                    unsafe {
+                        let error = (self.driver.stream_synchronize)(self.stream);
+                        self.driver.check(error, "cuStreamSynchronize")?;
+                        self.driver.check((self.driver.pool_trim)(self.pool, 0), "cuMemPoolTrimTo")?;
+                    }
+                }
+            }
+        }
+        Err(self.exhausted(bytes, &state.info))
+    }
+
+    fn exhausted(&self, bytes: usize, info: &MemoryInfo) -> Error {
+        let text = format!(
+            "no device memory for {bytes} bytes: {} are in use, {} may be, the device has {}",
+            info.live, info.limit, info.total
+        );
+        Error::new(ErrorKind::Memory, text)
+    }
+
+    fn ask(&self, class: usize) -> Result<u64> {
+        let mut address = 0;
+        // SAFETY: writes one address.
+        let error = unsafe { (self.driver.alloc_from)(&mut address, class, self.pool, self.stream) };
+        self.driver.check(error, "cuMemAllocFromPoolAsync").map(|()| address)
+    }
+
+    pub(crate) fn free(&self, address: u64, bytes: usize) -> Result<()> {
+        self.give(address, bytes, 0)
+    }
+
+    pub(crate) fn give(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
+        let class = class_of(bytes);
+        let mut state = self.state();
+        state.info.live -= class;
+        if class > LARGE {
+            return self.give_back(address);
+        }
+        state.info.cached += class;
+        state.spare.entry(class).or_default().push((address, since));
+        Ok(())
+    }
+
+    fn give_back(&self, address: u64) -> Result<()> {
+        // SAFETY: an address that came from the pool and that nobody uses.
+        self.driver.check(unsafe { (self.driver.free)(address, self.stream) }, "cuMemFreeAsync")
+    }
+
+    /// Gives the cache back to the driver's pool.
+    fn release(&self, state: &mut State) -> Result<()> {
+        for (class, blocks) in state.spare.drain() {
+            for (address, _) in blocks {
+                state.info.cached -= class;
+                self.give_back(address)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn empty_cache(&self) -> Result<()> {
+        self.release(&mut self.state())?;
+        // SAFETY: a stream and a pool of this device.
+        unsafe {
+            self.driver.check((self.driver.stream_synchronize)(self.stream), "cuStreamSynchronize")?;
+            self.driver.check((self.driver.pool_trim)(self.pool, 0), "cuMemPoolTrimTo")
+        }
+    }
+
+    pub(crate) fn info(&self) -> Result<MemoryInfo> {
+        let (mut free, mut total, mut reserved) = (0, 0, 0u64);
+        // SAFETY: each call writes the numbers it is given room for.
+        unsafe {
+            self.driver.check((self.driver.memory_info)(&mut free, &mut total), "cuMemGetInfo")?;
+            let to: *mut c_void = (&raw mut reserved).cast();
+            self.driver.check((self.driver.pool_get)(self.pool, code::POOL_RESERVED, to), "cuMemPoolGetAttribute")?;
+        }
+        let mut info = self.state().info;
+        // What the driver's pool keeps is ours to use.
+        let kept = (reserved as usize).saturating_sub(info.live + info.cached);
+        (info.total, info.free, info.cached) = (total, free, info.cached + kept);
+        Ok(info)
+    }
+}
+
+impl State {
+    fn charge(&mut self, class: usize) {
+        self.info.live += class;
+        self.info.peak = self.info.peak.max(self.info.live);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_waste_little() {
+        let mut bytes = 1usize;
+        while bytes < 1 << 36 {
+            let class = class_of(bytes);
+            assert!(class >= bytes && class.is_multiple_of(512), "{bytes}");
+            assert!(bytes <= 4096 || class - bytes <= bytes / 4, "{bytes} is served by {class}");
+            assert_eq!(class_of(class), class);
+            bytes += bytes / 7 + 1;
+        }
+        assert_eq!(class_of(0), 512);
+        assert_eq!(class_of(64 << 20), 64 << 20);
+    }
+}

@@ -1,0 +1,93 @@
+//! Pointwise programs: the fused kernel once it is compiled, the generic one until then.
+
+use super::launch::Run;
+use super::mover::Mover;
+use crate::compile::Unit;
+use crate::gpu::{Gpu, Io};
+use crate::text::{Bound, Evaluator, encode, pointwise_text};
+use forerun_base::{Layout, Result};
+use forerun_ops::Point;
+use forerun_plan::{Program, Reg};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+/// A pointwise kernel.
+pub(super) struct Pointwise {
+    program: Program,
+    size: usize,
+    packed: (Evaluator, Arc<Unit>),
+    /// For addresses that are not aligned; made when the first comes.
+    plain: OnceLock<(Evaluator, Arc<Unit>)>,
+    /// A program that is nothing but a copy of a strided input.
+    mover: Option<Mover>,
+}
+
+/// Threads of a block of the fused kernel and of the generic one.
+const THREADS: usize = 256;
+const GENERIC_THREADS: usize = 128;
+
+impl Pointwise {
+    pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
+        let evaluator = Evaluator::new(program, None, 0);
+        let unit = gpu.compiler.unit(pointwise_text(&evaluator));
+        gpu.generic();
+        Pointwise {
+            size: program.shape.size(),
+            packed: (evaluator, unit),
+            plain: OnceLock::new(),
+            mover: mover(gpu, program),
+            program: program.clone(),
+        }
+    }
+}
+
+/// The transposing copy that a program is, if it is one.
+fn mover(gpu: &Gpu, program: &Program) -> Option<Mover> {
+    let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else { return None };
+    let plain = instr.op == Point::Copy && instr.args[0] == Reg::Input(0) && instr.dst == Reg::Out(0);
+    if !plain || input.layout.is_dense() {
+        return None;
+    }
+    Mover::transposing(gpu, input.dtype.size(), &input.layout, &Layout::dense(program.shape))
+}
+
+impl Run for Pointwise {
+    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        if let Some(mover) = &self.mover {
+            return mover.run(gpu, io.inputs[0], io.outputs[0]);
+        }
+        let bound = Bound { inputs: io.inputs, outputs: io.outputs, scalars: io.scalars };
+        let (evaluator, unit) = if self.packed.0.takes(bound) {
+            &self.packed
+        } else {
+            self.plain.get_or_init(|| {
+                let evaluator = Evaluator::plain(&self.program, None);
+                let unit = gpu.compiler.unit(pointwise_text(&evaluator));
+                (evaluator, unit)
+            })
+        };
+        if !unit.is_ready() && run_generic(gpu, &self.program, bound)? {
+            return Ok(());
+        }
+        gpu.launch(unit, Gpu::grid(self.size, THREADS * evaluator.pack), THREADS, &evaluator.bind(bound))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.mover.as_ref().map_or_else(|| self.packed.1.is_ready(), Mover::is_ready)
+    }
+}
+
+/// Runs a program by the generic kernel; says no if it is too large for that, or the generic kernel not yet compiled.
+pub(super) fn run_generic(gpu: &Gpu, program: &Program, bound: Bound<'_>) -> Result<bool> {
+    let generic = gpu.generic();
+    if !generic.is_ready() {
+        return Ok(false);
+    }
+    let Some(words) = encode(program, bound) else { return Ok(false) };
+    gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
+    gpu.launch(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)?;
+    Ok(true)
+}

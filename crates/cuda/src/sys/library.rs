@@ -1,0 +1,105 @@
+//! Finding and opening libraries: what the process has loaded already, the loader's own paths, the toolkit's folder, and
+//! the folders of pip's packages.
+
+use std::ffi::{CStr, CString, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// An open library. It is never closed: functions of it may be called until the process ends.
+#[derive(Debug)]
+pub(crate) struct Library {
+    handle: *mut c_void,
+    name: String,
+}
+
+// SAFETY: a handle of the loader may be used by any thread.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+/// Folders that hold pip's packages, as the frontend named them.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Adds folders in which packages such as `nvidia/cuda_nvrtc` may lie: the entries of Python's path.
+pub fn search_in(folders: impl IntoIterator<Item = PathBuf>) {
+    let mut known = FOLDERS.lock().unwrap_or_else(|e| e.into_inner());
+    for folder in folders {
+        if !known.contains(&folder) {
+            known.push(folder);
+        }
+    }
+}
+
+/// Where pip's packages keep the libraries of release 13 (one folder for all), and those of release 12.
+const NEW: &str = "nvidia/cu13/lib";
+
+impl Library {
+    /// Opens the first of these file names that is found anywhere. `package` is the folder of pip's package of release 12.
+    pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
+        let loaded = names.iter().find_map(|name| open_as(name, libc::RTLD_NOLOAD));
+        if let Some(library) = loaded.or_else(|| names.iter().find_map(|name| open_as(name, 0))) {
+            return Ok(library);
+        }
+        let folders = folders(package);
+        let paths = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        paths
+            .filter(|path| path.is_file())
+            .find_map(|path| open_as(&path.to_string_lossy(), 0))
+            .ok_or_else(|| format!("{} was not found", names.join(" or ")))
+    }
+
+    /// The address of a symbol, whose name ends in a zero byte.
+    pub(crate) fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
+        let text = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|e| e.to_string())?;
+        // SAFETY: an open library and a name that ends.
+        let address = unsafe { libc::dlsym(self.handle, text.as_ptr()) };
+        let plain = name.trim_end_matches('\0');
+        if address.is_null() { Err(format!("{} has no {plain}", self.name)) } else { Ok(address) }
+    }
+}
+
+fn open_as(name: &str, flag: i32) -> Option<Library> {
+    let path = CString::new(name).ok()?;
+    // SAFETY: a name that ends; the libraries' own start-up code is what their documentation promises.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flag) };
+    (!handle.is_null()).then(|| Library { handle, name: name.to_owned() })
+}
+
+fn folders(package: &str) -> Vec<PathBuf> {
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let mut all: Vec<PathBuf> = toolkits
+        .chain([PathBuf::from("/usr/local/cuda")])
+        .flat_map(|home| [home.join("lib64"), home.join("lib"), home.join("targets/x86_64-linux/lib")])
+        .collect();
+    let named = std::env::var_os("FORERUN_CUDA_PATH").map(|list| std::env::split_paths(&list).collect::<Vec<_>>());
+    let known = FOLDERS.lock().unwrap_or_else(|e| e.into_inner()).clone();
+    for folder in named.into_iter().flatten().chain(known) {
+        all.extend(beside(&folder, package));
+    }
+    all
+}
+
+/// A folder itself, and the packages in it.
+fn beside(folder: &Path, package: &str) -> [PathBuf; 3] {
+    [folder.to_owned(), folder.join(NEW), folder.join(format!("nvidia/{package}/lib"))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_is_found_and_what_is_missing_is_named() {
+        let c = Library::open(&["libc.so.6"], "none").unwrap();
+        assert!(c.symbol("malloc\0").is_ok());
+        assert_eq!(c.symbol("no_such_symbol\0").unwrap_err(), "libc.so.6 has no no_such_symbol");
+        let error = Library::open(&["libnone.so.1", "libnone.so.2"], "none").unwrap_err();
+        assert_eq!(error, "libnone.so.1 or libnone.so.2 was not found");
+    }
+
+    #[test]
+    fn packages_are_looked_for_beside_the_path() {
+        let found = beside(Path::new("site"), "cublas");
+        assert_eq!(found[1..], [PathBuf::from("site/nvidia/cu13/lib"), PathBuf::from("site/nvidia/cublas/lib")]);
+    }
+}

@@ -1,0 +1,15 @@
+//! What is called of NVIDIA's libraries, and nothing else: tables of functions, found at run time.
+
+mod blas;
+mod driver;
+mod library;
+mod nvrtc;
+mod table;
+
+pub(crate) use blas::{Blas, Heuristic, code as blas_code};
+pub(crate) use driver::{
+    Context, Driver, Event, Function, GraphExec, GraphHandle, GraphNode, KernelParams, MemPool, Module, PoolProps,
+    Stream, UpdateOutcome, code as driver_code,
+};
+pub use library::search_in;
+pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};

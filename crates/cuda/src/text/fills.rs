@@ -1,0 +1,57 @@
+//! Fills as CUDA C. Random numbers are those of the host: same counters, same words, and normal numbers by the same body.
+
+use super::bodies::{PRELUDE, c_type, normal_pair_text};
+use forerun_base::DType;
+use forerun_plan::FillKind;
+
+/// The kernel of a fill, and the elements that a thread makes at a time.
+pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
+    let t = c_type(dtype);
+    let double = dtype == DType::F64;
+    let random = matches!(kind, FillKind::Normal | FillKind::Uniform);
+    let pack = match kind {
+        _ if random => {
+            if double {
+                2
+            } else {
+                4
+            }
+        }
+        _ => 16 / dtype.size(),
+    };
+    let each = |value: &str| format!("    for (int e = 0; e < PACK; ++e) made[e] = {value};\n");
+    let body = match kind {
+        FillKind::Full => each("scalar<T>(p.w[2])"),
+        FillKind::Arange if matches!(dtype, DType::F32 | DType::F64) => {
+            each("(T)(scalar<double>(p.w[2]) + (double)(i64)(at + e) * scalar<double>(p.w[3]))")
+        }
+        FillKind::Arange => each(match dtype {
+            DType::Bool => "p.w[2] + (at + e) * p.w[3] != 0",
+            _ => "(T)(p.w[2] + (at + e) * p.w[3])",
+        }),
+        // Row i has its one at column i + k; stacked matrices follow each other.
+        FillKind::Eye => each("(T)((i64)((at + e) % p.w[5]) == (i64)((at + e) / p.w[5] % p.w[4]) + (i64)p.w[2])"),
+        FillKind::Uniform if double => {
+            WORDS.to_owned() + "    made[0] = uniform(w[0], w[1]);\n    made[1] = uniform(w[2], w[3]);\n"
+        }
+        FillKind::Uniform => WORDS.to_owned() + &each("uniform(w[e])"),
+        FillKind::Normal if double => {
+            WORDS.to_owned() + "    normal_pair(open_uniform(w[0], w[1]), uniform(w[2], w[3]), made[0], made[1]);\n"
+        }
+        FillKind::Normal => {
+            WORDS.to_owned()
+                + "    normal_pair(open_uniform(w[0]), uniform(w[1]), made[0], made[1]);\n"
+                + "    normal_pair(open_uniform(w[2]), uniform(w[3]), made[2], made[3]);\n"
+        }
+    };
+    let normal = if kind == FillKind::Normal { normal_pair_text(dtype) } else { String::new() };
+    let kernel = include_str!("../kernels/fill.cuh");
+    let (tools, run) = kernel.split_at(kernel.find("extern \"C\"").unwrap_or(0));
+    let text = format!(
+        "{PRELUDE}typedef {t} T;\n#define PACK {pack}\n{tools}{normal}\
+         DEV void make(const P& p, u64 pack, u64 at, T* made) {{\n{body}}}\n{run}"
+    );
+    (text, pack)
+}
+
+const WORDS: &str = "    u32 w[4];\n    philox(p.w[2], p.w[3] + pack, w);\n";

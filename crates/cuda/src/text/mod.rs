@@ -1,0 +1,23 @@
+//! CUDA C, printed from the catalogue's bodies and from plans. Pure: every text is made and tested without a device.
+//!
+//! Invariant: a text depends on classes of shapes (rank, what is adjacent, index width), never on extents or strides: those
+//! are words of the kernel's one argument. The key of a kernel is its text.
+
+mod bodies;
+mod fills;
+mod generic;
+mod index;
+mod moves;
+mod products;
+mod programs;
+mod reductions;
+mod rows;
+
+pub(crate) use fills::fill_text;
+pub(crate) use generic::{encode, generic_text};
+pub(crate) use index::{Collapsed, divisor};
+pub(crate) use moves::{copy_text, put_text, transpose_text};
+pub(crate) use products::product_text;
+pub(crate) use programs::{Bound, Evaluator, pointwise_text};
+pub(crate) use reductions::{Shape as ReduceShape, finish_text, partial_size, reduce_text};
+pub(crate) use rows::{scatter_text, take_text};

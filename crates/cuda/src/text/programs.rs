@@ -1,0 +1,329 @@
+//! Pointwise programs as CUDA C: a function that evaluates a few adjacent elements, and the kernel that calls it.
+
+use super::bodies::{self, c_type};
+use super::index::{Collapsed, divisor};
+use forerun_base::{DType, Layout};
+use forerun_ops::Point;
+use forerun_plan::{Program, Reduce, Reg};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+
+/// How a kernel reads one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// One element for all.
+    Constant,
+    /// Where the iteration space is.
+    Dense,
+    /// Adjacent along the innermost dimension, at multiples of a pack.
+    Packed,
+    /// One element for the innermost dimension.
+    Repeated,
+    /// Anything else.
+    Gathered,
+}
+
+/// A program as a function `eval(p, at, count, r)`: it evaluates elements `at .. at + count`, at most a pack, stores the
+/// program's outputs, and gives the watched register.
+#[derive(Clone, Debug)]
+pub(crate) struct Evaluator {
+    /// Functions of ops and `eval` itself.
+    pub(crate) text: String,
+    /// The words that are known when the kernel is compiled; addresses and scalars are zero.
+    words: Vec<u64>,
+    inputs: usize,
+    outputs: usize,
+    scalars: usize,
+    /// Elements of a pack.
+    pub(crate) pack: usize,
+    /// Whether indices have 32 bits.
+    narrow: bool,
+    /// Bytes to which the address of each input and output must be a multiple.
+    alignment: Vec<usize>,
+}
+
+/// Addresses and scalars of one launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound<'a> {
+    pub(crate) inputs: &'a [u64],
+    pub(crate) outputs: &'a [u64],
+    pub(crate) scalars: &'a [u64],
+}
+
+impl Evaluator {
+    /// The evaluator of a program with packs as long as layouts allow, but of a length that divides `row` (0: any).
+    /// `watched` is the register that `eval` gives, with its dtype.
+    pub(crate) fn new(program: &Program, watched: Option<(Reg, DType)>, row: usize) -> Evaluator {
+        let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
+        let space = Collapsed::new(program.shape, &layouts);
+        let pack = pack_of(program, &space, watched, row);
+        Evaluator::with_pack(program, &space, watched, pack)
+    }
+
+    /// The evaluator of what feeds a reduction: packs must not reach over the ends of rows.
+    pub(crate) fn of_reduce(reduce: &Reduce) -> Evaluator {
+        let row = match (reduce.outer, reduce.inner) {
+            (1, 1) => 0,
+            (_, 1) => reduce.reduced,
+            (_, inner) => inner,
+        };
+        Evaluator::new(&reduce.program, Some((reduce.arg, reduce.dtype)), row)
+    }
+
+    /// The same with packs of one element, for addresses that are not aligned.
+    pub(crate) fn plain(program: &Program, watched: Option<(Reg, DType)>) -> Evaluator {
+        let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
+        Evaluator::with_pack(program, &Collapsed::new(program.shape, &layouts), watched, 1)
+    }
+
+    fn with_pack(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, pack: usize) -> Evaluator {
+        let accesses: Vec<Access> = (0..program.inputs.len()).map(|n| access_of(space, n, pack)).collect();
+        let mut words = vec![space.extents.iter().product::<usize>() as u64];
+        let strided = |access: &Access| !matches!(access, Access::Constant | Access::Dense);
+        let walks = accesses.iter().any(strided);
+        if walks {
+            let narrow = space.is_narrow();
+            for &extent in &space.extents[1..] {
+                words.push(extent as u64);
+                words.push(if narrow { divisor(extent) } else { extent as u64 });
+            }
+        }
+        let inputs = words.len();
+        let outputs = inputs + program.inputs.len();
+        let scalars = outputs + program.outputs.len();
+        words.resize(scalars + program.scalars.len(), 0);
+        let mut strides = vec![0; program.inputs.len()];
+        for (n, _) in accesses.iter().enumerate().filter(|(_, access)| strided(access)) {
+            strides[n] = words.len();
+            words.extend(space.strides[n].iter().map(|&s| s as i64 as u64));
+        }
+        let packed = |access: &Access| matches!(access, Access::Dense | Access::Packed);
+        let read = accesses.iter().zip(&program.inputs).map(|(a, i)| if packed(a) { i.dtype.size() * pack } else { 1 });
+        let alignment = read.chain(program.outputs.iter().map(|d| d.size() * pack)).collect();
+        let mut made = Evaluator {
+            text: String::new(),
+            words,
+            inputs,
+            outputs,
+            scalars,
+            pack,
+            narrow: space.is_narrow(),
+            alignment,
+        };
+        made.text = made.print(program, space, &accesses, &strides, walks, watched);
+        made
+    }
+
+    fn print(
+        &self,
+        program: &Program,
+        space: &Collapsed,
+        accesses: &[Access],
+        strides: &[usize],
+        walks: bool,
+        watched: Option<(Reg, DType)>,
+    ) -> String {
+        let mut text = functions(program);
+        let pack = self.pack;
+        let watch = watched.map_or(String::new(), |(_, dtype)| format!(", {}* r", c_type(dtype)));
+        let _ = writeln!(text, "DEV void eval(const P& p, I at, int count{watch}) {{");
+        if walks {
+            self.print_index(space, &mut text);
+        }
+        for (n, (input, access)) in program.inputs.iter().zip(accesses).enumerate() {
+            let (t, word) = (c_type(input.dtype), self.inputs + n);
+            let base = format!("(const {t}*)p.w[{word}]");
+            if matches!(access, Access::Packed | Access::Repeated | Access::Gathered) {
+                let sum: Vec<String> =
+                    (0..space.rank()).map(|d| format!("(O)x{d} * (O)p.w[{}]", strides[n] + d)).collect();
+                let _ = writeln!(text, "    const O f{n} = {};", sum.join(" + "));
+            }
+            let last = strides[n] + space.rank() - 1;
+            let _ = match access {
+                Access::Constant => writeln!(text, "    const {t} i{n} = *({base});"),
+                Access::Repeated => writeln!(text, "    const {t} i{n} = ({base})[f{n}];"),
+                Access::Dense => writeln!(text, "    {t} i{n}[{pack}]; load<{pack}>({base} + at, count, i{n});"),
+                Access::Packed => writeln!(text, "    {t} i{n}[{pack}]; load<{pack}>({base} + f{n}, count, i{n});"),
+                Access::Gathered => writeln!(
+                    text,
+                    "    {t} i{n}[{pack}]; gather<{pack}>({base} + f{n}, (i64)p.w[{last}], count, i{n});"
+                ),
+            };
+        }
+        for (n, dtype) in program.scalars.iter().enumerate() {
+            let t = c_type(*dtype);
+            let _ = writeln!(text, "    const {t} s{n} = scalar<{t}>(p.w[{}]);", self.scalars + n);
+        }
+        for (n, dtype) in program.outputs.iter().enumerate() {
+            let _ = writeln!(text, "    {} o{n}[{pack}];", c_type(*dtype));
+        }
+        let _ = writeln!(text, "#pragma unroll\n    for (int e = 0; e < {pack}; ++e) {{");
+        let mut names = HashMap::new();
+        for (n, access) in accesses.iter().enumerate() {
+            let single = matches!(access, Access::Constant | Access::Repeated);
+            names.insert(Reg::Input(n as u8), if single { format!("i{n}") } else { format!("i{n}[e]") });
+        }
+        for n in 0..program.scalars.len() {
+            names.insert(Reg::Scalar(n as u8), format!("s{n}"));
+        }
+        for (n, instr) in program.code.iter().enumerate() {
+            let args: Vec<&str> = instr.args[..instr.op.row().arity].iter().map(|reg| names[reg].as_str()).collect();
+            let function = match instr.op {
+                Point::Cast => format!("to_{}", bodies::short(instr.out)),
+                op => bodies::function(op, instr.dtype),
+            };
+            let _ = writeln!(text, "        const {} v{n} = {function}({});", c_type(instr.out), args.join(", "));
+            names.insert(instr.dst, format!("v{n}"));
+        }
+        for n in 0..program.outputs.len() {
+            let _ = writeln!(text, "        o{n}[e] = {};", names[&Reg::Out(n as u8)]);
+        }
+        if let Some((reg, _)) = watched {
+            let _ = writeln!(text, "        r[e] = {};", names[&reg]);
+        }
+        text.push_str("    }\n");
+        for (n, dtype) in program.outputs.iter().enumerate() {
+            let (t, word) = (c_type(*dtype), self.outputs + n);
+            let _ = writeln!(text, "    store<{pack}>(({t}*)p.w[{word}] + at, count, o{n});");
+        }
+        text.push_str("}\n");
+        text
+    }
+
+    /// The index of the element in every dimension, as `x0`, `x1`, ...
+    fn print_index(&self, space: &Collapsed, text: &mut String) {
+        let mut left = "at".to_owned();
+        for d in (1..space.rank()).rev() {
+            let (extent, by) = (1 + 2 * (d - 1), 2 + 2 * (d - 1));
+            let quotient =
+                if self.narrow { format!("quotient({left}, p.w[{by}])") } else { format!("{left} / p.w[{by}]") };
+            let _ = writeln!(text, "    const I q{d} = {quotient}, x{d} = {left} - q{d} * (I)p.w[{extent}];");
+            left = format!("q{d}");
+        }
+        let _ = writeln!(text, "    const I x0 = {left};");
+    }
+
+    /// The types of indices and offsets, and of the kernel's argument with `more` words of the kernel's own.
+    pub(crate) fn opening(&self, more: usize) -> String {
+        let (index, offset) = if self.narrow { ("u32", "int") } else { ("u64", "i64") };
+        format!(
+            "typedef {index} I;\ntypedef {offset} O;\nstruct P {{ u64 w[{}]; }};\n#define PACK {}\n#define OWN {}\n",
+            self.words.len() + more,
+            self.pack,
+            self.words.len()
+        )
+    }
+
+    /// Whether these addresses may be read and written in packs.
+    pub(crate) fn takes(&self, bound: Bound<'_>) -> bool {
+        let addresses = bound.inputs.iter().chain(bound.outputs);
+        addresses.zip(&self.alignment).all(|(address, align)| address.is_multiple_of(*align as u64))
+    }
+
+    /// The words of a launch, with room for more.
+    pub(crate) fn bind(&self, bound: Bound<'_>) -> Vec<u64> {
+        let mut words = Vec::with_capacity(self.words.len() + 16);
+        words.extend_from_slice(&self.words);
+        words[self.inputs..self.outputs].copy_from_slice(&bound.inputs[..self.outputs - self.inputs]);
+        words[self.outputs..self.scalars].copy_from_slice(&bound.outputs[..self.scalars - self.outputs]);
+        words[self.scalars..self.scalars + bound.scalars.len()].copy_from_slice(bound.scalars);
+        words
+    }
+}
+
+fn access_of(space: &Collapsed, n: usize, pack: usize) -> Access {
+    let strides = &space.strides[n];
+    let (inner, outer) = (strides[strides.len() - 1], &strides[..strides.len() - 1]);
+    if strides.iter().all(|&s| s == 0) {
+        Access::Constant
+    } else if space.is_dense(n) {
+        Access::Dense
+    } else if inner == 1 && outer.iter().all(|s| s % pack as isize == 0) {
+        Access::Packed
+    } else if inner == 0 {
+        Access::Repeated
+    } else {
+        Access::Gathered
+    }
+}
+
+/// Elements of a pack: 16 bytes of the widest that is read or written in place, if the innermost dimension is made of packs.
+fn pack_of(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, row: usize) -> usize {
+    let dense = program.inputs.iter().enumerate().filter(|(n, _)| space.strides[*n].iter().any(|&s| s != 0));
+    let sizes = dense.map(|(_, input)| input.dtype.size()).chain(program.outputs.iter().map(|d| d.size()));
+    let widest = sizes.chain(watched.map(|(_, dtype)| dtype.size())).max().unwrap_or(4);
+    let mut pack = 16 / widest;
+    if watched.is_some() {
+        // A reduction has at most 4 of its 64 lanes in a thread.
+        pack = pack.min(4);
+    }
+    let walks = (0..program.inputs.len()).any(|n| !matches!(access_of(space, n, 1), Access::Constant | Access::Dense));
+    let fits = |length: usize, pack: usize| length.is_multiple_of(pack);
+    while pack > 1 && (walks && !fits(space.inner(), pack) || !fits(row, pack)) {
+        pack /= 2;
+    }
+    pack
+}
+
+/// The functions of the ops that a program uses.
+fn functions(program: &Program) -> String {
+    let used: BTreeSet<(Point, DType)> = program.code.iter().map(|instr| (instr.op, instr.dtype)).collect();
+    used.into_iter().filter_map(|(op, dtype)| bodies::op_text(op, dtype)).collect()
+}
+
+/// The kernel of a pointwise program.
+pub(crate) fn pointwise_text(evaluator: &Evaluator) -> String {
+    let mut text = bodies::PRELUDE.to_owned();
+    text.push_str(&evaluator.opening(0));
+    text.push_str(&evaluator.text);
+    text.push_str(include_str!("../kernels/pointwise.cuh"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_base::Shape;
+    use forerun_plan::{Instr, ProgramInput};
+
+    fn add(shape: Shape, a: Layout, b: Layout) -> Program {
+        let f = DType::F32;
+        let input = |layout| ProgramInput { dtype: f, layout };
+        let args = [Reg::Input(0), Reg::Input(1), Reg::Input(0)];
+        let code = vec![Instr { op: Point::Add, dtype: f, out: f, dst: Reg::Out(0), args }];
+        Program { shape, inputs: vec![input(a), input(b)], scalars: vec![], code, outputs: vec![f], temps: 0 }
+    }
+
+    #[test]
+    fn one_text_serves_all_shapes_of_a_class() {
+        let text = |m: usize, n: usize| {
+            let shape = Shape::of(&[m, n]);
+            let row = Layout::dense(Shape::of(&[n])).broadcast_to(shape).unwrap();
+            Evaluator::new(&add(shape, Layout::dense(shape), row), None, 0).text
+        };
+        assert_eq!(text(8, 16), text(100, 400));
+        assert_ne!(text(8, 16), text(8, 15), "rows that are not made of packs");
+    }
+
+    #[test]
+    fn packs_need_aligned_addresses() {
+        let shape = Shape::of(&[100]);
+        let dense = Layout::dense(shape);
+        let evaluator = Evaluator::new(&add(shape, dense, dense), None, 0);
+        assert_eq!(evaluator.pack, 4);
+        let bound = |inputs| Bound { inputs, outputs: &[512], scalars: &[] };
+        assert!(evaluator.takes(bound(&[256, 1024])) && !evaluator.takes(bound(&[256, 1028])));
+        let words = evaluator.bind(bound(&[256, 1024]));
+        assert_eq!(words, [100, 256, 1024, 512]);
+    }
+
+    #[test]
+    fn strided_operands_are_walked() {
+        let shape = Shape::of(&[6, 8]);
+        let turned = Layout::dense(Shape::of(&[8, 6])).permute(&[1, 0]);
+        let evaluator = Evaluator::new(&add(shape, Layout::dense(shape), turned), None, 0);
+        assert!(evaluator.text.contains("gather<4>") && evaluator.text.contains("quotient(at"));
+        let words = evaluator.bind(Bound { inputs: &[16, 32], outputs: &[64], scalars: &[] });
+        assert_eq!(words, [48, 8, divisor(8), 16, 32, 64, 1, 6]);
+    }
+}

@@ -1,0 +1,26 @@
+//! Kernels that go by indices, as CUDA C.
+
+use super::bodies::{PRELUDE, c_type, element_type};
+use forerun_base::DType;
+use forerun_ops::Beyond;
+
+fn opening(element: &str, indices: DType, beyond: Beyond) -> String {
+    format!(
+        "{PRELUDE}typedef {element} T;\ntypedef {} N;\n#define BEYOND {}\n{}",
+        c_type(indices),
+        beyond as u8,
+        include_str!("../kernels/rows.cuh")
+    )
+}
+
+/// Rows put together, in packs of elements.
+pub(crate) fn take_text(size: usize, indices: DType, beyond: Beyond, pack: usize, narrow: bool) -> String {
+    let index = if narrow { "u32" } else { "u64" };
+    let opening = opening(element_type(size), indices, beyond);
+    format!("{opening}typedef {index} I;\n#define PACK {pack}\n{}", include_str!("../kernels/take.cuh"))
+}
+
+/// Rows added to.
+pub(crate) fn scatter_text(dtype: DType, indices: DType, beyond: Beyond) -> String {
+    format!("{}{}", opening(c_type(dtype), indices, beyond), include_str!("../kernels/scatter.cuh"))
+}

@@ -1,0 +1,147 @@
+//! Every kind of text that this room prints, for the check that all of them compile. No device is needed.
+
+use crate::text::{
+    Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
+    reduce_text, scatter_text, take_text, transpose_text,
+};
+use forerun_base::{DType, Layout, Shape};
+use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
+use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
+
+const KINDS: [ReduceKind; 6] =
+    [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::ArgMin];
+const FILLS: [FillKind; 5] = [FillKind::Full, FillKind::Arange, FillKind::Eye, FillKind::Normal, FillKind::Uniform];
+const BEYOND: [Beyond; 3] = [Beyond::Raise, Beyond::Clip, Beyond::Wrap];
+
+/// The layouts that operands of samples have: dense, column by column, backwards, one row repeated, one element.
+fn looks(shape: Shape) -> Vec<Layout> {
+    let dense = Layout::dense(shape);
+    let (rows, columns) = (shape[0], shape[1]);
+    let one = Layout::dense(Shape::SCALAR).broadcast_to(shape);
+    let row = Layout::dense(Shape::of(&[columns])).broadcast_to(shape);
+    let column = Layout::dense(Shape::of(&[rows, 1])).broadcast_to(shape);
+    let mut all = vec![
+        dense,
+        Layout::dense(Shape::of(&[columns, rows])).permute(&[1, 0]),
+        Layout::strided(shape, &[2 * columns as isize, -2]),
+        Layout::strided(shape, &[4 * columns as isize, 1]),
+    ];
+    all.extend([one, row, column].into_iter().flatten());
+    all
+}
+
+/// A program of one instruction over operands that lie in this way.
+fn single(op: Point, dtype: DType, out: DType, shape: Shape, layout: Layout) -> Program {
+    let row = op.row();
+    let dtype_of = |n: usize| if row.class == Class::Select && n == 0 { DType::Bool } else { dtype };
+    let inputs = (0..row.arity).map(|n| ProgramInput { dtype: dtype_of(n), layout }).collect();
+    let arg = |n: usize| Reg::Input(if n < row.arity { n as u8 } else { 0 });
+    let code = vec![Instr { op, dtype, out, dst: Reg::Out(0), args: [arg(0), arg(1), arg(2)] }];
+    Program { shape, inputs, scalars: vec![], code, outputs: vec![out], temps: 0 }
+}
+
+/// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read an operand, every kind of
+/// structured kernel.
+pub fn texts() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let shape = Shape::of(&[8, 16]);
+    for &op in Point::ALL {
+        for dtype in DType::ALL {
+            let outs = match op.row().types(dtype) {
+                _ if op == Point::Cast => DType::ALL.to_vec(),
+                Ok((compute, out)) if compute == dtype => vec![out],
+                _ => continue,
+            };
+            for out in outs {
+                let program = single(op, dtype, out, shape, Layout::dense(shape));
+                let text = pointwise_text(&Evaluator::new(&program, None, 0));
+                all.push((format!("{op} {dtype} {out}"), text));
+            }
+        }
+    }
+    for (n, layout) in looks(shape).into_iter().enumerate() {
+        for dtype in DType::ALL {
+            let program = single(Point::Add, dtype, dtype, shape, layout);
+            all.push((format!("add {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
+            all.push((format!("add {dtype} look {n} plain"), pointwise_text(&Evaluator::plain(&program, None))));
+        }
+    }
+    let wide = Shape::of(&[1 << 20, 1 << 12]);
+    let row = Layout::strided(wide, &[0, 1]);
+    let far = single(Point::Add, DType::F32, DType::F32, wide, row);
+    all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
+    for kind in KINDS {
+        for dtype in DType::ALL {
+            for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
+                let reduce = reduction(kind, dtype, extents);
+                let evaluator = Evaluator::of_reduce(&reduce);
+                let shape = ReduceShape::new(&reduce, evaluator.pack);
+                all.push((format!("{kind:?} {dtype} {extents:?}"), reduce_text(&reduce, &evaluator, &shape)));
+            }
+            for extents in [[1, 8, 1], [1, 8, 2]] {
+                let text = finish_text(&reduction(kind, dtype, extents));
+                all.push((format!("{kind:?} {dtype} {extents:?} finish"), text));
+            }
+        }
+    }
+    for kind in FILLS {
+        for dtype in DType::ALL {
+            let random = matches!(kind, FillKind::Normal | FillKind::Uniform);
+            if !random || matches!(dtype, DType::F32 | DType::F64) {
+                all.push((format!("{kind:?} {dtype}"), fill_text(kind, dtype).0));
+            }
+        }
+    }
+    for size in [1, 4, 8] {
+        for rank in [1, 3] {
+            for narrow in [false, true] {
+                all.push((format!("copy {size} {rank} {narrow}"), copy_text(size, rank, 16 / size, narrow)));
+            }
+            all.push((format!("transpose {size} {rank}"), transpose_text(size, rank - 1)));
+        }
+    }
+    for to in DType::ALL {
+        for from in DType::ALL.map(Some).into_iter().chain([None]) {
+            all.push((format!("put {from:?} {to}"), put_text(from, to, 2, 1, true)));
+        }
+        for indices in [DType::I32, DType::I64] {
+            for beyond in BEYOND {
+                all.push((
+                    format!("take {to} {indices} {beyond:?}"),
+                    take_text(to.size(), indices, beyond, 16 / to.size(), true),
+                ));
+                all.push((format!("scatter_add {to} {indices} {beyond:?}"), scatter_text(to, indices, beyond)));
+            }
+        }
+    }
+    all.push(("take wide".to_owned(), take_text(4, DType::I64, Beyond::Raise, 1, false)));
+    for dtype in [DType::Bool, DType::I32, DType::I64] {
+        all.push((format!("matmul {dtype}"), product_text(dtype)));
+    }
+    all.push(("generic".to_owned(), generic_text()));
+    all
+}
+
+/// A reduction fed by a product of two inputs, the product kept.
+fn reduction(kind: ReduceKind, dtype: DType, [outer, reduced, inner]: [usize; 3]) -> Reduce {
+    let shape = Shape::of(&[outer, reduced, inner]);
+    let program = single(Point::Multiply, dtype, dtype, shape, Layout::dense(shape));
+    Reduce { program, arg: Reg::Out(0), dtype, kind, outer, reduced, inner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_row_and_kind_is_among_the_texts() {
+        let all = texts();
+        let names: BTreeSet<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.len(), all.len(), "names are different");
+        for &op in Point::ALL {
+            assert!(all.iter().any(|(name, _)| name.starts_with(&format!("{op} "))), "{op}");
+        }
+        assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
+    }
+}

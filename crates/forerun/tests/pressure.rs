@@ -1,0 +1,131 @@
+//! Memory pressure: every allocation of a training step fails in turn. The program gets an error that says who holds the
+//! memory; what was there before stays as it was, what fits afterwards works, and nothing is lost.
+
+use forerun::fail::{self, How};
+use forerun::grad::{Differentiable, record};
+use forerun::nn::{Activation, Adam, Dense, Layer, Sequential, l2_loss};
+use forerun::{Array, Error, ErrorKind, Loc, memory_stats, normal, ones, ops, seed, wait_all};
+
+const BATCH: usize = 64;
+
+/// How many allocations are made to fail.
+fn injections() -> usize {
+    if std::env::var("FORERUN_TEST_LONG").is_ok_and(|long| long == "1") { 1000 } else { 100 }
+}
+
+struct Trained {
+    net: Sequential,
+    adam: Adam,
+    inputs: Vec<f32>,
+    targets: Array,
+}
+
+type Bits = Vec<Vec<u64>>;
+
+fn bits(arrays: &[Array]) -> Result<Bits, Error> {
+    arrays.iter().map(|a| Ok(a.to_vec()?.iter().map(|v| v.to_bits()).collect())).collect()
+}
+
+impl Trained {
+    fn new() -> Trained {
+        seed(5);
+        let net = Sequential::new().then(Dense::new(96).activation(Activation::Relu)).then(Dense::new(40));
+        let inputs: Vec<f32> = (0..BATCH * 48).map(|i| (i % 17) as f32 / 17.0).collect();
+        let targets = normal(&[BATCH, 40]);
+        let adam = Adam::new(net.parameters(), 0.01);
+        let mut trained = Trained { net, adam, inputs, targets };
+        // The first call makes the parameters.
+        trained.forward().unwrap();
+        trained.adam = Adam::new(trained.net.parameters(), 0.01);
+        trained
+    }
+
+    fn forward(&self) -> Result<Array, Error> {
+        let x = ops::from_slice(&self.inputs, &[BATCH, 48], Loc::caller())?;
+        record(|| l2_loss(&self.net.forward(&x)?, &self.targets))
+    }
+
+    /// One step, and what it gave: the loss and the weights.
+    fn step(&mut self) -> Result<Bits, Error> {
+        let loss = self.forward()?;
+        loss.backward()?;
+        self.adam.step(BATCH)?;
+        bits(&[vec![loss], self.weights()].concat())
+    }
+
+    fn weights(&self) -> Vec<Array> {
+        self.net.parameters().iter().map(|p| p.array().unwrap()).collect()
+    }
+
+    /// Puts the weights back to what they were at some time.
+    fn reset(&mut self, weights: &Bits) {
+        for (array, bits) in self.weights().iter().zip(weights) {
+            let numbers: Vec<f32> = bits.iter().map(|b| f64::from_bits(*b) as f32).collect();
+            array.assign(&ops::from_slice(&numbers, &array.shape(), Loc::caller()).unwrap());
+        }
+        self.adam = Adam::new(self.net.parameters(), 0.01);
+    }
+}
+
+fn live() -> usize {
+    let _ = wait_all();
+    let look = || {
+        std::thread::yield_now();
+        memory_stats().live
+    };
+    (0..200).map(|_| look()).min().unwrap()
+}
+
+#[test]
+fn every_allocation_of_a_training_step_fails_in_turn() {
+    let (earlier, line) = (ones(&[100_000]), line!());
+    let mut trained = Trained::new();
+    let start = bits(&trained.weights()).unwrap();
+    let expected = trained.step().unwrap();
+    trained.reset(&start);
+    assert_eq!(trained.step().unwrap(), expected, "the same step gives the same bits");
+    trained.reset(&start);
+    let before = live();
+    let (mut nth, mut failed, mut done) = (1, 0, 0);
+    while done < injections() {
+        fail::arm("pool.block", nth, How::NoMemory).unwrap();
+        let result = trained.step();
+        if !fail::disarm().is_empty() {
+            assert!(nth > 10, "a step has more than ten allocations");
+            assert_eq!(result.unwrap(), expected);
+            trained.reset(&start);
+            nth = 1;
+            continue;
+        }
+        nth += 1;
+        done += 1;
+        match result {
+            // A fused kernel that finds no memory is taken apart, which may help.
+            Ok(found) => assert_eq!(found, expected),
+            Err(error) => {
+                failed += 1;
+                assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+                let text = error.to_string();
+                assert!(text.contains("cannot allocate") && text.contains("submitted at"), "{text}");
+                let holder = format!("are held by 1 array of full at {}:{line}", file!());
+                assert!(text.contains(&holder), "the largest holder is named: {text}");
+            }
+        }
+        // The next thing that fits works, and what was there before is as it was.
+        let next = &ones(&[1000]) + 1.0;
+        assert_eq!(next.sum().item().unwrap().as_f64(), 2000.0);
+        assert!(earlier.to_vec().unwrap().iter().all(|v| *v == 1.0));
+        // Every weight is as before the step or as after it.
+        trained.adam.restore().unwrap();
+        for (at, found) in bits(&trained.weights()).unwrap().iter().enumerate() {
+            assert!(*found == start[at] || *found == expected[at + 1], "weight {at} is neither");
+        }
+        let _ = wait_all();
+        trained.reset(&start);
+    }
+    assert!(failed > injections() / 2, "{failed} of {done} failures were seen");
+    assert_eq!(trained.step().unwrap(), expected);
+    trained.reset(&start);
+    // Gradients are as many as before, and so are weights; states are made by the step.
+    assert!(live() <= before, "{} bytes are live, {before} were", live());
+}

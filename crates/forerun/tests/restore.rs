@@ -1,0 +1,181 @@
+//! Restoring: a failed write costs a cell nothing but the write.
+
+use forerun::{
+    Array, Beyond, DType, ErrorKind, Index, Loc, Mode, arange, cancel_pending, engine, full, memory_stats, ones, ops,
+    wait_all,
+};
+use std::sync::{Mutex, MutexGuard};
+
+/// What is live is the whole process's: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let _ = wait_all();
+    guard
+}
+
+/// Sizes that lie in the node, that run on the spot, and that become tasks.
+const SIZES: [usize; 3] = [3, 300, 100_000];
+
+/// As many numbers, which fail when they are looked at.
+#[track_caller]
+fn bad(n: usize) -> Array {
+    let beyond = arange(0, n as i64, 1) + 1;
+    ops::take(&arange(0.0, n as f64, 1.0), &beyond, 0, Beyond::Raise, Loc::caller()).unwrap()
+}
+
+fn values(x: &Array) -> Vec<f64> {
+    x.to_vec().unwrap()
+}
+
+fn count(n: usize) -> Vec<f64> {
+    (0..n).map(|i| i as f64).collect()
+}
+
+#[test]
+fn a_failed_write_is_taken_back() {
+    let _alone = alone();
+    for n in SIZES {
+        for pending in [false, true] {
+            let mut x = arange(0.0, n as f64, 1.0);
+            if !pending {
+                x.wait_to_read().unwrap();
+            }
+            x += &bad(n);
+            assert_eq!(x.wait_to_read().unwrap_err().kind(), ErrorKind::Index);
+            assert_eq!(x.restore().unwrap(), 1);
+            assert_eq!(values(&x), count(n));
+            assert_eq!(x.restore().unwrap(), 0);
+            x += 1.0;
+            assert_eq!(values(&x)[n - 1], n as f64);
+        }
+    }
+    wait_all().unwrap();
+}
+
+#[test]
+fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
+    let _alone = alone();
+    for fuse in [true, false] {
+        let former = forerun::set_fuse(fuse);
+        for n in SIZES {
+            let mut x = arange(0.0, n as f64, 1.0);
+            // One segment: the multiplication is fused into what fails, and must not be lost with it.
+            x *= 2.0;
+            x += &bad(n);
+            x -= 1.0;
+            x *= 3.0;
+            assert_eq!(x.restore().unwrap(), 3);
+            assert_eq!(values(&x), count(n).iter().map(|v| 2.0 * v).collect::<Vec<_>>(), "{n}, fuse: {fuse}");
+        }
+        forerun::set_fuse(former);
+    }
+    wait_all().unwrap();
+}
+
+#[test]
+fn parts_that_were_written_are_taken_back() {
+    let _alone = alone();
+    for n in SIZES {
+        let x = arange(0.0, n as f64, 1.0);
+        let part = x.at(&[Index::Slice { start: Some(0), stop: Some(2), step: 1 }]);
+        part.assign(&bad(2));
+        assert!(x.wait_to_read().is_err() && part.wait_to_read().is_err());
+        assert_eq!(part.restore().unwrap(), 1);
+        assert_eq!(values(&x), count(n));
+        assert_eq!(values(&part), count(2));
+    }
+    wait_all().unwrap();
+}
+
+#[test]
+fn a_value_with_no_value_before_it_cannot_be_restored() {
+    let _alone = alone();
+    for n in SIZES {
+        let line = line!() + 1;
+        let x = bad(n);
+        let error = x.restore().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Index);
+        let text = error.to_string();
+        assert!(text.starts_with("restore: no value from before the failure is left") && text.contains("take: index"));
+        assert!(text.contains(&format!("{}:{line}", file!())), "{text}");
+        let y = ones(&[n]);
+        y.assign(&x);
+        assert!(y.restore().is_err());
+        // Assigning the whole clears it.
+        y.assign(2.0);
+        assert_eq!((y.restore().unwrap(), values(&y)[0]), (0, 2.0));
+    }
+    wait_all().unwrap();
+}
+
+#[test]
+fn what_was_cancelled_is_taken_back() {
+    let _alone = alone();
+    let mut x = arange(0.0, 360_000.0, 1.0);
+    x.wait_to_read().unwrap();
+    let factor = full(&[600, 600], 1e-3, DType::F32);
+    let product = (0..20).fold(factor.clone(), |y, _| y.matmul(&factor)).reshape(&[-1]);
+    x += &product;
+    x += 1.0;
+    cancel_pending();
+    let failed = x.wait_to_read().is_err();
+    assert!(failed || *engine().mode() == Mode::Sync, "the products take longer than submitting them");
+    assert_eq!(x.restore().unwrap(), if failed { 2 } else { 0 });
+    assert!(!failed || values(&x) == count(360_000));
+    wait_all().unwrap();
+}
+
+#[test]
+fn the_price_is_paid_by_failures_alone() {
+    let _alone = alone();
+    let n = 1 << 20;
+    let bytes = 4 * n;
+    let empty = memory_stats().live;
+    let mut x = ones(&[n]);
+    live_becomes(empty + bytes);
+    x += 1.0;
+    x.wait_to_read().unwrap();
+    live_becomes(empty + bytes);
+    x += &bad(n);
+    let _ = x.wait_to_read();
+    // What is kept is what was there.
+    live_becomes(empty + bytes);
+    x.restore().unwrap();
+    live_becomes(empty + bytes);
+    drop(x);
+    live_becomes(empty);
+}
+
+/// Buffers go back right after the values are there that were made from them.
+#[track_caller]
+fn live_becomes(expected: usize) {
+    wait_all().unwrap();
+    for _ in 0..10_000 {
+        if memory_stats().live == expected {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    panic!("{} bytes are live, not {expected}", memory_stats().live);
+}
+
+#[test]
+fn a_failed_update_leaves_weights_and_states() {
+    let _alone = alone();
+    for n in SIZES {
+        let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones(&[n]));
+        let how = ops::Preparation { rescale: 1.0, clip: None };
+        let loc = Loc::caller();
+        let step = |grad: &Array| {
+            ops::sgd_update(&[&weight], &[grad], Some(&[&momentum]), &[0.5], &[0.1], 0.9, how, loc).unwrap();
+        };
+        step(&ones(&[n]));
+        let good = (values(&weight), values(&momentum));
+        step(&bad(n));
+        step(&ones(&[n]));
+        assert_eq!((weight.restore().unwrap(), momentum.restore().unwrap()), (2, 2));
+        assert_eq!((values(&weight), values(&momentum)), good);
+    }
+    wait_all().unwrap();
+}

@@ -1,0 +1,34 @@
+"""Devices as arguments: ``ctx`` and ``device`` are two spellings of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
+
+from forerun._forerun import Device, current_device
+
+DeviceLike: TypeAlias = "Device | Sequence[Device] | None"
+
+_T = TypeVar("_T", "Device | None", "Device | Sequence[Device] | None")
+
+
+def asked(op: str, ctx: _T, device: _T) -> _T:
+    """Return what either spelling asks for, or none."""
+    if ctx is None:
+        return device
+    if device is not None:
+        raise TypeError(f"{op}: ctx and device are the same argument: give one")
+    return ctx
+
+
+def all_devices(op: str, ctx: DeviceLike, device: DeviceLike) -> list[Device]:
+    """Return the devices that either spelling asks for, each once, or the current one."""
+    given = asked(op, ctx, device)
+    if given is None:
+        return [current_device()]
+    if isinstance(given, Device):
+        return [given]
+    devices = list(dict.fromkeys(given))
+    if not devices:
+        raise ValueError(f"{op}: no devices are given")
+    return devices

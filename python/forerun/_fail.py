@@ -1,0 +1,15 @@
+"""Fail points: places where a test makes something go wrong. They do nothing in the package as it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forerun import _forerun
+
+
+def _nothing(site: str) -> None:
+    """Be the fail point of a build without them."""
+
+
+#: Marks a place by the name of its site; raises if a test wants it to.
+point: Callable[[str], None] = getattr(_forerun, "fail_point", _nothing)

@@ -1,0 +1,163 @@
+//! One kernel on both sides: the same bytes in, the results compared.
+
+use crate::data::{bits, distance};
+use crate::ledger::Ledger;
+use forerun_base::{DType, Error, ErrorKind, Result, Solo};
+use forerun_cpu::CpuBackend;
+use forerun_cuda::{Gpu, Io, Lane, Raised};
+use forerun_plan::{Backend, Io as HostIo, Kernel};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A kernel and what it is run on.
+pub(crate) struct Case {
+    pub(crate) group: &'static str,
+    pub(crate) name: String,
+    pub(crate) kernel: Kernel,
+    /// The bytes of each input, and where in them its first element is.
+    pub(crate) inputs: Vec<(Vec<u8>, usize)>,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) outputs: Vec<(DType, usize)>,
+    /// How far a result may be off, in units of the last place, or, below zero, relative to the largest.
+    pub(crate) off: f64,
+}
+
+/// What the device left: the outputs of each run, and whether a status was raised.
+pub(crate) struct Outcome {
+    runs: Vec<Vec<Vec<u8>>>,
+    pub(crate) raised: Option<Raised>,
+}
+
+/// Bytes around outputs that nobody may touch.
+const GUARD: usize = 64;
+
+impl Case {
+    /// What the host computes.
+    pub(crate) fn host(&self) -> Vec<Vec<u8>> {
+        let executable = CpuBackend::new().compile(&self.kernel);
+        let inputs: Vec<*const u8> = self.inputs.iter().map(|(b, first)| b.as_ptr().wrapping_add(*first)).collect();
+        let mut made: Vec<Vec<u8>> = self.outputs.iter().map(|(d, n)| vec![0xa5; d.size() * n]).collect();
+        let outputs: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr()).collect();
+        // SAFETY: the buffers are as the kernel's layouts say.
+        unsafe { executable.run(HostIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars }, &Solo) };
+        made
+    }
+
+    /// What the device computes: at once, and by the kernel's own text; with buffers `shift` bytes off their alignment.
+    pub(crate) fn device(&self, gpu: &Arc<Gpu>, shift: usize) -> Result<Outcome> {
+        let launch = gpu.compile(&self.kernel);
+        let mut held = Vec::new();
+        let mut upload = |bytes: &[u8], lead: usize| {
+            let room = bytes.len() + lead + GUARD;
+            let address = gpu.alloc(room)?;
+            held.push((address, room));
+            // The room may be what an earlier launch still works on.
+            let launched = gpu.record(Lane::Compute)?;
+            gpu.wait(Lane::ToDevice, Lane::Compute, launched)?;
+            // SAFETY: the room was just taken.
+            unsafe { gpu.copy_in(bytes, address + lead as u64, &Solo)? };
+            Ok::<u64, Error>(address + lead as u64)
+        };
+        let mut inputs = Vec::new();
+        for (bytes, first) in &self.inputs {
+            inputs.push(upload(bytes, shift)? + *first as u64);
+        }
+        let status = upload(&[0; Gpu::STATUS_BYTES], 0)?;
+        let mut runs = Vec::new();
+        for own in [false, true] {
+            let mut outputs = Vec::new();
+            for (dtype, count) in &self.outputs {
+                outputs.push(upload(&vec![0xa5; dtype.size() * count + GUARD], shift + GUARD)?);
+            }
+            let uploaded = gpu.record(Lane::ToDevice)?;
+            gpu.wait(Lane::Compute, Lane::ToDevice, uploaded)?;
+            let begun = Instant::now();
+            loop {
+                let stood_in = gpu.counts().generic;
+                // SAFETY: the buffers are as the kernel's layouts say, and nobody else has them.
+                unsafe { launch.launch(Io { inputs: &inputs, outputs: &outputs, scalars: &self.scalars, status })? };
+                // Aligned and shifted addresses have kernels of their own: only a launch that nothing stood in for was one.
+                if !own || gpu.counts().generic == stood_in {
+                    break;
+                }
+                if begun.elapsed() > Duration::from_secs(20) {
+                    return Err(Error::new(ErrorKind::Runtime, "its own kernel does not come"));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            runs.push(outputs);
+        }
+        let computed = gpu.record(Lane::Compute)?;
+        gpu.wait(Lane::FromDevice, Lane::Compute, computed)?;
+        let mut results = Vec::new();
+        for outputs in runs {
+            let mut made = Vec::new();
+            for ((dtype, count), address) in self.outputs.iter().zip(outputs) {
+                let mut bytes = vec![0; dtype.size() * count + GUARD];
+                // SAFETY: as many bytes were uploaded there.
+                unsafe { gpu.copy_out(address, &mut bytes, &Solo)? };
+                made.push(bytes);
+            }
+            results.push(made);
+        }
+        let mut words = [0; Gpu::STATUS_BYTES];
+        // SAFETY: a status was uploaded there.
+        unsafe { gpu.copy_out(status, &mut words, &Solo)? };
+        gpu.synchronize()?;
+        held.into_iter().try_for_each(|(address, room)| gpu.free(address, room))?;
+        Ok(Outcome { runs: results, raised: Gpu::read_status(&words) })
+    }
+
+    /// Compares both sides, with aligned and with shifted buffers.
+    pub(crate) fn check(&self, gpu: &Arc<Gpu>, ledger: &mut Ledger) {
+        let want = self.host();
+        // Any element may lie at any multiple of its size.
+        let widest = self.outputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4).max(8);
+        for shift in [0, widest] {
+            let outcome = match self.device(gpu, shift) {
+                Err(error) => Err(error.to_string()),
+                Ok(Outcome { raised: Some(raised), .. }) => Err(format!("a status was raised: {raised:?}")),
+                Ok(Outcome { runs, raised: None }) => runs.iter().enumerate().try_fold(0.0f64, |worst, (run, got)| {
+                    let off = self.compare(got, &want).map_err(|text| format!("run {run}, shift {shift}: {text}"))?;
+                    Ok(worst.max(off))
+                }),
+            };
+            ledger.note(self.group, &self.name, outcome);
+        }
+    }
+
+    fn compare(&self, got: &[Vec<u8>], want: &[Vec<u8>]) -> std::result::Result<f64, String> {
+        let mut worst = 0.0f64;
+        for (n, ((got, want), (dtype, _))) in got.iter().zip(want).zip(&self.outputs).enumerate() {
+            let (body, guard) = got.split_at(want.len());
+            if guard.iter().any(|byte| *byte != 0xa5) {
+                return Err("wrote beyond its output".to_owned());
+            }
+            let (got, want) = (bits(*dtype, body), bits(*dtype, want));
+            let value = |bits: u64| forerun_base::Scalar::from_bits(bits, *dtype).as_f64();
+            let largest = want.iter().map(|w| value(*w).abs()).filter(|w| w.is_finite()).fold(1e-30, f64::max);
+            let (mut wrong, mut first, mut furthest) = (0, None, 0.0f64);
+            for (i, (g, w)) in got.iter().zip(&want).enumerate() {
+                let (off, limit) = if self.off < 0.0 && value(*w).is_finite() {
+                    ((value(*g) - value(*w)).abs() / largest, -self.off)
+                } else {
+                    (distance(*dtype, *g, *w), self.off.max(0.0))
+                };
+                furthest = furthest.max(off);
+                // A comparison that also catches what is no number.
+                if off.partial_cmp(&limit).is_none_or(|order| order.is_gt()) {
+                    wrong += 1;
+                    first = first.or(Some((i, value(*g), value(*w))));
+                }
+            }
+            if let Some((i, g, w)) = first {
+                let (count, length) = (wrong, want.len());
+                return Err(format!(
+                    "output {n}: {count} of {length} differ, by up to {furthest}; element {i} is {g:e}, not {w:e}"
+                ));
+            }
+            worst = worst.max(furthest);
+        }
+        Ok(worst)
+    }
+}

@@ -1,0 +1,12 @@
+//! The checks, by what they look at.
+
+mod all;
+mod fills;
+mod lanes;
+mod moves;
+mod pointwise;
+mod products;
+mod reductions;
+mod rows;
+
+pub(crate) use all::ALL;

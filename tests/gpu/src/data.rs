@@ -1,0 +1,96 @@
+//! Elements to compute on: ordinary numbers, and the edges.
+
+use forerun_base::{DType, Scalar};
+
+/// A small generator.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn ordinary(&mut self, dtype: DType) -> u64 {
+        match dtype {
+            DType::Bool => self.next() & 1,
+            DType::I32 | DType::I64 => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
+            _ => Scalar::Float(self.unit() * 8.0 - 4.0).to_bits(dtype),
+        }
+    }
+
+    /// Ordinary numbers, as bytes.
+    pub(crate) fn bytes(&mut self, dtype: DType, count: usize) -> Vec<u8> {
+        let mut all = Vec::with_capacity(count * dtype.size());
+        (0..count).for_each(|_| all.extend(&self.ordinary(dtype).to_le_bytes()[..dtype.size()]));
+        all
+    }
+
+    /// Integers from 0 on, below a limit, as bytes.
+    pub(crate) fn below(&mut self, limit: i64, dtype: DType, count: usize) -> Vec<u8> {
+        let draw = |random: &mut Random| Scalar::Int((random.next() % limit as u64) as i64).to_bits(dtype);
+        (0..count).flat_map(|_| draw(self).to_le_bytes()[..dtype.size()].to_vec()).collect()
+    }
+
+    /// Edges mixed with ordinary numbers and any bits at all, as bytes.
+    pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Vec<u8> {
+        let special: Vec<u64> = match dtype {
+            DType::Bool => vec![0, 1],
+            DType::I32 => [0, 1, -1, 2, i32::MIN, i32::MAX, 7, -7].map(|i: i32| i as u32 as u64).to_vec(),
+            DType::I64 => [0, 1, -1, 2, i64::MIN, i64::MAX, 7, -7].map(|i: i64| i as u64).to_vec(),
+            _ => {
+                let tiny = if dtype == DType::F32 { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
+                let list =
+                    [0.0, 1.0, 0.5, 1.5, 2.5, f64::INFINITY, f64::NAN, tiny, tiny / 8.0, 88.7, 103.0, 709.5, 745.0];
+                let more = [0.75, 3e9, 1e19, 87.4];
+                let both = list.iter().chain(&more).flat_map(|x| [*x, -*x]);
+                both.map(|f| Scalar::Float(f).to_bits(dtype)).collect()
+            }
+        };
+        let mut all = Vec::with_capacity(count * dtype.size());
+        for _ in 0..count {
+            let bits = match self.next() % 3 {
+                0 => special[self.next() as usize % special.len()],
+                1 if matches!(dtype, DType::F32 | DType::F64) => self.next(),
+                _ => self.ordinary(dtype),
+            };
+            all.extend(&bits.to_le_bytes()[..dtype.size()]);
+        }
+        all
+    }
+}
+
+/// The bits of every element.
+pub(crate) fn bits(dtype: DType, bytes: &[u8]) -> Vec<u64> {
+    let word = |part: &[u8]| part.iter().rev().fold(0u64, |word, byte| word << 8 | *byte as u64);
+    bytes.chunks_exact(dtype.size()).map(word).collect()
+}
+
+/// How far apart two elements are, in units of the last place; integers and truth values are equal or not.
+pub(crate) fn distance(dtype: DType, a: u64, b: u64) -> f64 {
+    let value = |bits: u64| Scalar::from_bits(bits, dtype).as_f64();
+    if a == b {
+        return 0.0;
+    }
+    let ordered = |bits: u64, width: u32| {
+        let sign = 1u64 << (width - 1);
+        if bits & sign != 0 { -((bits & (sign - 1)) as i128) } else { bits as i128 }
+    };
+    let width = match dtype {
+        DType::F32 => 32,
+        DType::F64 => 64,
+        _ => return f64::INFINITY,
+    };
+    match (value(a).is_nan(), value(b).is_nan()) {
+        (true, true) => 0.0,
+        (false, false) if value(a) == value(b) => 0.5,
+        (false, false) => (ordered(a, width) - ordered(b, width)).unsigned_abs() as f64,
+        _ => f64::INFINITY,
+    }
+}
