@@ -42,6 +42,7 @@ BAD = [
     ("FORERUN_PREFETCH", "-1"),
     ("FORERUN_TINY", "x"),
     ("FORERUN_ISA", "sse"),
+    ("FORERUN_JIT", "off"),
 ]
 
 

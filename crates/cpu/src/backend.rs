@@ -7,19 +7,20 @@ use crate::product::Multiply;
 use crate::reduce::Reducer;
 use crate::rows::{Adder, Gatherer};
 use crate::simd::Isa;
+use crate::target::Target;
 use forerun_plan::{Backend, Executable, Kernel};
 use std::sync::Arc;
 
 /// Compiles kernels for the host.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuBackend {
-    isa: Isa,
+    target: Target,
 }
 
 impl CpuBackend {
     /// The backend for the best instruction set here, or a plainer one if the environment asks for it.
     pub fn new() -> CpuBackend {
-        CpuBackend { isa: Isa::detect() }
+        CpuBackend { target: Target::new(Isa::detect()) }
     }
 
     /// The backend for one instruction set.
@@ -28,12 +29,19 @@ impl CpuBackend {
     /// If the processor does not have it.
     pub fn with_isa(isa: Isa) -> CpuBackend {
         assert!(isa.is_available(), "this processor has no {}", isa.name());
-        CpuBackend { isa }
+        CpuBackend { target: Target::new(isa) }
+    }
+
+    /// The same backend, but that pointwise programs over at least so many elements become machine code where there is
+    /// some for them. `usize::MAX` leaves all of them to the interpreter.
+    pub fn emit_from(mut self, elements: usize) -> CpuBackend {
+        self.target.emit_from = elements;
+        self
     }
 
     /// The instruction set that kernels are compiled for.
     pub fn isa(&self) -> Isa {
-        self.isa
+        self.target.isa
     }
 }
 
@@ -48,15 +56,15 @@ impl Backend for CpuBackend {
         match kernel {
             Kernel::Pointwise(program) => match Rearrange::new(program) {
                 Some(copy) => Arc::new(copy),
-                None => Arc::new(Pointwise::new(self.isa, program)),
+                None => Arc::new(Pointwise::new(self.target, program)),
             },
-            Kernel::Reduce(reduce) => Arc::new(Reducer::new(self.isa, reduce)),
-            Kernel::Product(product) => Arc::new(Multiply::new(self.isa, product)),
+            Kernel::Reduce(reduce) => Arc::new(Reducer::new(self.target, reduce)),
+            Kernel::Product(product) => Arc::new(Multiply::new(self.target, product)),
             Kernel::Concat(concat) => Arc::new(Joiner::new(concat)),
-            Kernel::Update(update) => Arc::new(Overwrite::new(self.isa, update)),
+            Kernel::Update(update) => Arc::new(Overwrite::new(self.isa(), update)),
             Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
             Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
-            Kernel::Fill(fill) => Arc::new(Filler::new(self.isa, fill)),
+            Kernel::Fill(fill) => Arc::new(Filler::new(self.isa(), fill)),
             Kernel::Transfer(bytes) => Arc::new(Transfer(*bytes)),
         }
     }

@@ -1,7 +1,7 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
 use crate::alone::Alone;
-use crate::simd::Isa;
+use crate::target::Target;
 use crate::tile::Tiles;
 use forerun_base::Team;
 use forerun_plan::{Executable, Io, Program};
@@ -19,10 +19,11 @@ pub(crate) enum Pointwise {
 }
 
 impl Pointwise {
-    pub(crate) fn new(isa: Isa, program: &Program) -> Pointwise {
-        match Alone::new(isa, program) {
+    pub(crate) fn new(target: Target, program: &Program) -> Pointwise {
+        let interpreted = program.shape.size() < target.emit_from;
+        match interpreted.then(|| Alone::new(target.isa, program)).flatten() {
             Some(alone) => Pointwise::Alone(alone),
-            None => Pointwise::Tiles(Tiles::new(isa, program, None).streaming(isa)),
+            None => Pointwise::Tiles(Tiles::streamed(target, program)),
         }
     }
 }

@@ -5,10 +5,11 @@
 //! nothing is allocated. A program's result does not depend on where its iteration space is cut.
 
 use crate::gather::Walk;
+use crate::jit::{Compiled, RegisterMap};
 use crate::loops::{self, Loop, Operand};
 use crate::pairs;
-use crate::simd::Isa;
 use crate::stream::{self, Stream};
+use crate::target::Target;
 use forerun_base::DType;
 use forerun_ops::{Class, Point};
 use forerun_plan::{Instr, Io, Program, Reg};
@@ -40,6 +41,8 @@ pub(crate) struct Tiles {
     pub(crate) weight: usize,
     /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
     stream: Option<Stream>,
+    /// Machine code that does what `code` does.
+    compiled: Option<Compiled>,
 }
 
 #[derive(Debug)]
@@ -66,7 +69,16 @@ enum Access {
 
 impl Tiles {
     /// Compiles a program. `watched` is a register that somebody reads after each tile; it must be no scalar.
-    pub(crate) fn new(isa: Isa, program: &Program, watched: Option<Reg>) -> Tiles {
+    pub(crate) fn new(target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
+        Tiles::interpreted(target, program, watched).emitted(target, program, watched)
+    }
+
+    /// The same for a program whose outputs pass by the cache if they are too large to be found there again.
+    pub(crate) fn streamed(target: Target, program: &Program) -> Tiles {
+        Tiles::interpreted(target, program, None).streaming(target).emitted(target, program, None)
+    }
+
+    fn interpreted(Target { isa, .. }: Target, program: &Program, watched: Option<Reg>) -> Tiles {
         let lanes = loops::lanes(isa);
         let inputs: Box<[Input]> = program
             .inputs
@@ -86,11 +98,7 @@ impl Tiles {
             })
             .collect();
         let place = Places { inputs: inputs.len(), scalars: program.scalars.len(), outputs: program.outputs.len() };
-        let moves = |reg: Reg| match reg {
-            Reg::Scalar(_) => false,
-            Reg::Input(i) => !matches!(inputs[i as usize].access, Access::Constant),
-            Reg::Temp(_) | Reg::Out(_) => true,
-        };
+        let moves = |reg: Reg| moves(&inputs, reg);
         let step = |run: Loop, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
             run,
             to: place.of(dst),
@@ -132,20 +140,36 @@ impl Tiles {
             small: size <= tile && strided == 0 && scratch <= SMALL && place.count(temps) <= SMALL_SLOTS,
             weight,
             stream: None,
+            compiled: None,
             inputs,
         }
     }
 
-    /// The same program, its outputs passing by the cache if they are too large to be found there again.
-    pub(crate) fn streaming(mut self, isa: Isa) -> Tiles {
+    fn streaming(mut self, target: Target) -> Tiles {
         let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
         // Loads of the copy are aligned, so tiles of scratch must be.
         let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * 8;
         if bytes >= stream::WORTH && self.tile == TILE && scratch <= MEDIUM {
-            self.stream = stream::find(isa);
+            self.stream = stream::find(target.isa);
             self.scratch = scratch;
         }
         self
+    }
+
+    /// The same with machine code, if the target wants some and there is some for this program.
+    fn emitted(mut self, target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
+        if self.size >= target.emit_from && !program.code.is_empty() {
+            let (places, inputs) = (self.places(), &self.inputs);
+            let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
+            let slots = places.count(self.temps);
+            self.compiled = Compiled::new(target.isa, program, slots, &map, self.stream.is_some());
+        }
+        self
+    }
+
+    /// Whether an input may have to be gathered.
+    fn gathers(&self) -> bool {
+        self.inputs.iter().any(|input| matches!(input.access, Access::Strided(_)))
     }
 
     fn places(&self) -> Places {
@@ -161,8 +185,10 @@ impl Tiles {
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
+                // Code that reads and writes in place has no scratch to be cut for.
+                let most = if self.compiled.is_some() && !self.gathers() { usize::MAX } else { self.tile };
                 while at < end {
-                    let count = self.tile.min(end - at);
+                    let count = most.min(end - at);
                     machine.tile(at, count);
                     at += count;
                 }
@@ -248,6 +274,15 @@ impl Places {
     }
 }
 
+/// Whether the elements of a register move, or are copies of one.
+fn moves(inputs: &[Input], reg: Reg) -> bool {
+    match reg {
+        Reg::Scalar(_) => false,
+        Reg::Input(i) => !matches!(inputs[i as usize].access, Access::Constant),
+        Reg::Temp(_) | Reg::Out(_) => true,
+    }
+}
+
 fn weight_of(instr: &Instr) -> usize {
     let wide = if instr.dtype.size() == 8 { 2 } else { 1 };
     wide * match instr.op {
@@ -297,7 +332,8 @@ impl<'a> Machine<'a> {
         Machine { tiles, io, slots, gathered: next }
     }
 
-    /// Runs the program for `count` elements from `start` on; `count` is at most a tile.
+    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless there is machine code
+    /// and nothing to gather or to watch.
     ///
     /// # Safety
     /// The elements must be within the iteration space and untouched by anybody else.
@@ -324,6 +360,15 @@ impl<'a> Machine<'a> {
                 }
             }
             let first = self.tiles.inputs.len() + self.tiles.scalars.len();
+            if let Some(compiled) = &self.tiles.compiled {
+                let mut streams = self.tiles.stream.is_some();
+                for (i, &size) in self.tiles.outputs.iter().enumerate() {
+                    let to = self.io.outputs[i].add(start * size as usize);
+                    streams &= is_aligned(to);
+                    self.slots[first + i] = to;
+                }
+                return compiled.run(self.slots, count, streams);
+            }
             let stream = self.tiles.stream.filter(|_| count == TILE);
             scratch = scratch.add(scratch.align_offset(64));
             for (i, &size) in self.tiles.outputs.iter().enumerate() {

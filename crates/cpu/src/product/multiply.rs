@@ -7,7 +7,7 @@ use super::dense;
 use super::grid::Grid;
 use crate::fill;
 use crate::pointwise::{Shared, run_range};
-use crate::simd::Isa;
+use crate::target::Target;
 use crate::tile::Tiles;
 use forerun_base::{DType, Layout, Team};
 use forerun_plan::{Executable, Io, Product, Program};
@@ -38,7 +38,7 @@ struct Tail {
 const TAIL_INPUTS: usize = 32;
 
 impl Multiply {
-    pub(crate) fn new(isa: Isa, product: &Product) -> Multiply {
+    pub(crate) fn new(target: Target, product: &Product) -> Multiply {
         let rank = product.batch.rank();
         let strides = |layout: &Layout| (layout.strides()[rank], layout.strides()[rank + 1]);
         let batch = (0..rank).map(|d| (product.batch[d], product.a.strides()[d], product.b.strides()[d])).collect();
@@ -54,11 +54,11 @@ impl Multiply {
             a,
             b,
             grid: Grid::new(m, n, k, product.batch.size()),
-            multiply: dense::find(isa, product.dtype, dense::Extents { m, n, k, a, b }),
-            tail: product
-                .tail
-                .as_ref()
-                .map(|program: &Program| Tail { tiles: Tiles::new(isa, program, None), inputs: program.inputs.len() }),
+            multiply: dense::find(target.isa, product.dtype, dense::Extents { m, n, k, a, b }),
+            tail: product.tail.as_ref().map(|program: &Program| Tail {
+                tiles: Tiles::new(target, program, None),
+                inputs: program.inputs.len(),
+            }),
         }
     }
 

@@ -7,6 +7,7 @@ use super::fold::{Element, Fold, Largest, Product, Smallest, Sum};
 use super::{columns, rows};
 use crate::pointwise::Shared;
 use crate::simd::{Isa, Memory, Set, Work};
+use crate::target::Target;
 use crate::tile::{Machine, Tiles};
 use forerun_base::{DType, Team};
 use forerun_ops::{Num, Point};
@@ -35,7 +36,7 @@ pub(crate) struct Reducer {
 pub(super) type Run = unsafe fn(&Reducer, Io<'_>, &dyn Team);
 
 impl Reducer {
-    pub(crate) fn new(isa: Isa, reduce: &Reduce) -> Reducer {
+    pub(crate) fn new(target: Target, reduce: &Reduce) -> Reducer {
         let mut program = reduce.program.clone();
         let mut arg = reduce.arg;
         if let Reg::Scalar(_) = arg {
@@ -52,13 +53,13 @@ impl Reducer {
             _ => None,
         };
         Reducer {
-            tiles: Tiles::new(isa, &program, Some(arg)),
+            tiles: Tiles::new(target, &program, Some(arg)),
             arg,
             direct,
             outer: reduce.outer,
             reduced: reduce.reduced,
             inner: reduce.inner,
-            run: find(isa, reduce.kind, reduce.dtype),
+            run: find(target.isa, reduce.kind, reduce.dtype),
         }
     }
 

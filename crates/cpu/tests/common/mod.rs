@@ -4,7 +4,8 @@
 use forerun_base::{DType, Layout, Scalar, Shape, Solo, Team};
 use forerun_cpu::{CpuBackend, Isa};
 use forerun_ops::{Body, Point, bodies};
-use forerun_plan::{Backend, Instr, Io, Kernel, Program, ProgramInput, Reg};
+use forerun_plan::{Backend, Executable, Instr, Io, Kernel, Program, ProgramInput, Reg};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A team of threads made for each split.
@@ -271,7 +272,8 @@ pub(crate) fn same(a: &Data, b: &Data) -> bool {
         })
 }
 
-/// Runs a kernel. Buffers are exactly as long as their data, at odd places, with guards around the outputs.
+/// Runs a kernel, interpreted and as machine code, which must give the same. Buffers are exactly as long as their data, at
+/// odd places, with guards around the outputs.
 pub(crate) fn run(
     isa: Isa,
     kernel: &Kernel,
@@ -280,8 +282,23 @@ pub(crate) fn run(
     outputs: &[(DType, usize)],
     team: &dyn Team,
 ) -> Vec<Data> {
+    let [interpreted, emitted] = [usize::MAX, 0].map(|least| {
+        let exe = CpuBackend::with_isa(isa).emit_from(least).compile(kernel);
+        run_one(&exe, inputs, scalars, outputs, team)
+    });
+    let equal = interpreted.iter().zip(&emitted).all(|(a, b)| same(a, b));
+    assert!(equal, "machine code differs: {kernel:?} {isa:?}: {emitted:?} is not {interpreted:?}");
+    emitted
+}
+
+fn run_one(
+    exe: &Arc<dyn Executable>,
+    inputs: &[(Data, usize)],
+    scalars: &[u64],
+    outputs: &[(DType, usize)],
+    team: &dyn Team,
+) -> Vec<Data> {
     const GUARD: usize = 64;
-    let exe = CpuBackend::with_isa(isa).compile(kernel);
     let held: Vec<Vec<u8>> = inputs.iter().map(|(data, _)| data.bytes()).collect();
     let addresses: Vec<*const u8> =
         held.iter().zip(inputs).map(|(b, (data, first))| b.as_ptr().wrapping_add(first * data.dtype.size())).collect();

@@ -1,0 +1,142 @@
+//! A program as a draft: the scripts of its bodies, one after another, on values instead of registers.
+//!
+//! Invariant: an input is loaded where the program first reads it, and an output stored where the program writes it, so
+//! an output may lie where an input does under the program's own rule.
+
+use super::draft::{Atom, Draft, Id, Type, What};
+use super::registers::RegisterMap;
+use crate::simd::Isa;
+use forerun_base::DType;
+use forerun_ops::{Point, symbol};
+use forerun_plan::{Program, Reg};
+use std::collections::HashMap;
+
+/// A program lowered.
+pub(super) struct Lowered {
+    pub(super) atoms: Vec<Atom>,
+    /// Elements in a vector.
+    pub(super) lanes: usize,
+    /// The slots whose addresses move: size of an element, whether it is written.
+    pub(super) moving: Vec<(u16, u8, bool)>,
+}
+
+struct Lowering<'a> {
+    program: &'a Program,
+    registers: &'a RegisterMap<'a>,
+    draft: Draft,
+    values: HashMap<Reg, Id>,
+    moving: Vec<(u16, u8, bool)>,
+}
+
+/// The draft of a program; `None` if something in it has no instructions.
+pub(super) fn lower(isa: Isa, program: &Program, registers: &RegisterMap<'_>) -> Option<Lowered> {
+    let mut lowering =
+        Lowering { program, registers, draft: Draft::new(isa), values: HashMap::new(), moving: Vec::new() };
+    lowering.instructions()?;
+    let Lowering { draft, moving, .. } = lowering;
+    let atoms = draft.live();
+    // Lanes are counted by the widest elements; narrower ones then use a part of a register.
+    let wide = atoms.iter().any(|atom| atom.type_.size() == 8);
+    let register = if isa == Isa::Avx512 { 64 } else { 32 };
+    Some(Lowered { atoms, lanes: register / if wide { 8 } else { 4 }, moving })
+}
+
+impl Lowering<'_> {
+    fn instructions(&mut self) -> Option<()> {
+        let mut dtypes: HashMap<Reg, DType> = HashMap::new();
+        for instr in &self.program.code {
+            let row = instr.op.row();
+            let args: Vec<Id> = instr.args[..row.arity].iter().map(|&reg| self.read(reg)).collect();
+            let value = match instr.op {
+                Point::Cast => self.draft.cast(args[0], Type::of(instr.out))?,
+                op => self.body(op, instr.dtype, &args)?,
+            };
+            self.values.insert(instr.dst, value);
+            dtypes.insert(instr.dst, instr.out);
+            if let Reg::Out(_) = instr.dst {
+                self.store(instr.dst, value, instr.out);
+            }
+        }
+        if let Some(reg @ Reg::Temp(_)) = self.registers.watched {
+            let (value, dtype) = (*self.values.get(&reg)?, *dtypes.get(&reg)?);
+            self.store(reg, value, dtype);
+        }
+        Some(())
+    }
+
+    /// The value of a register; inputs and scalars are loaded when they are first asked for.
+    fn read(&mut self, reg: Reg) -> Id {
+        if let Some(&value) = self.values.get(&reg) {
+            return value;
+        }
+        let dtype = match reg {
+            Reg::Input(n) => self.program.inputs[n as usize].dtype,
+            Reg::Scalar(n) => self.program.scalars[n as usize],
+            Reg::Temp(_) | Reg::Out(_) => unreachable!("{reg:?} is read before it is written"),
+        };
+        let (slot, moves, type_) = ((self.registers.of)(reg), (self.registers.moves)(reg), Type::of(dtype));
+        if moves {
+            self.moving.push((slot, dtype.size() as u8, false));
+        }
+        let value = match (dtype, moves) {
+            (DType::Bool, _) => {
+                let bytes = self.draft.atom(What::LoadBytes(slot, moves), Type::I32, &[]);
+                self.draft.is_not_zero_byte(bytes)
+            }
+            (_, true) => self.draft.atom(What::Load(slot), type_, &[]),
+            (_, false) => self.draft.atom(What::Scalar(slot), type_, &[]),
+        };
+        self.values.insert(reg, value);
+        value
+    }
+
+    fn store(&mut self, reg: Reg, value: Id, dtype: DType) {
+        let slot = (self.registers.of)(reg);
+        self.moving.push((slot, dtype.size() as u8, true));
+        let type_ = self.draft.type_of(value);
+        if dtype != DType::Bool {
+            self.draft.atom(What::Store(slot), type_, &[value]);
+            return;
+        }
+        let value = if self.draft.is_wide() {
+            let (one, zero) = (self.draft.number(Type::I32, 1.0), self.draft.number(Type::I32, 0.0));
+            self.draft.select(value, one, zero)
+        } else {
+            self.draft.truth_as(value, 4)
+        };
+        self.draft.atom(What::StoreBytes(slot), Type::I32, &[value]);
+    }
+
+    /// The body of an op, step by step.
+    fn body(&mut self, op: Point, dtype: DType, args: &[Id]) -> Option<Id> {
+        let script = symbol::script(op, dtype)?;
+        let mut values: Vec<Id> = Vec::with_capacity(script.steps.len());
+        for step in &script.steps {
+            let value = match step.verb {
+                symbol::Verb::Argument(n) => args[n as usize],
+                verb => {
+                    let mut from = [0; 3];
+                    let arity = step.arity as usize;
+                    for (to, &step) in from.iter_mut().zip(&step.from[..arity]) {
+                        *to = values[step as usize];
+                    }
+                    self.draft.step(verb, Type::of(step.dtype), &from[..arity])?
+                }
+            };
+            values.push(value);
+        }
+        Some(values[script.results[0] as usize])
+    }
+}
+
+impl Draft {
+    /// Truth values from bytes, widened.
+    fn is_not_zero_byte(&mut self, bytes: Id) -> Id {
+        use super::table::Insn::{Vpcmpgtd, Vptestmd};
+        if self.is_wide() {
+            return self.insn(Vptestmd, Type::Truth, &[bytes, bytes]);
+        }
+        let zero = self.number(Type::I32, 0.0);
+        self.insn(Vpcmpgtd, Type::Truth, &[bytes, zero])
+    }
+}

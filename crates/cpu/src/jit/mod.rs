@@ -1,0 +1,38 @@
+//! Machine code for pointwise programs: one loop that loads each input once, keeps everything else in registers, and
+//! stores each output once. The tile interpreter is its reference: the bits are the same.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod absent;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+mod bytes;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod casts;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod compiled;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod draft;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod encode;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod function;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod lower;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod memory;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod pass;
+mod registers;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod schedule;
+mod stats;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod table;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod verbs;
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub(crate) use absent::Compiled;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub(crate) use compiled::Compiled;
+pub(crate) use registers::RegisterMap;
+pub use stats::CodeStats;
