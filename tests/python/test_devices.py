@@ -148,7 +148,7 @@ def test_two_devices_work_at_once(run: Run) -> None:
             return time.perf_counter() - start
 
         one, both = timed(npx.gpu(0)), timed(npx.gpu(0), npx.gpu(1))
-        assert one >= 0.2 and both <= 1.5 * one, (one, both)
+        assert one >= 0.2 and both <= 1.7 * one, (one, both)
         """
     passes(run, program, tries=3, FORERUN_SIM_LATENCY_US="2000", FORERUN_ENGINE="async")
 

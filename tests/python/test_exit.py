@@ -126,17 +126,6 @@ def test_the_end_is_orderly(run: Run, how: str) -> None:
 
 # Daemon threads that the end of the interpreter finds in the middle of something, with Rust on their stacks.
 DAEMONS = {
-    "waiting": """
-def work(number):
-    while True:
-        y = x @ x
-        y[0].asnumpy() if number % 2 else npx.waitall()
-""",
-    "importing": """
-def work(number):
-    while True:
-        x[number].asnumpy()  # the first one imports NumPy
-""",
     "called back": """
 from forerun import autograd
 class Twice(autograd.Function):

@@ -10,7 +10,7 @@ use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
 use parking_lot::Mutex;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -80,6 +80,10 @@ struct Present {
 impl Present {
     fn own(&'static self, number: usize) -> Result<&'static OwnDevice> {
         let own = self.own.get_or_init(|| {
+            if FORKED.load(Relaxed) {
+                let text = format!("gpu({number}) cannot be used in a forked process");
+                return Err(Error::new(ErrorKind::Runtime, text));
+            }
             let accelerator = (self.open)()?;
             let engine = &runtime().engine;
             engine.add_device(number, Arc::new(Driven(accelerator.clone())), accelerator.capacity());
@@ -100,6 +104,15 @@ impl Present {
 /// The accelerators of this machine, or the simulated ones that the environment asks for. Looked for once, by the first who
 /// asks.
 static PRESENT: OnceLock<Vec<Present>> = OnceLock::new();
+
+/// The accelerators were found by a process of which this is a forked child: a driver does not live through that.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// In a forked child: the accelerators are lost, those that were not opened too.
+pub(crate) fn lose_all() {
+    FORKED.store(PRESENT.get().is_some(), Relaxed);
+    accelerators().for_each(|device| device.accelerator.lose());
+}
 
 fn present(find: impl FnOnce() -> Vec<Present>) -> &'static [Present] {
     PRESENT.get_or_init(|| {

@@ -6,7 +6,7 @@
 //! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
 //! may have been anywhere. If the stand cannot be made, the child can read what is there, and every wait in it fails.
 
-use crate::device::accelerators;
+use crate::device::{accelerators, lose_all};
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
 use crate::{attach, graph, random, recipe, trace};
@@ -82,7 +82,7 @@ extern "C" fn child() {
     drop(locks);
     let runtime: &'static Runtime = runtime();
     let error = Error::new(ErrorKind::Runtime, "pending at fork: the parent process computes it, this one cannot");
-    accelerators().for_each(|device| device.accelerator.lose());
+    lose_all();
     runtime.engine.forget_threads(&error, &paused);
     for window in runtime.windows.iter() {
         planner.fail_records(window, &error);
