@@ -26,7 +26,7 @@ GPU = npx.gpu(0)
 try:
     import torch
 except ImportError:
-    torch = None  # type: ignore[assignment]
+    torch = None  # type: ignore[assignment]  # a module, or nothing to compare with
 
 
 def rounds(runs: dict[str, Callable[[], float]], warm: int = 2) -> dict[str, float]:
