@@ -124,6 +124,55 @@ def test_the_end_is_orderly(run: Run, how: str) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, said, "")
 
 
+# Daemon threads that the end of the interpreter finds in the middle of something, with Rust on their stacks.
+DAEMONS = {
+    "waiting": """
+def work(number):
+    while True:
+        y = x @ x
+        y[0].asnumpy() if number % 2 else npx.waitall()
+""",
+    "importing": """
+def work(number):
+    while True:
+        x[number].asnumpy()  # the first one imports NumPy
+""",
+    "called back": """
+from forerun import autograd
+class Twice(autograd.Function):
+    def forward(self, x):
+        return x * 2
+    def backward(self, gradient):
+        for _ in range(2000):
+            pass
+        return gradient * 2
+def work(number):
+    while True:
+        variable = np.ones((3,))
+        variable.attach_grad()
+        with autograd.record():
+            y = Twice()(variable).sum()
+        y.backward()
+        repr(variable.grad)
+        np.stack(variable + step for step in range(10))
+""",
+}
+
+START = """
+for number in range(4):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@pytest.mark.usefixtures("once")
+@pytest.mark.parametrize("how", DAEMONS)
+def test_daemons_end_with_the_interpreter(run: Run, long: bool, how: str) -> None:
+    for turn in range(50 if long else 10):
+        result = run(HEAD + DAEMONS[how] + START, str(0.05 * (turn % 10 + 1)))
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
 def test_an_exception_is_reported_as_ever(run: Run) -> None:
     result = run(HEAD + "kept = fill()\nraise ValueError('mine')", FORERUN_ENGINE="async")
     assert result.returncode == 1

@@ -16,7 +16,8 @@ use pyo3::{BoundObject, ffi};
 mod raw {
     use pyo3::ffi::PyObject;
 
-    // PyO3 declares these as functions that never unwind, so nothing would be run when they do.
+    // PyO3 declares these as functions that never unwind, so nothing would be run when they do. They are called through
+    // `opaque` only: in an optimised build the compiler sees both declarations of one symbol and believes the other.
     unsafe extern "C-unwind" {
         pub(super) fn PyObject_Call(
             callable: *mut PyObject,
@@ -41,7 +42,13 @@ impl Drop for Stay {
     }
 }
 
-/// Runs a function of Python's. It must be one of those above, called directly: frames of Rust in between have nothing to
+/// A function that the compiler knows nothing of but its type.
+#[inline(always)]
+fn opaque<F>(function: F) -> F {
+    std::hint::black_box(function)
+}
+
+/// Runs a function of Python's. It must be one of those above, called directly through `opaque`: frames of Rust in between have nothing to
 /// stop the unwinding.
 #[inline(always)]
 fn guarded<'py>(py: Python<'py>, f: impl FnOnce() -> *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
@@ -71,14 +78,18 @@ pub(crate) fn call_with<'py>(
     let args = args.into_pyobject(py).map_err(Into::into)?.into_bound();
     let named = named.map_or(std::ptr::null_mut(), |named| named.as_ptr());
     // SAFETY: a callable, a tuple and a dictionary or null, all alive, and the GIL is held.
-    guarded(py, || unsafe { raw::PyObject_Call(callable.as_ptr(), args.as_ptr(), named) })
+    guarded(py, || unsafe {
+        opaque(raw::PyObject_Call as unsafe extern "C-unwind" fn(_, _, _) -> _)(callable.as_ptr(), args.as_ptr(), named)
+    })
 }
 
 /// An attribute of an object of anybody's.
 pub(crate) fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let name = PyString::intern(object.py(), name);
     // SAFETY: both objects are alive, and the GIL is held.
-    guarded(object.py(), || unsafe { raw::PyObject_GetAttr(object.as_ptr(), name.as_ptr()) })
+    guarded(object.py(), || unsafe {
+        opaque(raw::PyObject_GetAttr as unsafe extern "C-unwind" fn(_, _) -> _)(object.as_ptr(), name.as_ptr())
+    })
 }
 
 /// Whether an object of anybody's has an attribute.
@@ -98,13 +109,17 @@ pub(crate) fn method<'py>(object: &Bound<'py, PyAny>, name: &str, args: impl Arg
 pub(crate) fn function<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let module = PyString::intern(py, module);
     // SAFETY: the name is alive, and the GIL is held.
-    let module = guarded(py, || unsafe { raw::PyImport_Import(module.as_ptr()) })?;
+    let module = guarded(py, || unsafe {
+        opaque(raw::PyImport_Import as unsafe extern "C-unwind" fn(_) -> _)(module.as_ptr())
+    })?;
     attribute(&module, name)
 }
 
 /// What there is to go through, as a list: a generator is Python code.
 pub(crate) fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: the object is alive, and the GIL is held.
-    let list = guarded(object.py(), || unsafe { raw::PySequence_List(object.as_ptr()) })?;
+    let list = guarded(object.py(), || unsafe {
+        opaque(raw::PySequence_List as unsafe extern "C-unwind" fn(_) -> _)(object.as_ptr())
+    })?;
     Ok(list.cast_into()?)
 }
