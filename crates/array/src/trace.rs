@@ -228,11 +228,16 @@ pub fn stop_trace() -> Result<Vec<Lane>> {
     let Some(start) = RINGS.lock().start.take() else {
         return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
     };
+    // Whoever is planning notes it before it lets the planner go, though what it planned may have run by then; its thread may
+    // need its first ring for that, so the rings are not held meanwhile.
+    let planner = loop {
+        match runtime().planner.try_lock() {
+            Some(planner) => break planner,
+            None => std::thread::yield_now(),
+        }
+    };
     ON.store(false, Relaxed);
-    // Whoever is planning notes it before it lets the planner go; its thread may need its first ring for that.
-    while runtime().planner.try_lock().is_none() {
-        std::thread::yield_now();
-    }
+    drop(planner);
     let rings = RINGS.lock();
     let (mut lanes, mut told) = (Vec::new(), BTreeMap::new());
     for (thread, ring) in &rings.threads {
