@@ -256,6 +256,7 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
         Kernel::Take(r) => vec![r.dtype.size(), r.indices.dtype.size()],
         Kernel::ScatterAdd(r) => vec![r.dtype.size(), r.indices.dtype.size(), r.dtype.size()],
         Kernel::Fill(_) => Vec::new(),
+        Kernel::Routine(call) => call.inputs.iter().map(|(dtype, _)| dtype.size()).collect(),
         Kernel::Transfer(_) => vec![1],
     }
 }
