@@ -54,7 +54,7 @@ from forerun._pointwise import (
     trunc,
     where,
 )
-from forerun.np import random
+from forerun.np import fft, linalg, random
 from forerun.np.creation import (
     arange,
     array,
@@ -89,6 +89,7 @@ from forerun.np.manipulation import (
     tile,
     transpose,
 )
+from forerun.np.polynomial import polyfit
 from forerun.np.reduction import (
     all,
     allclose,
@@ -162,6 +163,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "flip",
     "float32",
     "float64",
@@ -180,6 +182,7 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -205,6 +208,7 @@ __all__ = [
     "ones_like",
     "permute_dims",
     "pi",
+    "polyfit",
     "pow",
     "power",
     "prod",

@@ -1,6 +1,6 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, order, scan};
+use super::{along, fft, linalg, order, scan};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::Routine;
 use forerun_plan::{Executable, Io, RoutineCall};
@@ -18,6 +18,8 @@ struct Compiled {
 pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
     let body = match call.routine {
         Routine::Along(routine) => along::body(routine),
+        Routine::Fft(routine) => fft::body(routine),
+        Routine::Linalg(routine) => linalg::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Scan(routine) => scan::body(routine),
     };

@@ -2,6 +2,8 @@
 
 mod along;
 mod call;
+mod fft;
+mod linalg;
 mod lines;
 mod order;
 mod scan;

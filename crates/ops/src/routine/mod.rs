@@ -8,11 +8,17 @@
 
 mod along;
 mod families;
+mod fft;
+mod fft_samples;
+mod linalg;
+mod linalg_samples;
 mod order;
 pub(crate) mod samples;
 mod scan;
 
 pub use along::Along;
 pub use families::{Given, Routine};
+pub use fft::{Fft, scale as fft_scale};
+pub use linalg::{Linalg, Stack};
 pub use order::Order;
 pub use scan::Scan;
