@@ -4,9 +4,10 @@ Usage::
 
     python tests/conformance/compare.py SUITE [--examples 200] [--version 2024.12] [--out docs/conformance]
 
-SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun, numpy,
-array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is run in a process of its
-own. With ``--out`` the table is written to ``array-api.md`` there. Fails if `forerun.np` fails a test that a peer passes.
+SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun,
+numpy, array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is
+run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. Fails if `forerun.np` fails
+a test that a peer passes.
 """
 
 from __future__ import annotations
