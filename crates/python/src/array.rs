@@ -306,6 +306,19 @@ impl PyArray {
         outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
     }
 
+    /// A small table for notebooks; None for what is no table.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
+        let to_html = outcall::function(py, "forerun._text", "to_html")?;
+        outcall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+    }
+
+    /// What notebooks and shells print.
+    fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = cycle;
+        outcall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
+    }
+
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let value = if self.0.ndim() == 0 {
             python_scalar(py, self.item_now(py, "format")?)?

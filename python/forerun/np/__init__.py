@@ -110,6 +110,7 @@ from forerun.np.reduction import (
     sum,
     var,
 )
+from forerun.np.text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
 
 # The version of the array API standard that the names follow.
 __array_api_version__ = "2024.12"
@@ -143,7 +144,10 @@ __all__ = [
     "argmax",
     "argmin",
     "array",
+    "array2string",
     "array_equal",
+    "array_repr",
+    "array_str",
     "asarray",
     "astype",
     "bitwise_and",
@@ -182,6 +186,7 @@ __all__ = [
     "full",
     "full_like",
     "genfromtxt",
+    "get_printoptions",
     "greater",
     "greater_equal",
     "inf",
@@ -222,6 +227,7 @@ __all__ = [
     "pi",
     "pow",
     "power",
+    "printoptions",
     "prod",
     "random",
     "ravel",
@@ -233,6 +239,7 @@ __all__ = [
     "save",
     "savez",
     "savez_compressed",
+    "set_printoptions",
     "sign",
     "split",
     "sqrt",
