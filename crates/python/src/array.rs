@@ -235,6 +235,9 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::object(py, ops::at(&self.0, positions.all()));
+        }
         match index::rows(index, &self.0)? {
             Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
             None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
@@ -242,8 +245,7 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
-        let view = ops::index(&self.0, &index::indices(index)?).map_err(raise)?;
-        submit::assign(py, &view, value)
+        submit::assign(py, &index::view(&self.0, index)?, value)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -520,7 +522,7 @@ impl PyArray {
         if index.is_empty() {
             return python_scalar(py, self.item_now(py, "item")?);
         }
-        let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
+        let element = PyArray(index::view(&self.0, index)?);
         python_scalar(py, element.item_now(py, "item")?)
     }
 

@@ -73,6 +73,7 @@ from forerun.np.creation import (
     zeros_like,
 )
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.manipulation import (
     astype,
@@ -210,6 +211,7 @@ __all__ = [
     "matmul",
     "max",
     "maximum",
+    "may_share_memory",
     "mean",
     "min",
     "minimum",
@@ -218,6 +220,7 @@ __all__ = [
     "multiply",
     "nan",
     "ndarray",
+    "ndim",
     "negative",
     "newaxis",
     "not_equal",
@@ -240,7 +243,10 @@ __all__ = [
     "savez",
     "savez_compressed",
     "set_printoptions",
+    "shape",
+    "shares_memory",
     "sign",
+    "size",
     "split",
     "sqrt",
     "square",
