@@ -28,7 +28,7 @@ mod _forerun {
         search_cuda_in, set_device, set_tf32,
     };
     #[pymodule_export]
-    use crate::dtype::PyDType;
+    use crate::dtype::{PyDType, result_type};
     #[pymodule_export]
     use crate::exchange::{from_numpy, set_writable_asnumpy};
     #[cfg(feature = "faults")]

@@ -9,7 +9,22 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 
 from forerun._forerun import bool as bool_
-from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
+from forerun._forerun import (
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ndarray,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from forerun._pointwise import (
     abs,
     add,
@@ -71,6 +86,7 @@ from forerun.np.creation import (
     zeros,
     zeros_like,
 )
+from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -138,6 +154,7 @@ __all__ = [
     "array_equal",
     "asarray",
     "astype",
+    "bfloat16",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_not",
@@ -146,6 +163,7 @@ __all__ = [
     "bool",
     "bool_",
     "broadcast_to",
+    "can_cast",
     "ceil",
     "clip",
     "concat",
@@ -162,7 +180,9 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flip",
+    "float16",
     "float32",
     "float64",
     "floor",
@@ -171,10 +191,14 @@ __all__ = [
     "full_like",
     "greater",
     "greater_equal",
+    "iinfo",
     "inf",
+    "int16",
     "int32",
     "int64",
+    "int8",
     "invert",
+    "isdtype",
     "isfinite",
     "isinf",
     "isnan",
@@ -214,6 +238,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "result_type",
     "rint",
     "sign",
     "split",
@@ -231,6 +256,10 @@ __all__ = [
     "transpose",
     "true_divide",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
     "var",
     "where",
     "zeros",
