@@ -84,7 +84,8 @@ def brain_dtype() -> numpy.dtype:
         import ml_dtypes
     except ImportError:
         raise TypeError("NumPy has no bfloat16 without the package ml_dtypes") from None
-    return numpy.dtype(ml_dtypes.bfloat16)
+    found: numpy.dtype = numpy.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:

@@ -57,8 +57,6 @@ def save(
     filename: str | os.PathLike[str], arrays: Mapping[str, ndarray], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write named arrays to a file. The file is replaced as a whole: a reader never finds half of it."""
-    import numpy
-
     header: dict[str, Any] = {}
     if metadata:
         header[_NOTES] = dict(metadata)

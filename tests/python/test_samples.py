@@ -239,7 +239,9 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
     "erf": erf,
     # A negative float is clamped to an integer without a sign.
-    "cast": lambda x, dtype: (x if x.dtype.name in DTYPES[:9] or dtype[0] != "u" else numpy.maximum(x, 0)).astype(dtype),
+    "cast": lambda x, dtype: (x if x.dtype.name in DTYPES[:9] or dtype[0] != "u" else numpy.maximum(x, 0)).astype(
+        dtype
+    ),
     "view": lambda x, axes: numpy.transpose(x, axes),
     "update": updated,
     "scatter_add": scatter_add,
@@ -251,7 +253,9 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "clip": lambda x, low=None, high=None: numpy.clip(x, low, high),
     "softmax": softmax,
     "log_softmax": lambda x, axis: numpy.log(softmax(x, axis)),
-    "activation": lambda x, kind: ACTIVATIONS[kind](x.astype("int64") if x.dtype.kind in "iu" and kind != "relu" else x),
+    "activation": lambda x, kind: ACTIVATIONS[kind](
+        x.astype("int64") if x.dtype.kind in "iu" and kind != "relu" else x
+    ),
     "rint": lambda x: x if x.dtype.kind in "iu" else numpy.rint(x),
     "layer_norm": lambda x, gamma, beta, axis, eps: normalised(x, gamma, beta, axis, (axis,), eps)[0],
     "batch_norm": plain_batch_norm,
@@ -269,7 +273,7 @@ def computed_in(op: str, dtype: str) -> str:
     if op in POINTWISE:
         narrow = "float32" if op in FLOAT_ONLY and dtype not in FLOATS else dtype
         # Half floats are computed in single precision and rounded once.
-        inexact = op in LAST_PLACES and narrow in FLOATS or op in SINGLE_FIRST and narrow in HALVES
+        inexact = (op in LAST_PLACES and narrow in FLOATS) or (op in SINGLE_FIRST and narrow in HALVES)
         return "float64" if inexact else narrow
     return "float64" if dtype in FLOATS else dtype
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from forerun._forerun import bool as bool_
 from forerun._forerun import (
     bfloat16,
     dtype,
@@ -25,6 +24,7 @@ from forerun._forerun import (
     uint32,
     uint64,
 )
+from forerun._forerun import bool as bool_
 from forerun._pointwise import (
     abs,
     add,
@@ -193,10 +193,10 @@ __all__ = [
     "greater_equal",
     "iinfo",
     "inf",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "invert",
     "isdtype",
     "isfinite",
@@ -256,10 +256,10 @@ __all__ = [
     "transpose",
     "true_divide",
     "trunc",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "uint8",
     "var",
     "where",
     "zeros",

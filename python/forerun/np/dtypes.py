@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from forerun._types import DTypeLike, Number
 
 # Bits of the fraction, and the exponents of the smallest normal and of the largest number.
-_FLOATS = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127), "float64": (52, -1022, 1023)}
+_FLOATS = {
+    "float16": (10, -14, 15),
+    "bfloat16": (7, -126, 127),
+    "float32": (23, -126, 127),
+    "float64": (52, -1022, 1023),
+}
 
 _SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 _UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
@@ -80,6 +85,7 @@ class finfo:
         self.smallest_subnormal = self.eps * 2.0**least
 
     def __repr__(self) -> str:
+        """Write the limits down."""
         return f"finfo(min={self.min!r}, max={self.max!r}, dtype={self.dtype.name})"
 
 
@@ -118,15 +124,16 @@ class iinfo:
         self.max = 2 ** (self.bits - signed) - 1
 
     def __repr__(self) -> str:
+        """Write the limits down."""
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype.name})"
 
 
 def result_type(*arrays_and_dtypes: ndarray | Number | DTypeLike) -> dtype:
     """Name the dtype that operands promote to.
 
-    Within signed integers, within unsigned ones and within floats the wider wins; a signed and an unsigned integer become
-    a signed one that holds both, or float64 where there is none; a float wins over integers and keeps its width. A
-    number of the program has a kind but no width.
+    Within signed integers, within unsigned ones and within floats the wider wins; a signed and an unsigned integer
+    become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps its width.
+    A number of the program has a kind but no width.
 
     Examples
     --------
@@ -160,8 +167,8 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     dtype
         The dtype.
     kind
-        A dtype, or one of ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``, ``"real floating"``,
-        ``"complex floating"`` and ``"numeric"``; or a tuple of them.
+        A dtype, or one of ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``,
+        ``"real floating"``, ``"complex floating"`` and ``"numeric"``; or a tuple of them.
 
     Examples
     --------
