@@ -19,11 +19,18 @@ pub(super) fn body(routine: Along) -> Body {
             size => unreachable!("no elements of {size} bytes"),
         },
         Along::Add => |args, team| match args.dtype(0) {
-            DType::Bool => add::<u8>(args, team, |a, b| a | b),
-            DType::I32 => add::<i32>(args, team, i32::wrapping_add),
-            DType::I64 => add::<i64>(args, team, i64::wrapping_add),
-            DType::F32 => add::<f32>(args, team, |a, b| a + b),
-            DType::F64 => add::<f64>(args, team, |a, b| a + b),
+            DType::Bool => update::<u8>(args, team, |a, b| a | b),
+            DType::I32 => update::<i32>(args, team, i32::wrapping_add),
+            DType::I64 => update::<i64>(args, team, i64::wrapping_add),
+            DType::F32 => update::<f32>(args, team, |a, b| a + b),
+            DType::F64 => update::<f64>(args, team, |a, b| a + b),
+        },
+        Along::Put => |args, team| match args.dtype(0).size() {
+            1 => update::<u8>(args, team, |_, b| b),
+            2 => update::<u16>(args, team, |_, b| b),
+            4 => update::<u32>(args, team, |_, b| b),
+            8 => update::<u64>(args, team, |_, b| b),
+            size => unreachable!("no elements of {size} bytes"),
         },
     }
 }
@@ -61,8 +68,8 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// Where several indices name one element, updates are added in their order.
-fn add<T: Element>(args: &Args<'_>, team: &dyn Team, sum: fn(T, T) -> T) -> Result<()> {
+/// Where several indices name one element, its updates are taken in their order.
+fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: fn(T, T) -> T) -> Result<()> {
     let (base, updates, to) = (args.input::<T>(0), args.input::<T>(2), args.output::<T>());
     let positions = positions(args)?;
     to.copy_from_slice(base);
@@ -80,7 +87,7 @@ fn add<T: Element>(args: &Args<'_>, team: &dyn Team, sum: fn(T, T) -> T) -> Resu
                 // SAFETY: pieces have outer positions of their own, within the output.
                 unsafe {
                     let place = to.add((o * extent + positions[from]) * inner + k % inner);
-                    place.write(sum(place.read(), updates[from]));
+                    place.write(with(place.read(), updates[from]));
                 }
             }
         }

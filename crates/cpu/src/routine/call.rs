@@ -1,6 +1,6 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, order, scan};
+use super::{along, order, scan, search, unique};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::Routine;
 use forerun_plan::{Executable, Io, RoutineCall};
@@ -20,6 +20,8 @@ pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
         Routine::Along(routine) => along::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Scan(routine) => scan::body(routine),
+        Routine::Search(routine) => search::body(routine),
+        Routine::Unique(routine) => unique::body(routine),
     };
     Arc::new(Compiled { call: call.clone(), body })
 }
