@@ -55,6 +55,7 @@ from forerun._pointwise import (
     where,
 )
 from forerun.np import random
+from forerun.np._namespace import __array_namespace_info__
 from forerun.np.creation import (
     arange,
     array,
@@ -79,6 +80,8 @@ from forerun.np.cumulative import (
     nancumprod,
     nancumsum,
 )
+from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -149,6 +152,9 @@ from forerun.np.statistics import (
     quantile,
 )
 
+# The version of the array API standard that the names follow.
+__array_api_version__ = "2024.12"
+
 # NumPy's other names for the same functions.
 absolute = abs
 amax = max
@@ -164,6 +170,8 @@ pow = power
 true_divide = divide
 
 __all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "add",
@@ -215,8 +223,13 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "from_dlpack",
+    "frombuffer",
+    "fromfunction",
+    "fromiter",
     "full",
     "full_like",
+    "genfromtxt",
     "greater",
     "greater_equal",
     "in1d",
@@ -233,6 +246,8 @@ __all__ = [
     "less_equal",
     "lexsort",
     "linspace",
+    "load",
+    "loadtxt",
     "log",
     "log1p",
     "logical_and",
@@ -278,6 +293,9 @@ __all__ = [
     "repeat",
     "reshape",
     "rint",
+    "save",
+    "savez",
+    "savez_compressed",
     "searchsorted",
     "setdiff1d",
     "setxor1d",

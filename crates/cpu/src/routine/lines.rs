@@ -13,6 +13,9 @@ pub(super) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &
     if outer * inner < team.width() && count >= 2 * PIECE { (&Solo, team) } else { (team, &Solo) }
 }
 
+/// What is done with a line: its elements, those of the result, and what is at hand.
+pub(super) type OnLine<'a, T, U, N> = dyn Fn(&[T], &mut [U], &mut N) + Sync + 'a;
+
 /// Calls `f(from, to)` for every line of input 0 along the axis that the first word names. Lines that do not lie together are
 /// brought together first.
 pub(super) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team, f: &(dyn Fn(&[T], &mut [U]) + Sync)) {
@@ -23,7 +26,7 @@ pub(super) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team
 pub(super) fn each_line_near<T: Element, U: Element, N: Default>(
     args: &Args<'_>,
     team: &dyn Team,
-    f: &(dyn Fn(&[T], &mut [U], &mut N) + Sync),
+    f: &OnLine<'_, T, U, N>,
 ) {
     let (from, to) = (args.input::<T>(0), args.output::<U>());
     let (outer, count, inner) = args.extents(0);

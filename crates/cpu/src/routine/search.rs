@@ -38,9 +38,10 @@ fn place_each<T: Ordered>(args: &Args<'_>, team: &dyn Team, find: &(dyn Fn(&[T],
     let (sorted, values, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<i64>());
     let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
     team.split(size.div_ceil(PIECE), &|piece| {
-        for at in piece * PIECE..size.min((piece + 1) * PIECE) {
+        let first = piece * PIECE;
+        for (i, x) in values[first..size.min(first + PIECE)].iter().enumerate() {
             // SAFETY: pieces write elements of their own, within the output.
-            unsafe { target.get().add(at).write(find(sorted, values[at]) as i64) };
+            unsafe { target.get().add(first + i).write(find(sorted, *x) as i64) };
         }
     });
 }
