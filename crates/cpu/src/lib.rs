@@ -16,6 +16,7 @@ mod pointwise;
 mod pool;
 mod product;
 mod reduce;
+mod routine;
 mod rows;
 mod scratch;
 mod simd;

@@ -30,7 +30,12 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
 /// The exception for a dtype that there is not.
 #[cold]
 pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
-    let text = outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string());
+    unknown(&outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string()))
+}
+
+/// The exception for a dtype of that name, which there is not.
+#[cold]
+pub(crate) fn unknown(text: &str) -> PyErr {
     let known = DType::ALL.map(DType::name).join(", ");
     PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
 }

@@ -24,9 +24,11 @@ mod _forerun {
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::{
-        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, num_gpus, require_device, reset_gpu_peak,
-        search_cuda_in, set_device, set_tf32,
+        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, named_device, num_gpus, require_device,
+        reset_gpu_peak, search_cuda_in, set_device, set_tf32,
     };
+    #[pymodule_export]
+    use crate::dlpack::from_capsule;
     #[pymodule_export]
     use crate::dtype::{PyDType, result_type};
     #[pymodule_export]
@@ -36,8 +38,8 @@ mod _forerun {
     use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
-        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
-        uniform,
+        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, routine,
+        stack, uniform,
     };
     #[pymodule_export]
     use crate::layers::{

@@ -70,6 +70,7 @@ from forerun._pointwise import (
     where,
 )
 from forerun.np import random
+from forerun.np._namespace import __array_namespace_info__
 from forerun.np.creation import (
     arange,
     array,
@@ -87,6 +88,8 @@ from forerun.np.creation import (
     zeros_like,
 )
 from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
+from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -124,6 +127,9 @@ from forerun.np.reduction import (
     var,
 )
 
+# The version of the array API standard that the names follow.
+__array_api_version__ = "2024.12"
+
 # NumPy's other names for the same functions.
 absolute = abs
 amax = max
@@ -139,6 +145,8 @@ pow = power
 true_divide = divide
 
 __all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "add",
@@ -187,8 +195,13 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "from_dlpack",
+    "frombuffer",
+    "fromfunction",
+    "fromiter",
     "full",
     "full_like",
+    "genfromtxt",
     "greater",
     "greater_equal",
     "iinfo",
@@ -205,6 +218,8 @@ __all__ = [
     "less",
     "less_equal",
     "linspace",
+    "load",
+    "loadtxt",
     "log",
     "log1p",
     "logical_and",
@@ -240,6 +255,9 @@ __all__ = [
     "reshape",
     "result_type",
     "rint",
+    "save",
+    "savez",
+    "savez_compressed",
     "sign",
     "split",
     "sqrt",

@@ -48,9 +48,19 @@ def array(
 
 
 def asarray(
-    object: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    object: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    copy: bool | None = None,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
-    """Make an array, or return the one given if it fits; for the arguments see :func:`array`.
+    """Make an array, or return the one given if it fits; for the other arguments see :func:`array`.
+
+    Parameters
+    ----------
+    copy
+        Whether an array that fits already is copied; with ``False`` what needs a copy is refused.
 
     Examples
     --------
@@ -59,7 +69,10 @@ def asarray(
     >>> np.asarray(x) is x
     True
     """
-    return to_array(object, dtype, asked("asarray", ctx, device))
+    made = to_array(object, dtype, asked("asarray", ctx, device))
+    if copy is False and made is not object:
+        raise ValueError("asarray: no array can be made of what was given without a copy")
+    return made.copy() if copy and made is object else made
 
 
 def copy(a: ArrayLike) -> ndarray:
