@@ -77,7 +77,7 @@ fn spectra() {
         check("eigvalsh", &|x| call(Linalg::Eigvalsh, &[&symmetric(&x[0])], &[upper]), &x);
     }
     for shape in [&[3, 3][..], &[4, 2], &[2, 4], &[2, 2, 2]] {
-        check("svd", &|x| call(Linalg::Svd, &[&x[0]], &[0]), &[matrices(shape)]);
+        check(&format!("svd of {shape:?}"), &|x| call(Linalg::Svd, &[&x[0]], &[0]), &[matrices(shape)]);
         check("svdvals", &|x| call(Linalg::Svdvals, &[&x[0]], &[]), &[matrices(shape)]);
     }
     check("svd, complete", &|x| call(Linalg::Svd, &[&x[0]], &[1]), &[matrices(&[2, 2])]);

@@ -15,5 +15,5 @@ pub mod symbol;
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Point, PointRow, bodies};
-pub use routine::{Along, Fft, Given, Linalg, Order, Routine, Scan, Stack, fft_scale};
+pub use routine::{Along, Fft, Given, Linalg, Order, Routine, Scan, Search, Stack, Unique, fft_scale};
 pub use structured::{COMPOSITE, STRUCTURED};

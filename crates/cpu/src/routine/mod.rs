@@ -3,9 +3,13 @@
 mod along;
 mod call;
 mod fft;
+mod keys;
 mod linalg;
 mod lines;
 mod order;
+mod radix;
 mod scan;
+mod search;
+mod unique;
 
 pub(crate) use call::compile;

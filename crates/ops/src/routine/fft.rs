@@ -2,7 +2,7 @@
 
 use super::families::{Family, Given, family};
 use crate::gradient::Needs;
-use forerun_base::{Error, ErrorKind, Kind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 
 family! {
     /// Words: the axis, then what each says; the last is the scale: 0 for none, 1 for one over the length, 2 for one over
@@ -30,7 +30,7 @@ fn bad(text: String) -> Error {
 impl Family for Fft {
     fn infer(self, given: &[Given], words: &[i64]) -> Result<Given> {
         let (dtype, shape) = given[0];
-        if dtype.kind() != Kind::Float {
+        if !matches!(dtype, DType::F32 | DType::F64) {
             return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
         }
         let pairs = self != Fft::Half;

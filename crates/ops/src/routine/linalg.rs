@@ -2,7 +2,7 @@
 
 use super::families::{Family, Given, family};
 use crate::gradient::Needs;
-use forerun_base::{Error, ErrorKind, Kind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 
 family! {
     /// Products turned round. What gives several results lays them one after another: all first results of the stack, then
@@ -82,7 +82,7 @@ fn behind(shape: &Shape, last: &[usize]) -> Shape {
 impl Family for Linalg {
     fn infer(self, given: &[Given], words: &[i64]) -> Result<Given> {
         let (dtype, shape) = given[0];
-        if dtype.kind() != Kind::Float {
+        if !matches!(dtype, DType::F32 | DType::F64) {
             return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
         }
         let flag = |n: usize| words.get(n).is_some_and(|word| *word != 0);

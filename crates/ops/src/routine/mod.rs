@@ -15,6 +15,8 @@ mod linalg_samples;
 mod order;
 pub(crate) mod samples;
 mod scan;
+mod search;
+mod unique;
 
 pub use along::Along;
 pub use families::{Given, Routine};
@@ -22,3 +24,5 @@ pub use fft::{Fft, scale as fft_scale};
 pub use linalg::{Linalg, Stack};
 pub use order::Order;
 pub use scan::Scan;
+pub use search::Search;
+pub use unique::Unique;
