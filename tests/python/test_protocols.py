@@ -403,7 +403,8 @@ def test_shared_memory() -> None:
     x, a = np.arange(24).reshape(4, 6), numpy.arange(24).reshape(4, 6)
     cuts: list[Any] = [
         ..., 0, 1, slice(2), slice(2, None), (slice(None), 0), (slice(None), slice(None, None, 2)),
-        (slice(None), slice(1, None, 2)), slice(None, None, -1), (2, slice(None, None, -2)), slice(4, None), (3, 5, ...),
+        (slice(None), slice(1, None, 2)), slice(None, None, -1), (2, slice(None, None, -2)), slice(4, None),
+        (3, 5, ...),
     ]  # fmt: skip
     for first in cuts:
         for second in cuts:

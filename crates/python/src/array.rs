@@ -4,6 +4,7 @@
 
 use crate::autograd;
 use crate::buffer;
+use crate::cuda_interface;
 use crate::device::{self, PyDevice};
 use crate::dlpack;
 use crate::dtype::{self, PyDType};
@@ -398,6 +399,12 @@ impl PyArray {
     /// The device of the elements, as DLPack numbers it.
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
         dlpack::device_of(&self.0)
+    }
+
+    /// The elements for libraries of CUDA, read-only; arrays elsewhere have no such attribute.
+    #[getter]
+    fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        cuda_interface::describe(slf)
     }
 
     /// Python's buffer protocol: the bytes, read-only.
