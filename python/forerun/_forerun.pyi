@@ -40,10 +40,20 @@ class dtype:
     def __hash__(self) -> int: ...
 
 bool: dtype
+int8: dtype
+int16: dtype
 int32: dtype
 int64: dtype
+uint8: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
+float16: dtype
+bfloat16: dtype
 float32: dtype
 float64: dtype
+
+def result_type(*operands: ndarray | Number | DTypeLike) -> dtype: ...
 
 class Device:
     """A place where arrays live: ``cpu(0)``, ``gpu(1)``. In a ``with`` statement, where its thread makes new arrays."""

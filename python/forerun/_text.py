@@ -12,19 +12,31 @@ if TYPE_CHECKING:
 # The dtypes that a reader may take for granted.
 _IMPLIED = frozenset({"bool", "int64", "float32"})
 _OPEN = "array("
+# Decimals that tell bfloat16 numbers apart.
+_FEW = 4
 
 
-def to_repr(values: numpy.ndarray, device: Device | None = None) -> str:
+def to_str(values: numpy.ndarray) -> str:
+    """Write the elements of a bfloat16 array, which NumPy may hold in a wider dtype."""
+    import numpy
+
+    return numpy.array2string(values.astype(numpy.float32), precision=_FEW)
+
+
+def to_repr(values: numpy.ndarray, dtype: str, device: Device | None = None) -> str:
     """Write an array so that ``np.array`` could read it back; with the device of one that lives elsewhere."""
     import numpy
 
     options = numpy.get_printoptions()
-    body = numpy.array2string(values, separator=", ", prefix=_OPEN, suffix=")")
+    precision = None
+    if dtype == "bfloat16":
+        values, precision = values.astype(numpy.float32), _FEW
+    body = numpy.array2string(values, separator=", ", prefix=_OPEN, suffix=")", precision=precision)
     notes = []
     if (values.size == 0 and values.shape != (0,)) or values.size > options["threshold"]:
         notes.append(f"shape={values.shape}")
-    if values.dtype.name not in _IMPLIED or values.size == 0:
-        notes.append(f"dtype={values.dtype.name}")
+    if dtype not in _IMPLIED or values.size == 0:
+        notes.append(f"dtype={dtype}")
     if device is not None:
         notes.append(f"device={device}")
     if not notes:

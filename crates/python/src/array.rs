@@ -18,7 +18,7 @@ use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
+use forerun::{Arg, Array, DType, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -268,6 +268,7 @@ impl PyArray {
         Ok(match self.item_now(py, "bool")? {
             Scalar::Bool(value) => value,
             Scalar::Int(value) => value != 0,
+            Scalar::Large(_) => true,
             Scalar::Float(value) => value != 0.0,
         })
     }
@@ -281,6 +282,7 @@ impl PyArray {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
             Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
+            Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -302,11 +304,15 @@ impl PyArray {
             device @ Device::Gpu(_) => Some(PyDevice(device)),
         };
         let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
-        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, self.0.dtype().name(), device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
+        let values = to_numpy(py, &self.0, "str")?;
+        match self.0.dtype() {
+            DType::BF16 => outcall::call(&outcall::function(py, "forerun._text", "to_str")?, (values,)),
+            _ => outcall::method(&values, "__str__", ()),
+        }
     }
 
     /// A small table for notebooks; None for what is no table.
@@ -840,6 +846,7 @@ pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
+        Scalar::Large(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => PyFloat::new(py, value).into_any(),
     })
 }

@@ -30,7 +30,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::dlpack::from_capsule;
     #[pymodule_export]
-    use crate::dtype::PyDType;
+    use crate::dtype::{PyDType, result_type};
     #[pymodule_export]
     use crate::exchange::{from_numpy, placement, set_writable_asnumpy};
     #[cfg(feature = "faults")]

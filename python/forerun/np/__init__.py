@@ -8,8 +8,23 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
+from forerun._forerun import (
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ndarray,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from forerun._forerun import bool as bool_
-from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._pointwise import (
     abs,
     add,
@@ -75,6 +90,7 @@ from forerun.np.creation import (
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
+from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -151,6 +167,7 @@ __all__ = [
     "array_str",
     "asarray",
     "astype",
+    "bfloat16",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_not",
@@ -159,6 +176,7 @@ __all__ = [
     "bool",
     "bool_",
     "broadcast_to",
+    "can_cast",
     "ceil",
     "clip",
     "concat",
@@ -175,7 +193,9 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flip",
+    "float16",
     "float32",
     "float64",
     "floor",
@@ -190,10 +210,14 @@ __all__ = [
     "get_printoptions",
     "greater",
     "greater_equal",
+    "iinfo",
     "inf",
+    "int8",
+    "int16",
     "int32",
     "int64",
     "invert",
+    "isdtype",
     "isfinite",
     "isinf",
     "isnan",
@@ -238,6 +262,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "result_type",
     "rint",
     "save",
     "savez",
@@ -262,6 +287,10 @@ __all__ = [
     "transpose",
     "true_divide",
     "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "var",
     "where",
     "zeros",
