@@ -13,7 +13,7 @@ import pytest
 import forerun
 from forerun import np, npx
 
-DTYPES = [name for name in np.__array_namespace_info__().dtypes()]
+DTYPES = [*np.__array_namespace_info__().dtypes(), "float16"]
 HOST = (1, 0)
 
 

@@ -87,10 +87,10 @@ from forerun.np.creation import (
     zeros,
     zeros_like,
 )
+from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
-from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
