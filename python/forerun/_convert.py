@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forerun._forerun import bfloat16, dtype, from_numpy, full, ndarray
+from forerun._forerun import bfloat16, dtype, from_numpy, from_python, full, ndarray
 
 if TYPE_CHECKING:
     import numpy
@@ -28,6 +28,8 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     # NumPy's double is a subclass of Python's float, but has a width.
     if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
         return full((), value, target, device)
+    if (made := from_python(value, target, device)) is not None:
+        return made
     import numpy
 
     if target is not None:

@@ -79,6 +79,8 @@ pub enum Values {
     Positive,
     /// Edges: zeros of both signs, infinities, NaN, what overflows.
     Special,
+    /// Whole numbers from 0 on, each of them twice.
+    Rising,
     /// Positions on an axis of this extent, counted from either end.
     Index(usize),
     /// The same, and some beyond both ends; the first of them is the extent.

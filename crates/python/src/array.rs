@@ -235,6 +235,9 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::object(py, ops::at(&self.0, positions.all()));
+        }
         match index::rows(index, &self.0)? {
             Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
             None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
@@ -242,8 +245,7 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
-        let view = ops::index(&self.0, &index::indices(index)?).map_err(raise)?;
-        submit::assign(py, &view, value)
+        submit::assign(py, &index::view(&self.0, index)?, value)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -310,6 +312,19 @@ impl PyArray {
             DType::BF16 => outcall::call(&outcall::function(py, "forerun._text", "to_str")?, (values,)),
             _ => outcall::method(&values, "__str__", ()),
         }
+    }
+
+    /// A small table for notebooks; None for what is no table.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
+        let to_html = outcall::function(py, "forerun._text", "to_html")?;
+        outcall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+    }
+
+    /// What notebooks and shells print.
+    fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = cycle;
+        outcall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -513,7 +528,7 @@ impl PyArray {
         if index.is_empty() {
             return python_scalar(py, self.item_now(py, "item")?);
         }
-        let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
+        let element = PyArray(index::view(&self.0, index)?);
         python_scalar(py, element.item_now(py, "item")?)
     }
 

@@ -4,6 +4,7 @@
 //! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
 //! returns.
 
+use crate::array::PyArray;
 use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
@@ -132,6 +133,13 @@ pub(crate) fn from_numpy(
     // lives through this call; the GIL keeps other threads of Python from writing meanwhile.
     let copied = on(device, || unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) })?;
     submit::object(py, copied)
+}
+
+/// How an array lies in what its cell holds, in elements: how many those are, its first one, its strides.
+#[pyfunction]
+pub(crate) fn placement(x: &Bound<'_, PyArray>) -> (usize, u64, Vec<isize>) {
+    let array = &x.get().0;
+    (array.base().size(), array.offset(), array.layout().strides().to_vec())
 }
 
 /// NumPy's array interface as a C struct.

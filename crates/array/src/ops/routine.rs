@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::device::{self, common_device, current_device};
-use crate::ops::{cast, copy, transfer};
+use crate::ops::{copy, transfer};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
@@ -10,8 +10,7 @@ use forerun_base::{Device, Loc, Result};
 use forerun_ops::{Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
 
-/// A routine over arrays. Dtypes that are not computed in are cast to their carriers, unless elements are only moved. Views
-/// are copied first; where the device has no kernel for it, the host runs it between two
+/// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
 /// transfers, and nobody waits.
 pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> Result<Array> {
     let name = routine.name();
@@ -19,15 +18,6 @@ pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> 
     let device = if metas.is_empty() { current_device() } else { common_device(name, &metas)? };
     let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
     let (dtype, shape) = routine.infer(&given, words)?;
-    if !routine.moves() && given.iter().any(|(dtype, _)| dtype.carrier() != *dtype) {
-        let carried = |x: &&Array| match x.dtype().carrier() {
-            dtype if dtype == x.dtype() => Ok((*x).clone()),
-            carrier => cast(x, carrier, loc),
-        };
-        let inputs = inputs.iter().map(carried).collect::<Result<Vec<Array>>>()?;
-        let made = self::routine(routine, &inputs.iter().collect::<Vec<_>>(), words, loc)?;
-        return if made.dtype() == dtype { Ok(made) } else { cast(&made, dtype, loc) };
-    }
     if device::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
         let near: Vec<&Array> = near.iter().collect();

@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Order, Scan};
+use super::{Along, Order, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Result, Shape};
@@ -21,14 +21,6 @@ pub(super) trait Family {
 
     /// How many of the record's immediates it takes.
     fn scalars(self) -> usize;
-
-    /// Whether it only moves elements. What looks at them is given carriers, and its result cast back.
-    fn moves(self) -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
 
     /// How many blocks of random numbers a result of so many elements takes; its immediates are then the key and the first block.
     fn blocks(self, out: &Given) -> u64;
@@ -116,11 +108,6 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.scalars(),)+ }
             }
 
-            /// Whether it only moves elements, of whatever dtype they are.
-            pub fn moves(self) -> bool {
-                match self { $(Routine::$family(r) => r.moves(),)+ }
-            }
-
             /// How many blocks of random numbers it takes; its immediates are then the key and the first block.
             pub fn blocks(self, out: &Given) -> u64 {
                 match self { $(Routine::$family(r) => r.blocks(out),)+ }
@@ -134,7 +121,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Order, Scan);
+families!(Along, Order, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.
