@@ -1,6 +1,7 @@
 //! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
 
-use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
+use crate::turn::Turn;
 
 impl Mask for bool {
     #[inline(always)]
@@ -146,6 +147,10 @@ macro_rules! integer {
                 if r != 0 && (r < 0) != (other < 0) { r + other } else { r }
             }
             #[inline(always)]
+            fn fmod(self, other: Self) -> Self {
+                if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
+            #[inline(always)]
             fn power(self, other: Self) -> Self {
                 if other < 0 {
                     return match self {
@@ -186,6 +191,39 @@ macro_rules! integer {
 
 integer!(i32);
 integer!(i64);
+
+macro_rules! whole {
+    ($ty:ty) => {
+        impl NumWhole for $ty {
+            #[inline(always)]
+            fn gcd(self, other: Self) -> Self {
+                let (mut a, mut b) = (self.unsigned_abs(), other.unsigned_abs());
+                while b != 0 {
+                    (a, b) = (b, a % b);
+                }
+                a as $ty
+            }
+            #[inline(always)]
+            fn lcm(self, other: Self) -> Self {
+                let (a, b) = (self.unsigned_abs(), other.unsigned_abs());
+                let divisor = self.gcd(other).unsigned_abs();
+                if divisor == 0 { 0 } else { (a / divisor).wrapping_mul(b) as $ty }
+            }
+            #[inline(always)]
+            fn shift_left(self, by: Self) -> Self {
+                if (0..<$ty>::BITS as $ty).contains(&by) { self << by } else { 0 }
+            }
+            #[inline(always)]
+            fn shift_right(self, by: Self) -> Self {
+                let most = <$ty>::BITS as $ty - 1;
+                self >> if (0..=most).contains(&by) { by } else { most }
+            }
+        }
+    };
+}
+
+whole!(i32);
+whole!(i64);
 
 macro_rules! float {
     ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {
@@ -250,6 +288,10 @@ macro_rules! float {
                     return (0.0 as $ty).copysign(other);
                 }
                 if (r < 0.0) != (other < 0.0) { r + other } else { r }
+            }
+            #[inline(always)]
+            fn fmod(self, other: Self) -> Self {
+                self % other
             }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
@@ -317,6 +359,22 @@ macro_rules! float {
                 let bits = self.to_bits() as $signed;
                 let e = bits.wrapping_sub(two_thirds) >> $mantissa;
                 ($ty::from_bits(bits.wrapping_sub(e << $mantissa) as $bits), e as $ty)
+            }
+            #[inline(always)]
+            fn turns(self) -> [Self; 3] {
+                if self.is_far() { self.far() } else { self.near() }
+            }
+            #[inline(always)]
+            fn next_after(self, other: Self) -> Self {
+                if self != self || other != other {
+                    self + other
+                } else if self == other {
+                    other
+                } else if self < other {
+                    self.next_up()
+                } else {
+                    self.next_down()
+                }
             }
         }
     };
