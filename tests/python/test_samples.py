@@ -147,6 +147,8 @@ def call(sample: dict[str, Any], dtype: str) -> tuple[np.ndarray, ...]:
     op, args = sample["op"], axes(sample.get("args", {}))
     if op in ("full", "arange", "eye", "normal", "uniform"):
         args["dtype"] = dtype
+    if "words" in args:
+        return (_forerun.routine(op, operands(sample, dtype)[0], args["words"]),)
     made = (CALLS.get(op) or getattr(np, op))(*operands(sample, dtype)[0], **args)
     return made if isinstance(made, tuple) else (made,)
 
@@ -320,6 +322,33 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
     return (x.reshape(len(x), weight.shape[1]) if flatten else x) @ weight.T + bias
 
 
+def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put elements in order with NumPy: stable, with NaN last whichever way."""
+
+    def call(x: Any, words: Any) -> Any:
+        axis, descending = words
+        places = numpy.argsort(x, axis, stable=True)
+        if descending:
+            # Backwards twice keeps equal elements in their order.
+            number = ~numpy.isnan(x) if x.dtype.kind == "f" else numpy.ones(x.shape, bool)
+            back = numpy.argsort(numpy.flip(x, axis), axis, stable=True)
+            back = numpy.flip(x.shape[axis] - 1 - back, axis)
+            # NaN came first: turn it to the end.
+            last = numpy.argsort(~numpy.take_along_axis(number, back, axis), axis, stable=True)
+            places = numpy.take_along_axis(back, last, axis)
+        return function(x, places, axis)
+
+    return call
+
+
+def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
+    made = base.copy()
+    grid = list(numpy.indices(indices.shape))
+    grid[words[0]] = indices
+    numpy.add.at(made, tuple(grid), updates)
+    return made
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
@@ -358,6 +387,12 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     ).astype(dtype),
     "pick": picked,
     "embedding": lambda index, table: table[index],
+    "sort": ordered(numpy.take_along_axis),
+    "argsort": ordered(lambda x, places, axis: places),
+    "cumsum": lambda x, words: numpy.cumsum(x, *words, dtype=x.dtype),
+    "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
+    "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
+    "add_along_axis": added,
 }
 
 

@@ -278,7 +278,9 @@ impl Work for Launch {
         fail_point!("launch.inside");
         // SAFETY: as above; outputs are as large as their metas say, and nobody looks at them before they are published; a
         // donated buffer belongs to this task alone.
-        unsafe { executable.run(io, team) };
+        if let Err(error) = unsafe { executable.attempt(io, team) } {
+            return self.fail_all(&self.blame(error, 0));
+        }
         fail_point!("launch.after");
         self.settled.store(true, Ordering::Release);
         if let Some(began) = began {

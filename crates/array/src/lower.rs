@@ -59,7 +59,7 @@ impl Planner {
                 // A mistake in planning fails the segment, not the process.
                 match catch_unwind(AssertUnwindSafe(|| make(runtime, &draft, options))) {
                     Ok(made) => {
-                        self.keep(made.clone());
+                        self.plans.keep(&self.key, made.clone());
                         made
                     }
                     Err(panic) => return give_up(&draft, panic_text(&*panic)),
@@ -256,6 +256,7 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
         Kernel::Take(r) => vec![r.dtype.size(), r.indices.dtype.size()],
         Kernel::ScatterAdd(r) => vec![r.dtype.size(), r.indices.dtype.size(), r.dtype.size()],
         Kernel::Fill(_) => Vec::new(),
+        Kernel::Routine(call) => call.inputs.iter().map(|(dtype, _)| dtype.size()).collect(),
         Kernel::Transfer(_) => vec![1],
     }
 }

@@ -5,6 +5,7 @@ use crate::place::{Joiner, Overwrite, Rearrange, Transfer};
 use crate::pointwise::Pointwise;
 use crate::product::Multiply;
 use crate::reduce::Reducer;
+use crate::routine;
 use crate::rows::{Adder, Gatherer};
 use crate::simd::Isa;
 use crate::target::Target;
@@ -65,6 +66,7 @@ impl Backend for CpuBackend {
             Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
             Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
             Kernel::Fill(fill) => Arc::new(Filler::new(self.isa(), fill)),
+            Kernel::Routine(call) => routine::compile(call),
             Kernel::Transfer(bytes) => Arc::new(Transfer(*bytes)),
         }
     }

@@ -15,6 +15,7 @@ mod pointwise;
 mod pool;
 mod product;
 mod reduce;
+mod routine;
 mod rows;
 mod scratch;
 mod simd;

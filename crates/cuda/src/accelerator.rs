@@ -12,6 +12,7 @@ use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::Launch;
 use forerun_base::{Error, ErrorKind, Result};
+use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -285,6 +286,10 @@ impl Accelerator for SharedCuda {
             _ => None,
         };
         Arc::new(CudaKernel { device: Arc::downgrade(&self.0), launch: self.0.gpu.compile(kernel), may_raise })
+    }
+
+    fn runs(&self, routine: Routine, given: &[Given]) -> bool {
+        crate::run::runs(routine, given)
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {

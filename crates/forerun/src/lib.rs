@@ -55,5 +55,5 @@ pub use forerun_grad as grad;
 pub use forerun_nn as nn;
 /// Calls of every op, for tests to walk.
 pub use forerun_ops::samples;
-pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, STRUCTURED, Tier};
+pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, Routine, STRUCTURED, Tier};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

@@ -2,7 +2,9 @@
 
 use forerun::ops::{Activation, BatchNorm, Channels};
 use forerun::samples::{Look, Sample, Value, Values, samples};
-use forerun::{Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, STRUCTURED, Scalar, array, ops, seed};
+use forerun::{
+    Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, Routine, STRUCTURED, Scalar, array, ops, seed,
+};
 use forerun::{Device, set_fuse, set_tiny_limit};
 
 const AT: Loc = Loc::UNKNOWN;
@@ -150,6 +152,11 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
         }
         let all: Vec<Arg<'_>> = operands.iter().map(Operand::arg).collect();
         return Ok(vec![ops::pointwise(point, &all, AT)?]);
+    }
+    if let Some(routine) = Routine::from_name(sample.op) {
+        let all: Vec<&Array> = operands.iter().map(Operand::array).collect();
+        let words: Vec<i64> = args.ints("words").unwrap().iter().map(|w| *w as i64).collect();
+        return Ok(vec![ops::routine(routine, &all, &words, AT)?]);
     }
     let structured = STRUCTURED.iter().find(|(_, row)| row.name == sample.op).map(|(op, _)| *op);
     if let Some(Op::Reduce(kind)) = structured {

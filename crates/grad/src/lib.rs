@@ -5,6 +5,7 @@ mod custom;
 mod entry;
 mod methods;
 mod pointwise;
+mod routine;
 mod rules;
 mod shapes;
 mod state;

@@ -2,6 +2,7 @@
 
 use crate::entry::Recorded;
 use crate::pointwise;
+use crate::routine;
 use crate::shapes::{spread, sum_to};
 use forerun_array::{Arg, Array, Attrs, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
@@ -53,15 +54,16 @@ fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>
             Ok(vec![Some(grad.clone()), None, rows])
         }
         (Op::Transfer, _) => Ok(vec![Some(ops::transfer(grad, signature.inputs[0].device, loc)?)]),
+        (Op::Routine(called), Attrs::Words(words)) => routine::rule(called, words, recorded, grad, loc),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is never on the tape"),
     }
 }
 
-fn saved(array: &Option<Array>) -> &Array {
+pub(crate) fn saved(array: &Option<Array>) -> &Array {
     array.as_ref().expect("the rule declared it")
 }
 
-fn binary(point: Point, a: &Array, b: &Array, loc: Loc) -> Result<Array> {
+pub(crate) fn binary(point: Point, a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     ops::pointwise(point, &[Arg::Array(a), Arg::Array(b)], loc)
 }
 

@@ -9,7 +9,7 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Beyond, COMPOSITE, Op, Point, ReduceKind, STRUCTURED};
+use forerun_ops::{Along, Beyond, COMPOSITE, Op, Point, ReduceKind, Routine, STRUCTURED};
 
 fn loc() -> Loc {
     Loc::default()
@@ -385,6 +385,27 @@ fn empty_arrays() {
     check_first("matmul", &|x| ops::matmul(&x[0], &ops::transpose(&x[0], None).unwrap(), loc()).unwrap(), &x);
 }
 
+#[test]
+fn routines() {
+    let shape = [3usize, 4];
+    let values: Vec<f64> = (0..12).map(|i| ((i * 7) % 12) as f64 * 0.25 - 1.2).collect();
+    let x = array(&shape, &values);
+    let named = forerun_array::ops::from_slice(&[2i64, 0, 1, 1, 0, 2, 2, 2], &[2, 4], loc()).unwrap();
+    let updates = array(&[2, 4], &values[..8]);
+    for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
+        let call = |inputs: &[&Array]| ops::routine(routine, inputs, &[0, 1], loc()).unwrap();
+        match routine {
+            Routine::Order(_) | Routine::Scan(_) => {
+                check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
+            }
+            Routine::Along(Along::Take) => check(routine.name(), &|x| call(&[&x[0], &named]), std::slice::from_ref(&x)),
+            Routine::Along(Along::Add) => {
+                check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
+            }
+        }
+    }
+}
+
 /// The structured ops that the tests above differentiate, and those that have no gradient: a new row fails here.
 #[test]
 fn every_structured_op_is_spoken_for() {
@@ -396,6 +417,7 @@ fn every_structured_op_is_spoken_for() {
                 smooth == forerun_ops::gradient::needs(*op, 0).is_some()
             }
             Op::Fill(_) => true,
+            Op::Routine(_) => false,
             Op::Point(_) => false,
         };
         assert!(spoken, "{}", row.name);

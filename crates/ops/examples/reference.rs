@@ -2,7 +2,7 @@
 
 use forerun_base::DType;
 use forerun_ops::samples::{Sample, samples};
-use forerun_ops::{COMPOSITE, Class, Op, OpRow, Point, PointRow, STRUCTURED, gradient};
+use forerun_ops::{COMPOSITE, Class, Op, OpRow, Point, PointRow, Routine, STRUCTURED, gradient};
 
 const OPENING: &str = "# Reference
 
@@ -27,6 +27,13 @@ fn main() {
     for (op, row) in STRUCTURED {
         let inputs = row.arity.map_or(1, usize::from);
         let smooth = (0..inputs).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
+        structured(row, &all, if smooth { "yes" } else { "" });
+    }
+    println!("\n## Routines\n\nFunctions over dense arrays, one result each.\n");
+    println!("| call | takes | gradient | what |\n|---|---|---|---|");
+    for routine in Routine::all() {
+        let row = routine.row();
+        let smooth = (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
         structured(row, &all, if smooth { "yes" } else { "" });
     }
     println!("\n## Composite\n\nFunctions over the ops above: they fuse, run, fail and have gradients as those do.\n");

@@ -209,6 +209,7 @@ pub fn needs(op: Op, i: usize) -> Option<Needs> {
         Op::ScatterAdd if i == 1 => None,
         Op::ScatterAdd => Some(if i == 0 { Needs::NOTHING } else { Needs::input(1) }),
         Op::Fill(_) => None,
+        Op::Routine(routine) => routine.needs(i),
     }
 }
 

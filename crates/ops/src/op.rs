@@ -1,6 +1,6 @@
 //! The catalogue's list: pointwise rows, structured ops and composites, one row each.
 
-use crate::{Point, structured};
+use crate::{Point, Routine, structured};
 
 /// What a reduction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,6 +96,8 @@ pub enum Op {
     ScatterAdd,
     /// From parameters alone.
     Fill(FillKind),
+    /// A function over dense arrays.
+    Routine(Routine),
     /// The same elements on another device.
     Transfer,
 }
@@ -146,6 +148,7 @@ impl Op {
             Op::Take => "take",
             Op::ScatterAdd => "scatter_add",
             Op::Transfer => "transfer",
+            Op::Routine(routine) => routine.name(),
             Op::Fill(FillKind::Full) => "full",
             Op::Fill(FillKind::Arange) => "arange",
             Op::Fill(FillKind::Eye) => "eye",
@@ -177,6 +180,7 @@ impl Op {
             Op::ScatterAdd => 0x304,
             Op::Transfer => 0x305,
             Op::Fill(kind) => 0x400 + kind as u16,
+            Op::Routine(routine) => 0x500 + routine.code(),
         }
     }
 }

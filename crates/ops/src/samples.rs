@@ -3,7 +3,7 @@
 //!
 //! Invariant: every row has samples, and one of them fails where the row can.
 
-use crate::{COMPOSITE, Class, Point, PointRow, STRUCTURED};
+use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
 use forerun_base::DType::{Bool, F32, F64, I32, I64};
 
@@ -83,39 +83,39 @@ pub enum Values {
 }
 
 impl Sample {
-    fn on(mut self, inputs: impl Into<Vec<Input>>) -> Sample {
+    pub(crate) fn on(mut self, inputs: impl Into<Vec<Input>>) -> Sample {
         self.inputs = inputs.into();
         self
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Sample {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Sample {
         self.args.push((name, value.into()));
         self
     }
 
-    fn of(mut self, dtypes: impl Into<Vec<DType>>) -> Sample {
+    pub(crate) fn of(mut self, dtypes: impl Into<Vec<DType>>) -> Sample {
         self.dtypes = dtypes.into();
         self
     }
 
-    fn fails(mut self, text: impl Into<String>) -> Sample {
+    pub(crate) fn fails(mut self, text: impl Into<String>) -> Sample {
         self.error = Some(text.into());
         self
     }
 }
 
 impl Input {
-    fn look(mut self, look: Look) -> Input {
+    pub(crate) fn look(mut self, look: Look) -> Input {
         self.look = look;
         self
     }
 
-    fn values(mut self, values: Values) -> Input {
+    pub(crate) fn values(mut self, values: Values) -> Input {
         self.values = values;
         self
     }
 
-    fn dtype(mut self, dtype: DType) -> Input {
+    pub(crate) fn dtype(mut self, dtype: DType) -> Input {
         self.dtype = Some(dtype);
         self
     }
@@ -137,16 +137,16 @@ impl<const N: usize> From<[i64; N]> for Value {
     }
 }
 
-fn call(op: &'static str) -> Sample {
+pub(crate) fn call(op: &'static str) -> Sample {
     Sample { op, inputs: Vec::new(), args: Vec::new(), dtypes: DType::ALL.to_vec(), error: None }
 }
 
-fn x<const N: usize>(shape: [usize; N]) -> Input {
+pub(crate) fn x<const N: usize>(shape: [usize; N]) -> Input {
     Input { shape: shape.to_vec(), look: Look::Dense, values: Values::Ordinary, dtype: None }
 }
 
 /// Positions on an axis, as int64.
-fn at<const N: usize>(shape: [usize; N], extent: usize) -> Input {
+pub(crate) fn at<const N: usize>(shape: [usize; N], extent: usize) -> Input {
     x(shape).values(Values::Index(extent)).dtype(I64)
 }
 
@@ -158,13 +158,16 @@ pub fn samples() -> Vec<Sample> {
     all.extend(structured());
     all.extend(composites());
     all.extend(layers());
+    all.extend(crate::routine::samples::samples());
     all
 }
 
 /// The names of all rows.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let points = Point::ALL.iter().map(|p| p.row().name);
-    points.chain(STRUCTURED.iter().map(|(_, row)| row.name)).chain(COMPOSITE.iter().map(|row| row.name))
+    let structured = STRUCTURED.iter().map(|(_, row)| row.name);
+    let routines = Routine::all().into_iter().map(Routine::name);
+    points.chain(structured).chain(routines).chain(COMPOSITE.iter().map(|row| row.name))
 }
 
 /// What a sample reads: one input, in every look.

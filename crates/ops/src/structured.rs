@@ -15,7 +15,7 @@ const fn composite(name: &'static str, arguments: &'static str, arity: Option<u8
     OpRow { name, arguments, tier: Tier::Composite, arity, infallible: true, doc }
 }
 
-/// Structured ops, with the op each row stands for.
+/// Structured ops, with the op each row stands for. Routines have tables of their own.
 pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::View, structured("view", "x, layout", Some(1), "another layout of the same elements")),
     (Op::Reduce(ReduceKind::Sum), structured("sum", "x, axis, keepdims", Some(1), "sum over axes")),
@@ -98,7 +98,10 @@ pub static COMPOSITE: &[OpRow] = &[
 
 /// The row of a structured op.
 pub(crate) fn row(op: Op) -> Option<&'static OpRow> {
-    STRUCTURED.iter().find(|(o, _)| *o == op).map(|(_, row)| row)
+    match op {
+        Op::Routine(routine) => Some(routine.row()),
+        _ => STRUCTURED.iter().find(|(o, _)| *o == op).map(|(_, row)| row),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::{Io, Kernel};
 use forerun_base::Result;
+use forerun_ops::{Given, Routine};
 use std::sync::Arc;
 
 /// A place where commands are done in order. Every accelerator has these.
@@ -94,6 +95,9 @@ pub trait Accelerator: Send + Sync {
 
     /// A kernel made ready. Called on a plan-cache miss only.
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel>;
+
+    /// Whether it has a kernel for a routine over these inputs; else the host runs it, between two transfers.
+    fn runs(&self, routine: Routine, given: &[Given]) -> bool;
 
     /// Copies bytes from the host on the lane [`Lane::In`], or, where that is quicker, [`Lane::Compute`]; says which.
     ///

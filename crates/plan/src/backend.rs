@@ -40,6 +40,16 @@ pub trait Executable: Send + Sync {
     /// and overlap nothing but donated inputs, and nobody else may touch them meanwhile.
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team);
 
+    /// Runs it, if it can be known only on the way whether it comes to anything. Such a kernel takes over no input's buffer.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`].
+    unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.run(io, team) };
+        Ok(())
+    }
+
     /// Looks at the inputs, and runs it if it can.
     ///
     /// # Safety
@@ -48,8 +58,7 @@ pub trait Executable: Send + Sync {
         // SAFETY: the caller's promise is this one.
         unsafe {
             self.check(io)?;
-            self.run(io, team);
+            self.attempt(io, team)
         }
-        Ok(())
     }
 }

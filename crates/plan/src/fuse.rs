@@ -4,7 +4,7 @@
 //! than any of its producers and runs over the same shape; so chains become one pass over memory, end in the
 //! reduction that reads them, and follow the product that feeds them.
 
-use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, Rows, Update};
+use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, RoutineCall, Rows, Update};
 use crate::program::{Builder, Ssa};
 use crate::segment::{Fate, Operand, PlanOptions, SegmentRecord, Source};
 use crate::signature::Attrs;
@@ -476,6 +476,12 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Dev
         }
         (Op::Fill(kind), _) => Kernel::Fill(Fill { dtype: signature.out.dtype, shape: signature.out.shape(), kind }),
         (Op::Transfer, _) => Kernel::Transfer(signature.out.bytes),
+        (Op::Routine(routine), Attrs::Words(words)) => Kernel::Routine(RoutineCall {
+            routine,
+            inputs: signature.inputs.iter().map(|m| (m.dtype, m.shape())).collect(),
+            out: (signature.out.dtype, signature.out.shape()),
+            words: words.clone(),
+        }),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
     };
     let scalars = (0..signature.scalars() as u8).map(|w| (record, w)).collect();

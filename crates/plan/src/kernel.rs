@@ -1,7 +1,7 @@
 //! Kernels: what a plan is made of, the same for every backend.
 
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{Beyond, FillKind, Point, ReduceKind};
+use forerun_ops::{Beyond, FillKind, Given, Point, ReduceKind, Routine};
 
 /// One launch: a pass over memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Kernel {
     ScatterAdd(Rows),
     /// A value made from nothing but parameters.
     Fill(Fill),
+    /// A function over dense inputs.
+    Routine(RoutineCall),
     /// So many bytes from one device to another: input 0, dense, to output 0.
     Transfer(usize),
 }
@@ -192,6 +194,19 @@ pub struct Fill {
     pub kind: FillKind,
 }
 
+/// A routine over inputs, all dense. One output, dense, which takes over no input's buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutineCall {
+    /// What to do.
+    pub routine: Routine,
+    /// Dtype and shape of each input.
+    pub inputs: Vec<Given>,
+    /// Dtype and shape of the output.
+    pub out: Given,
+    /// Axes, flags and the like.
+    pub words: Box<[i64]>,
+}
+
 /// Bytes of each output of a kernel.
 pub fn output_bytes(kernel: &Kernel) -> Vec<usize> {
     let of = |program: &Program| program.outputs.iter().map(|dtype| program.shape.size() * dtype.size()).collect();
@@ -217,6 +232,7 @@ pub fn output_bytes(kernel: &Kernel) -> Vec<usize> {
         }
         Kernel::ScatterAdd(rows) => vec![rows.base.shape.size() * rows.dtype.size()],
         Kernel::Fill(fill) => vec![fill.shape.size() * fill.dtype.size()],
+        Kernel::Routine(call) => vec![call.out.1.size() * call.out.0.size()],
         Kernel::Transfer(bytes) => vec![*bytes],
     }
 }

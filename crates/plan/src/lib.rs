@@ -11,10 +11,10 @@ mod signature;
 
 pub use accelerator::{Accelerator, DeviceBlock, DeviceKernel, Lane, Launches};
 pub use backend::{Backend, Executable, Io};
-pub use forerun_ops::{Beyond, FillKind, ReduceKind};
+pub use forerun_ops::{Beyond, FillKind, Given, ReduceKind, Routine};
 pub use fuse::{Group, Plan, plan};
 pub use kernel::{
-    Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, Rows, Update, output_bytes,
+    Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, RoutineCall, Rows, Update, output_bytes,
 };
 pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
 pub use signature::{Attrs, Meta, Signature, hold_tables};

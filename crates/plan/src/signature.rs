@@ -4,7 +4,7 @@
 
 use crate::hash::WordHash;
 use forerun_base::{DType, Device, Layout, Shape};
-use forerun_ops::{Beyond, Op};
+use forerun_ops::{Beyond, Given, Op};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -103,6 +103,8 @@ pub enum Attrs {
         /// What an index beyond its ends means.
         beyond: Beyond,
     },
+    /// The words of a routine.
+    Words(Box<[i64]>),
     /// An update of this region; the value is a scalar if there is no second input.
     Update(Layout),
 }
@@ -154,6 +156,7 @@ impl Signature {
             _ => match self.op {
                 Op::Fill(forerun_ops::FillKind::Full | forerun_ops::FillKind::Eye) => 1,
                 Op::Fill(_) => 2,
+                Op::Routine(routine) => routine.scalars(),
                 _ => 0,
             },
         }
@@ -166,6 +169,10 @@ impl Signature {
             Attrs::Matmul { batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
             // Of a large table, only the rows that are named are read.
             Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
+            Attrs::Words(ref words) if let Op::Routine(routine) = self.op => {
+                let given: Vec<Given> = self.inputs.iter().map(|m| (m.dtype, m.shape())).collect();
+                routine.cost(&given, &(self.out.dtype, self.out.shape()), words)
+            }
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
     }

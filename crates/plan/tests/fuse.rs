@@ -65,6 +65,7 @@ fn kernels(plan: &Plan) -> Vec<&'static str> {
             Kernel::Update(_) => "update",
             Kernel::Take(_) => "take",
             Kernel::ScatterAdd(_) => "scatter_add",
+            Kernel::Routine(ref call) => call.routine.name(),
             Kernel::Fill(_) => "fill",
             Kernel::Transfer(_) => "transfer",
         })

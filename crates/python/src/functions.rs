@@ -8,7 +8,7 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, DType, Point, on_device, ops};
+use forerun::{Arg, Array, DType, Point, Routine, on_device, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -61,6 +61,22 @@ fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, P
     }
     let args: Vec<Arg<'_>> = operands.iter().map(Operand::arg).collect();
     submit::object(py, ops::pointwise(point, &args, loc))
+}
+
+/// A routine, by its name in the catalogue, on arrays.
+#[pyfunction]
+#[pyo3(signature = (name, arrays, words, /))]
+pub(crate) fn routine(
+    py: Python<'_>,
+    name: &str,
+    arrays: Vec<Bound<'_, PyAny>>,
+    words: Vec<i64>,
+) -> PyResult<Py<PyAny>> {
+    let routine = Routine::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no routine {name}")))?;
+    let (home, loc) = (home(arrays.iter()), here(py));
+    let arrays = arrays.iter().map(|x| array(x, routine.name(), home)).collect::<PyResult<Vec<Array>>>()?;
+    let inputs: Vec<&Array> = arrays.iter().collect();
+    submit::object(py, ops::routine(routine, &inputs, &words, loc))
 }
 
 /// An array of one value.

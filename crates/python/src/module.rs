@@ -36,8 +36,8 @@ mod _forerun {
     use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
-        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, stack,
-        uniform,
+        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, routine,
+        stack, uniform,
     };
     #[pymodule_export]
     use crate::layers::{

@@ -201,7 +201,7 @@ impl Shared {
                     return Err(error);
                 }
                 // SAFETY: as above.
-                unsafe { kernel.run(io, &Solo) };
+                unsafe { kernel.attempt(io, &Solo) }?;
             }
             // SAFETY: as above.
             Command::Copy { from, to, bytes } => unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, bytes) },

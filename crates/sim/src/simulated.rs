@@ -4,7 +4,9 @@ use crate::lane::{Address, Command, Shared};
 use crate::memory::Memory;
 use forerun_base::{Error, ErrorKind, Result};
 use forerun_cpu::CpuBackend;
-use forerun_plan::{Accelerator, Backend, DeviceBlock, DeviceKernel, Executable, Io, Kernel, Lane, output_bytes};
+use forerun_plan::{
+    Accelerator, Backend, DeviceBlock, DeviceKernel, Executable, Given, Io, Kernel, Lane, Routine, output_bytes,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,6 +122,10 @@ impl Accelerator for Simulated {
             outputs: output_bytes(kernel),
             shared: Arc::clone(&self.shared),
         })
+    }
+
+    fn runs(&self, _: Routine, _: &[Given]) -> bool {
+        true
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {

@@ -82,6 +82,9 @@ pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, forerun_cpu::blocks_for(kind, signature.out.dtype, signature.out.size))
         }
+        Op::Routine(routine) if routine.blocks(&(signature.out.dtype, signature.out.shape())) > 0 => {
+            super::routine::draw(routine, &(signature.out.dtype, signature.out.shape()))
+        }
         _ => words,
     }
 }

@@ -10,4 +10,5 @@ mod reduce;
 mod rows;
 
 pub use launch::Launch;
+pub(crate) use launch::runs;
 pub(crate) use product::Products;

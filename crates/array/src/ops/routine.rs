@@ -1,0 +1,47 @@
+//! Routines: functions over dense arrays.
+
+use crate::array::Array;
+use crate::device::{self, common_device, current_device};
+use crate::ops::{copy, transfer};
+use crate::recipe::Recipe;
+use crate::submit::{Input, submit};
+use crate::window::window;
+use forerun_base::{Device, Loc, Result};
+use forerun_ops::{Given, Op, Routine};
+use forerun_plan::{Attrs, Meta, Signature};
+
+/// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
+/// transfers, and nobody waits.
+pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> Result<Array> {
+    let name = routine.name();
+    let metas: Vec<&'static Meta> = inputs.iter().map(|x| x.meta()).collect();
+    let device = if metas.is_empty() { current_device() } else { common_device(name, &metas)? };
+    let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
+    let (dtype, shape) = routine.infer(&given, words)?;
+    if device::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
+        let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
+        let near: Vec<&Array> = near.iter().collect();
+        let made = device::on_device(Device::default(), || self::routine(routine, &near, words, loc))?;
+        return transfer(&made, device, loc);
+    }
+    let dense = |x: &&Array| if x.layout().is_dense() { Ok((*x).clone()) } else { copy(x, loc) };
+    let inputs: Vec<Array> = inputs.iter().map(dense).collect::<Result<_>>()?;
+    let metas: Vec<&'static Meta> = inputs.iter().map(|x| x.meta()).collect();
+    let out = Meta::dense(dtype, shape, device);
+    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), out);
+    let operands: Vec<Input<'_>> = inputs.iter().map(|x| x.input()).collect();
+    Ok(submit(Recipe::of(signature), &operands, draw(routine, &(dtype, shape)), loc))
+}
+
+/// The key and the first block of its random numbers, for a routine that takes some.
+pub(crate) fn draw(routine: Routine, out: &Given) -> [u64; 2] {
+    match routine.blocks(out) {
+        0 => [0; 2],
+        blocks => {
+            let window = window();
+            // SAFETY: our own window; no other reference to the owner's part is alive.
+            let stream = &mut unsafe { window.owner() }.random;
+            stream.draw(window.number, blocks)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! From a kernel to its function: typed slices out of addresses.
+
+use super::{along, order, scan};
+use forerun_base::{DType, Result, Team};
+use forerun_ops::Routine;
+use forerun_plan::{Executable, Io, RoutineCall};
+use std::sync::Arc;
+
+/// What a routine does.
+pub(super) type Body = fn(&Args<'_>, &dyn Team) -> Result<()>;
+
+/// A routine ready to run.
+struct Compiled {
+    call: RoutineCall,
+    body: Body,
+}
+
+pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
+    let body = match call.routine {
+        Routine::Along(routine) => along::body(routine),
+        Routine::Order(routine) => order::body(routine),
+        Routine::Scan(routine) => scan::body(routine),
+    };
+    Arc::new(Compiled { call: call.clone(), body })
+}
+
+impl Executable for Compiled {
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        // SAFETY: the caller's promise is this one.
+        if let Err(error) = unsafe { self.attempt(io, team) } {
+            panic!("{error}");
+        }
+    }
+
+    unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
+        (self.body)(&Args { call: &self.call, io }, team)
+    }
+}
+
+/// What one run works on. Made only where the addresses are promised to be good.
+pub(super) struct Args<'a> {
+    pub(super) call: &'a RoutineCall,
+    io: Io<'a>,
+}
+
+impl Args<'_> {
+    /// The elements of an input. Truth values are bytes.
+    pub(super) fn input<T: Element>(&self, i: usize) -> &[T] {
+        let (dtype, shape) = &self.call.inputs[i];
+        assert_eq!(dtype.size(), size_of::<T>(), "input {i} of {}", self.call.routine.name());
+        // SAFETY: whoever runs the routine promised that the address reaches so many elements, which nobody changes
+        // meanwhile; of an empty array the address may be anything.
+        unsafe { slice(self.io.inputs[i], shape.size()) }
+    }
+
+    /// The elements of the result, of which nothing is known yet.
+    #[expect(clippy::mut_from_ref, reason = "a routine takes its output once")]
+    pub(super) fn output<T: Element>(&self) -> &mut [T] {
+        let (dtype, shape) = &self.call.out;
+        assert_eq!(dtype.size(), size_of::<T>(), "output of {}", self.call.routine.name());
+        let count = shape.size();
+        if count == 0 {
+            return &mut [];
+        }
+        // SAFETY: as for inputs; the output overlaps none of them, and any bits are elements.
+        unsafe { std::slice::from_raw_parts_mut(self.io.outputs[0].cast(), count) }
+    }
+
+    /// An immediate of the record.
+    #[expect(dead_code, reason = "the first routine with immediates will read them")]
+    pub(super) fn scalar(&self, n: usize) -> u64 {
+        self.io.scalars[n]
+    }
+
+    /// The dtype of an input.
+    pub(super) fn dtype(&self, i: usize) -> DType {
+        self.call.inputs[i].0
+    }
+
+    /// The n-th word, 0 where there is none.
+    pub(super) fn word(&self, n: usize) -> i64 {
+        self.call.words.get(n).copied().unwrap_or(0)
+    }
+
+    /// An input's extents before, along and after the axis that the first word names.
+    pub(super) fn extents(&self, i: usize) -> (usize, usize, usize) {
+        let shape = self.call.inputs[i].1;
+        let axis = shape.axis(self.word(0) as isize).expect("inference looked at it");
+        (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+    }
+}
+
+unsafe fn slice<'a, T>(address: *const u8, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise is this one.
+    unsafe { std::slice::from_raw_parts(address.cast(), count) }
+}
+
+/// A Rust type whose every bit pattern is an element.
+pub(super) trait Element: Copy + Send + Sync + Default + PartialOrd + 'static {}
+
+macro_rules! elements {
+    ($($type:ty)*) => { $(impl Element for $type {})* };
+}
+
+elements!(u8 u16 u32 u64 i32 i64 f32 f64);
+
+/// Calls `$f::<T>(args...)` with the Rust type of a dtype.
+macro_rules! with_type {
+    ($dtype:expr, $f:ident ( $($arg:expr),* )) => {
+        match $dtype {
+            forerun_base::DType::Bool => $f::<u8>($($arg),*),
+            forerun_base::DType::I32 => $f::<i32>($($arg),*),
+            forerun_base::DType::I64 => $f::<i64>($($arg),*),
+            forerun_base::DType::F32 => $f::<f32>($($arg),*),
+            forerun_base::DType::F64 => $f::<f64>($($arg),*),
+        }
+    };
+}
+pub(super) use with_type;

@@ -1,0 +1,9 @@
+//! Routines on the host: a file a family. Each is a function over typed slices; how they are reached is in `call`.
+
+mod along;
+mod call;
+mod lines;
+mod order;
+mod scan;
+
+pub(crate) use call::compile;

@@ -1,0 +1,18 @@
+//! Routines: structured ops that are one function over dense arrays, in families of a file each.
+//!
+//! A routine has one result. What gives several (a decomposition) lays them one after another in one dimension, and whoever
+//! called it takes views. Beyond its inputs it knows whole numbers, its *words* (an axis, a flag), which are part of its
+//! signature; what changes from call to call (random keys) goes into the record's immediates.
+//!
+//! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
+
+mod along;
+mod families;
+mod order;
+pub(crate) mod samples;
+mod scan;
+
+pub use along::Along;
+pub use families::{Given, Routine};
+pub use order::Order;
+pub use scan::Scan;
