@@ -106,6 +106,7 @@ def trained() -> gluon.Trainer:
 REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "np.allclose": lambda _: np.allclose(array(2), array(2)),
     "np.array_equal": lambda _: np.array_equal(array(2), array(2)),
+    "np.array_equiv": lambda _: np.array_equiv(array(2), array(2)),
     "np.array": lambda _: np.array([array(), array()]),
     "np.asarray": lambda _: np.asarray([array(), array()]),
     "npx.waitall": lambda _: npx.waitall(),
@@ -202,9 +203,16 @@ def marked() -> None:
 
 OWN: dict[str, Callable[[], object]] = {
     "np.arange": lambda: np.arange(3),
+    "np.apply_along_axis": lambda: np.apply_along_axis(np.sum, 0, array(3, 3)),
+    "np.apply_over_axes": lambda: np.apply_over_axes(np.sum, array(3, 3), 0),
+    "np.dsplit": lambda: np.dsplit(array(2, 2, 2), 2),
     "np.full": lambda: np.full((2,), 1),
     "np.full_like": lambda: np.full_like(array(2), 1),
+    "np.geomspace": lambda: np.geomspace(1, 8, 4),
+    "np.indices": lambda: np.indices((2, 3)),
+    "np.interp": lambda: np.interp(array(3), array(3), array(3)),
     "np.random.seed": lambda: np.random.seed(0),
+    "np.ravel_multi_index": lambda: np.ravel_multi_index((np.array([1]), np.array([0])), (2, 3)),
     "npx.seed": lambda: npx.seed(0),
     "autograd.backward": lambda: autograd.backward([recorded()[1]]),
     "autograd.grad": differentiated,

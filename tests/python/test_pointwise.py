@@ -46,8 +46,11 @@ ANY_ZERO = {"maximum", "minimum", "fmax", "fmin", "relu"}
 # Results within so many units in the last place of the true value; every other op is exact.
 LAST_PLACES = {row["name"]: row["off"] for row in ROWS if row["off"]}
 
-# The samples have references for the rest.
+# The samples have references for the rest, and for where NumPy's own falls short: a `sinc` that rounds the angle before
+# it is reduced, an `i0` of infinity that is NaN, an `ldexp` that takes integers alone.
+SAMPLED = {"i0", "ldexp", "sinc"}
 NAMED = [row for row in ROWS if row["arity"] < 3 and (row["place"] == "np" or row["name"] in BEYOND_NUMPY)]
+NAMED = [row for row in NAMED if row["name"] not in SAMPLED]
 UNARY = [row["name"] for row in NAMED if row["arity"] == 1]
 BINARY = [row["name"] for row in NAMED if row["arity"] == 2]
 

@@ -179,11 +179,12 @@ pub(crate) fn power(g: Term, a: Term, b: Term, point: Point) -> [Term; 2] {
     [select(b.with(Point::Equal, 0.0), 0.0, base), select(a.with(Point::Equal, 0.0), 0.0, exponent)]
 }
 
-/// The derivative of the digamma function; of a negative number by that of the opposite.
+/// The derivative of the digamma function; of a negative number by that of one less it.
 pub(crate) fn trigamma(a: Term) -> Term {
-    let of = |x: Term| Term::Number(1.0).with(Point::Polygamma, x);
+    let negative = a.with(Point::Less, 0.0);
+    let positive = Term::Number(1.0).with(Point::Polygamma, select(negative, 1.0 - a, a));
     let sine = (a * PI).of(Point::Sin);
-    select(a.with(Point::Less, 0.0), PI * PI / (sine * sine) - of(1.0 - a), of(a))
+    select(negative, PI * PI / (sine * sine) - positive, positive)
 }
 
 /// What flows back to each operand of a pointwise op.

@@ -40,7 +40,7 @@ macro_rules! for_each_point {
             (Power, "power", 2, Number, "The first to the power of the second.", |a, b| a.power(b);
                 |g, y| power(g, a, b, Power); 2, np ["pow"] "np.array([2, 3]), 2" => "array([4, 9])")
             (FloatPower, "float_power", 2, Float, "The first to the power of the second, in a float.", |a, b| a.power(b);
-                |g, y| power(g, a, b, FloatPower); 2, np [] "np.array([2, 3]), -1" => "array([0.5      , 0.3333333])")
+                |g, y| power(g, a, b, FloatPower); 2, np [] "np.array([2, 3]), -1" => "array([0.5       , 0.33333334])")
             (Negative, "negative", 1, Number, "Negation.", |a| a.neg();
                 |g, y| [-g]; 0, np [] "np.array([1, -2])" => "array([-1,  2])")
             (Positive, "positive", 1, Number, "The same number.", |a| a;
@@ -134,7 +134,7 @@ macro_rules! for_each_point {
             (Radians, "radians", 1, Float, "An angle given in degrees.", |a| a.mul(T::constant(PI / 180.0));
                 |g, y| [g * (PI / 180.0)]; 2, np ["deg2rad"] "np.array([180.0])" => "array([3.1415927])")
             (Sinc, "sinc", 1, Float, "sin(pi x) / (pi x).", |a| special::sinc(a);
-                |g, y| [select(a.with(Equal, 0.0), 0.0, g * ((a * PI).of(Cos) - y) / a)]; 4, np [] "np.array([0.0, 0.5])" => "array([1.       , 0.6366198])")
+                |g, y| [select(a.with(Equal, 0.0), 0.0, g * ((a * PI).of(Cos) - y) / a)]; 4, np [] "np.array([0.0, 1.0])" => "array([1., 0.])")
             (I0, "i0", 1, Float, "Modified Bessel function of the first kind, of order 0.", |a| special::i0(a);
                 |g, y| [g * a.of(I1)]; 4, np [] "np.array([0.0])" => "array([1.])")
             (I1, "i1", 1, Float, "Modified Bessel function of the first kind, of order 1.", |a| special::i1(a);
@@ -148,9 +148,9 @@ macro_rules! for_each_point {
             (Gammaln, "gammaln", 1, Float, "Logarithm of the gamma function's magnitude.", |a| special::gammaln(a);
                 |g, y| [g * a.of(Digamma)]; 16, npx [] "np.array([1.0, 2.0])" => "array([0., 0.])")
             (Digamma, "digamma", 1, Float, "Derivative of the gamma function's logarithm.", |a| special::digamma(a);
-                |g, y| [g * trigamma(a)]; 16, npx [] "np.array([1.0])" => "array([-0.5772157])")
-            (Polygamma, "polygamma", 2, Float, "The derivative of digamma that the first counts, at the second, if that is positive.", |a, b| special::polygamma(a, b);
-                |g, y| [Nothing, (g * (a + 1.0).with(Polygamma, b)).into()]; 32, npx [] "1, np.array([1.0])" => "array([1.644934])")
+                |g, y| [g * trigamma(a)]; 16, npx [] "np.array([1.0], 'float64')" => "array([-0.57721566], dtype=float64)")
+            (Polygamma, "polygamma", 2, Float, "The derivative of digamma that the first counts, at a positive second.", |a, b| special::polygamma(a, b);
+                |g, y| [Nothing, (g * (a + 1.0).with(Polygamma, b)).into()]; 32, npx [] "1, np.array([1.0])" => "array([1.6449339])")
             (Sigmoid, "sigmoid", 1, Float, "1 / (1 + exp(-x)).", |a| math::sigmoid(a);
                 |g, y| [g * (y * (1.0 - y))]; 2, npx [] "np.array([0.0])" => "array([0.5])")
             (Softsign, "softsign", 1, Float, "x / (1 + |x|).", |a| a.div(a.abs().add(T::constant(1.0)));
@@ -390,9 +390,15 @@ macro_rules! numbers {
 }
 
 macro_rules! place {
-    (np) => { Place::Np };
-    (npx) => { Place::Npx };
-    (hidden) => { Place::Hidden };
+    (np) => {
+        Place::Np
+    };
+    (npx) => {
+        Place::Npx
+    };
+    (hidden) => {
+        Place::Hidden
+    };
 }
 
 macro_rules! declare {

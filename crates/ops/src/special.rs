@@ -62,8 +62,8 @@ pub fn gamma<T: NumFloat>(x: T) -> T {
         y = T::select(high, y.sub(one), y);
         above = T::select(high, above.mul(y), above);
     }
-    let centred = y.sub(T::constant(2.5));
-    let near = polynomial(centred, <T::Format as Tables>::GAMMA).mul(above).div(below);
+    let beyond = y.sub(two);
+    let near = polynomial(beyond, <T::Format as Tables>::GAMMA).mul_add(beyond, one).mul(above).div(below);
     // The root of the power, so that what overflows later does not overflow before.
     let b = T::constant(FAR).greater(a);
     let root = b.power(b.mul(T::constant(0.5)).sub(T::constant(0.25)));
@@ -134,11 +134,11 @@ pub fn digamma<T: NumFloat>(x: T) -> T {
 #[inline(always)]
 pub fn polygamma<T: NumFloat>(n: T, x: T) -> T {
     let (zero, one, half) = (T::constant(0.0), T::constant(1.0), T::constant(0.5));
-    // Hurwitz's zeta function, summed up to FAR and then by Euler and Maclaurin's formula.
+    // Hurwitz's zeta function, summed up to twice FAR and then by Euler and Maclaurin's formula.
     let s = n.add(one);
     let (mut y, mut sum) = (x, zero);
-    for _ in 0..STEPS {
-        let low = y.lt(T::constant(FAR));
+    for _ in 0..2 * STEPS {
+        let low = y.lt(T::constant(2.0 * FAR));
         sum = T::select(low, sum.add(y.power(s.neg())), sum);
         y = T::select(low, y.add(one), y);
     }
@@ -167,10 +167,8 @@ pub fn erfinv<T: NumFloat>(x: T) -> T {
     let w = log(one.sub(x).mul(one.add(x))).neg();
     let near = polynomial(w.sub(T::constant(2.5)), <T::Format as Tables>::ERFINV_NEAR);
     let root = w.sqrt();
-    let mut far = polynomial(
-        root.sub(T::constant(<T::Format as Tables>::ERFINV_CENTRE)),
-        <T::Format as Tables>::ERFINV_FAR,
-    );
+    let mut far =
+        polynomial(root.sub(T::constant(<T::Format as Tables>::ERFINV_CENTRE)), <T::Format as Tables>::ERFINV_FAR);
     if let [_, ..] = <T::Format as Tables>::ERFINV_TAIL {
         let tail = polynomial(root.sub(T::constant(5.0)), <T::Format as Tables>::ERFINV_TAIL);
         far = T::select(T::constant(16.0).lt(w), tail, far);

@@ -98,10 +98,14 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     let known = T::constant(<T::Format as Tables>::SMALL).lt(more).and(more.lt(T::constant(f64::INFINITY)));
     let low = T::select(known, lost, zero);
     let angle = arctangent(quotient, low);
-    let rest = T::constant(<T::Format as Tables>::HALF_PI_LOW);
-    let angle = T::select(steep, T::constant(FRAC_PI_2).sub(angle.sub(rest)), angle);
     let left = x.lt(zero).or(x.eq(zero).and(T::constant(1.0).copysign(x).lt(zero)));
-    let angle = T::select(left, T::constant(PI).sub(angle.sub(rest.add(rest))), angle);
+    // From a quarter or a half turn back or on, by the octant.
+    let choose = |quarter: f64, half: f64| {
+        T::select(steep, T::constant(quarter), T::select(left, T::constant(half), zero))
+    };
+    let rest = <T::Format as Tables>::HALF_PI_LOW;
+    let back = steep.and(left.not()).or(left.and(steep.not()));
+    let angle = T::select(back, angle.neg(), angle).add(choose(rest, rest * 2.0)).add(choose(FRAC_PI_2, PI));
     let number = y.eq(y).and(x.eq(x));
     T::select(number, angle.copysign(y), y.add(x))
 }

@@ -12,7 +12,19 @@ from forerun import _pointwise
 from forerun._forerun import bool as bool_
 from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._pointwise import *  # noqa: F403
-from forerun.np import random
+from forerun.np import (
+    diagonals,
+    differences,
+    elementwise,
+    grids,
+    padding,
+    polynomials,
+    products,
+    random,
+    shapes,
+    statistics,
+)
+from forerun.np.contraction import einsum
 from forerun.np.creation import (
     arange,
     array,
@@ -29,6 +41,12 @@ from forerun.np.creation import (
     zeros,
     zeros_like,
 )
+
+# What these have is listed there.
+from forerun.np.diagonals import *  # noqa: F403
+from forerun.np.differences import *  # noqa: F403
+from forerun.np.elementwise import *  # noqa: F403
+from forerun.np.grids import *  # noqa: F403
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -47,6 +65,9 @@ from forerun.np.manipulation import (
     tile,
     transpose,
 )
+from forerun.np.padding import *  # noqa: F403
+from forerun.np.polynomials import *  # noqa: F403
+from forerun.np.products import *  # noqa: F403
 from forerun.np.reduction import (
     all,
     allclose,
@@ -54,8 +75,10 @@ from forerun.np.reduction import (
     argmax,
     argmin,
     array_equal,
+    array_equiv,
     clip,
     dot,
+    isclose,
     matmul,
     max,
     mean,
@@ -65,6 +88,8 @@ from forerun.np.reduction import (
     sum,
     var,
 )
+from forerun.np.shapes import *  # noqa: F403
+from forerun.np.statistics import *  # noqa: F403
 
 # NumPy's other names for the same functions.
 amax = max
@@ -85,6 +110,7 @@ __all__ = [
     "argmin",
     "array",
     "array_equal",
+    "array_equiv",
     "asarray",
     "astype",
     "bool",
@@ -97,6 +123,7 @@ __all__ = [
     "dot",
     "dtype",
     "e",
+    "einsum",
     "empty",
     "empty_like",
     "expand_dims",
@@ -109,6 +136,7 @@ __all__ = [
     "inf",
     "int32",
     "int64",
+    "isclose",
     "linspace",
     "matmul",
     "max",
@@ -141,3 +169,12 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += _pointwise.__all__
+__all__ += diagonals.__all__
+__all__ += differences.__all__
+__all__ += elementwise.__all__
+__all__ += grids.__all__
+__all__ += padding.__all__
+__all__ += polynomials.__all__
+__all__ += products.__all__
+__all__ += shapes.__all__
+__all__ += statistics.__all__

@@ -190,7 +190,11 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: S
     if x is None:
         return (pairs * (dx / 2)).sum(along)
     points = to_array(x, None, values.device)
-    steps = diff(points, axis=0).reshape(-1, *(1,) * (values.ndim - along - 1)) if points.ndim == 1 else diff(points, axis=along)
+    steps = (
+        diff(points, axis=0).reshape(-1, *(1,) * (values.ndim - along - 1))
+        if points.ndim == 1
+        else diff(points, axis=along)
+    )
     return (pairs * steps * 0.5).sum(along)
 
 
@@ -203,7 +207,7 @@ def unwrap(
     --------
     >>> from forerun import np
     >>> np.unwrap(np.array([0.0, 3.0, 1.0, 4.0]), period=4.0)
-    array([ 0., -1.,  1.,  0.])
+    array([ 0., -1., -3., -4.])
     """
     x = to_array(p)
     if not isinstance(period, int) or "int" not in x.dtype.name:
@@ -231,7 +235,7 @@ def _running_sum(x: ndarray, axis: int) -> ndarray:
 
 
 def _full_convolution(long: ndarray, short: ndarray) -> ndarray:
-    """Convolve vectors: products of all pairs, laid so that what belongs together is in one column."""
+    """Convolve vectors: products of all pairs, laid so that what is added up stands in one column."""
     made: ndarray | None = None
     for start in range(0, short.size, _TAPS):
         taps = short[start : start + _TAPS]
@@ -299,4 +303,3 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
         start = x.size // 2
         return full[start : start + y.size]
     return convolve(x, y.ravel()[::-1], mode)
-

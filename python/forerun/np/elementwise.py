@@ -22,6 +22,8 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike
 
+__all__ = ["around", "divmod", "frexp", "modf", "nan_to_num", "round"]
+
 _MANTISSA, _EXPONENT = _forerun.point("mantissa"), _forerun.point("exponent")
 # The largest number of each float dtype.
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
@@ -121,3 +123,6 @@ def nan_to_num(
         return made
     number[...] = made
     return number
+
+
+around = round

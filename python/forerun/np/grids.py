@@ -141,9 +141,7 @@ def indices(
     return stack([broadcast_to(line, shape) for line in lines])
 
 
-def meshgrid(
-    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[ndarray, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
     """Make the coordinates of a grid from those of its axes; ``sparse`` ones only broadcast to the grid.
 
     Examples
@@ -160,16 +158,19 @@ def meshgrid(
     axes = list(range(len(lines)))
     if indexing == "xy" and len(lines) > 1:
         axes[:2] = [1, 0]
-    laid = [x.reshape([-1 if place == axis else 1 for place in range(len(lines))]) for x, axis in zip(lines, axes, strict=True)]
+    laid = [
+        x.reshape([-1 if place == axis else 1 for place in range(len(lines))])
+        for x, axis in zip(lines, axes, strict=True)
+    ]
     if not sparse:
         shape = tuple(lines[axes.index(place)].size for place in range(len(lines)))
         laid = [broadcast_to(x, shape) for x in laid]
     return tuple(x.copy() for x in laid) if copy else tuple(laid)
 
 
-def _below(rows: int, columns: int, k: int, device: Device | None = None) -> ndarray:
+def _below(shape: tuple[int, ...], k: int, device: Device | None = None) -> ndarray:
     """Tell for each place of a matrix whether it lies on or below a diagonal."""
-    row, column = _counted(rows, device).reshape(-1, 1), _counted(columns, device)
+    row, column = _counted(shape[-2], device).reshape(-1, 1), _counted(shape[-1], device)
     return less_equal(column, row + k)
 
 
@@ -191,7 +192,7 @@ def tri(
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """
-    return _below(index(N), index(N if M is None else M), k, asked("tri", ctx, device)).astype(dtype)
+    return _below((index(N), index(N if M is None else M)), k, asked("tri", ctx, device)).astype(dtype)
 
 
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
@@ -205,7 +206,7 @@ def tril(m: ArrayLike, k: int = 0) -> ndarray:
            [1., 1.]])
     """
     x = _matrices("tril", m)
-    return where(_below(*x.shape[-2:], k, x.device), x, _zero(x))
+    return where(_below(x.shape, k, x.device), x, _zero(x))
 
 
 def triu(m: ArrayLike, k: int = 0) -> ndarray:
@@ -219,7 +220,7 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
            [0., 1.]])
     """
     x = _matrices("triu", m)
-    return where(_below(*x.shape[-2:], k - 1, x.device), _zero(x), x)
+    return where(_below(x.shape, k - 1, x.device), _zero(x), x)
 
 
 def _matrices(name: str, m: ArrayLike) -> ndarray:

@@ -32,7 +32,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 
 def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
     """Read two values an axis, as NumPy spells them: a number, a pair, or a pair for each axis."""
-    if not isinstance(value, Sequence):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         return [(value, value)] * ndim
     items: list[Any] = [tuple(item) if isinstance(item, Sequence) else item for item in value]
     if all(isinstance(item, tuple) for item in items):
@@ -73,9 +73,9 @@ def _reflected(x: ndarray, axis: int, before: int, after: int, twice: bool, odd:
             x = concatenate(parts, axis)
             most = x.shape[axis] if twice else x.shape[axis] - 1
         return x
-    first = list(reversed(_mirrored(extent, before, twice)))
-    last = [extent - 1 - place for place in _mirrored(extent, after, twice)]
-    return _with_positions(x, axis, first, last)
+    beginning = list(reversed(_mirrored(extent, before, twice)))
+    ending = [extent - 1 - place for place in _mirrored(extent, after, twice)]
+    return _with_positions(x, axis, beginning, ending)
 
 
 def _with_positions(x: ndarray, axis: int, first: list[int], last: list[int]) -> ndarray:
@@ -159,7 +159,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
         How wide: a number, a pair of before and after, or a pair for each axis. Or a dictionary of these by axis.
     mode
         What the border holds: ``constant``, the ``edge``, a ``linear_ramp`` to an end, the ``maximum``, ``minimum`` or
-        ``mean`` of the axis, what is met when walking on in ``reflect``, ``symmetric`` or ``wrap``; or ``empty``, zeros.
+        ``mean`` of the axis, what is met on a walk in ``reflect``, ``symmetric`` or ``wrap``; or ``empty``, zeros.
     **kwargs
         ``constant_values``, ``end_values``, ``stat_length`` or ``reflect_type``, for the modes that have them.
 
@@ -184,8 +184,8 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
     widths = [(index(before), index(after)) for before, after in _pairs(pad_width, x.ndim, "pad_width")]
     if any(width < 0 for pair in widths for width in pair):
         raise ValueError(f"pad: a width must not be negative, got {pad_width}")
-    arguments = [_ARGUMENTS[mode] | kwargs]
-    given = [_pairs(value, x.ndim, name) for name, value in arguments[0].items()] or [[(None, None)] * x.ndim]
+    arguments = _ARGUMENTS[mode] | kwargs
+    given = [_pairs(value, x.ndim, name) for name, value in arguments.items()] or [[(None, None)] * x.ndim]
     made = x
     for axis, pair in enumerate(widths):
         if any(pair):

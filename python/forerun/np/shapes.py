@@ -102,12 +102,12 @@ def unstack(x: ArrayLike, /, *, axis: SupportsIndex = 0) -> tuple[ndarray, ...]:
     """
     array = to_array(x)
     along = axis_of(axis, array.ndim)
-    whole = (slice(None),) * along
-    return tuple(array[(*whole, place)] for place in range(array.shape[along]))
+    parts = (part_of(array, along, slice(place, place + 1)) for place in range(array.shape[along]))
+    return tuple(part.squeeze(along) for part in parts)
 
 
 def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike = None) -> ndarray:
-    """Move elements along axes; what leaves at one end comes back at the other. Without an axis, of the flattened array.
+    """Move elements along axes, round the ends; without an axis, those of the flattened array.
 
     Examples
     --------
@@ -346,14 +346,13 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
     return concatenate(to_arrays(arr, values), axis)
 
 
-def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex] | ndarray, extent: int, ends: int) -> list[int]:
+def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, ends: int) -> list[int]:
     """List the positions that an argument means on an axis; ``ends`` may be one more than the last."""
     if isinstance(obj, slice):
         return list(range(*obj.indices(extent)))
-    asked = [obj] if isinstance(obj, SupportsIndex) and not (isinstance(obj, ndarray) and obj.ndim) else list(obj)  # type: ignore[arg-type]
     places = []
-    for one in asked:
-        place = index(one)  # type: ignore[arg-type]
+    for one in obj if isinstance(obj, Sequence) else [obj]:
+        place = index(one)
         if not -extent <= place < ends:
             raise IndexError(f"index {place} is out of bounds for axis with size {extent}")
         places.append(place + extent if place < 0 else place)
