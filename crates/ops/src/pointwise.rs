@@ -301,6 +301,10 @@ impl PointRow {
             Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
             Class::Number if operand == DType::Bool => refused(),
             Class::Number => Ok((operand, operand)),
+            // The neighbours of a carried number are not its carrier's.
+            Class::Float if self.point == Point::NextAfter && operand.to_float().carrier() != operand.to_float() => {
+                refused()
+            }
             Class::Float => Ok((operand.to_float(), operand.to_float())),
             Class::Compare => Ok((operand, DType::Bool)),
             Class::Logic => Ok((DType::Bool, DType::Bool)),

@@ -66,6 +66,7 @@ macro_rules! bits {
 bits!(bool);
 bits!(i32);
 bits!(i64);
+bits!(u64);
 
 impl Num for bool {
     compare_and_select!();
@@ -189,15 +190,96 @@ macro_rules! integer {
     };
 }
 
+integer!(i8);
+integer!(i16);
 integer!(i32);
 integer!(i64);
 
+impl Num for u64 {
+    compare_and_select!();
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Ord::max(self, other)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Ord::min(self, other)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self
+    }
+}
+
+impl NumSigned for u64 {
+    #[inline(always)]
+    fn small(value: i8) -> Self {
+        value as u64
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.wrapping_sub(other)
+    }
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.wrapping_neg()
+    }
+    #[inline(always)]
+    fn floor_div(self, other: Self) -> Self {
+        self.checked_div(other).unwrap_or(0)
+    }
+    #[inline(always)]
+    fn remainder(self, other: Self) -> Self {
+        self.checked_rem(other).unwrap_or(0)
+    }
+    #[inline(always)]
+    fn fmod(self, other: Self) -> Self {
+        self.checked_rem(other).unwrap_or(0)
+    }
+    #[inline(always)]
+    fn power(self, other: Self) -> Self {
+        let (mut result, mut base, mut left) = (1u64, self, other);
+        while left != 0 {
+            if left & 1 == 1 {
+                result = result.wrapping_mul(base);
+            }
+            base = base.wrapping_mul(base);
+            left >>= 1;
+        }
+        result
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn trunc(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn rint(self) -> Self {
+        self
+    }
+}
+
 macro_rules! whole {
-    ($ty:ty) => {
+    ($ty:ty, $magnitude:expr) => {
         impl NumWhole for $ty {
             #[inline(always)]
             fn gcd(self, other: Self) -> Self {
-                let (mut a, mut b) = (self.unsigned_abs(), other.unsigned_abs());
+                let (mut a, mut b) = ($magnitude(self), $magnitude(other));
                 while b != 0 {
                     (a, b) = (b, a % b);
                 }
@@ -205,8 +287,8 @@ macro_rules! whole {
             }
             #[inline(always)]
             fn lcm(self, other: Self) -> Self {
-                let (a, b) = (self.unsigned_abs(), other.unsigned_abs());
-                let divisor = self.gcd(other).unsigned_abs();
+                let (a, b) = ($magnitude(self), $magnitude(other));
+                let divisor = $magnitude(self.gcd(other));
                 if divisor == 0 { 0 } else { (a / divisor).wrapping_mul(b) as $ty }
             }
             #[inline(always)]
@@ -215,15 +297,15 @@ macro_rules! whole {
             }
             #[inline(always)]
             fn shift_right(self, by: Self) -> Self {
-                let most = <$ty>::BITS as $ty - 1;
-                self >> if (0..=most).contains(&by) { by } else { most }
+                if (0..<$ty>::BITS as $ty).contains(&by) { self >> by } else { self >> (<$ty>::BITS - 1) >> 1u8 }
             }
         }
     };
 }
 
-whole!(i32);
-whole!(i64);
+whole!(i32, i32::unsigned_abs);
+whole!(i64, i64::unsigned_abs);
+whole!(u64, std::convert::identity);
 
 macro_rules! float {
     ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {

@@ -100,9 +100,8 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     let angle = arctangent(quotient, low);
     let left = x.lt(zero).or(x.eq(zero).and(T::constant(1.0).copysign(x).lt(zero)));
     // From a quarter or a half turn back or on, by the octant.
-    let choose = |quarter: f64, half: f64| {
-        T::select(steep, T::constant(quarter), T::select(left, T::constant(half), zero))
-    };
+    let choose =
+        |quarter: f64, half: f64| T::select(steep, T::constant(quarter), T::select(left, T::constant(half), zero));
     let rest = <T::Format as Tables>::HALF_PI_LOW;
     let back = steep.and(left.not()).or(left.and(steep.not()));
     let angle = T::select(back, angle.neg(), angle).add(choose(rest, rest * 2.0)).add(choose(FRAC_PI_2, PI));

@@ -310,7 +310,10 @@ fn divisors_multiples_and_shifts() {
     assert_eq!((12i32.gcd(-18), 0i32.gcd(0), (-7i32).gcd(0), i32::MIN.gcd(0)), (6, 0, 7, i32::MIN));
     assert_eq!((4i32.lcm(-6), 0i32.lcm(5), 0i32.lcm(0)), (12, 0, 0));
     assert_eq!((1i32.shift_left(4), 1i32.shift_left(32), 1i32.shift_left(-1)), (16, 0, 0));
-    assert_eq!(((-8i32).shift_right(1), (-8i32).shift_right(40), 8i32.shift_right(40), 8i32.shift_right(-1)), (-4, -1, 0, 0));
+    assert_eq!(
+        ((-8i32).shift_right(1), (-8i32).shift_right(40), 8i32.shift_right(40), 8i32.shift_right(-1)),
+        (-4, -1, 0, 0)
+    );
     assert_eq!((1i64.shift_left(40), i64::MIN.shift_right(63)), (1 << 40, -1));
     assert_eq!((NumSigned::fmod(-7, 3), NumSigned::fmod(7, 0), NumSigned::fmod(i32::MIN, -1)), (-1, 0, 0));
     assert_eq!((NumSigned::fmod(-7.5, 2.0), NumSigned::fmod(7.5, -2.0)), (-1.5, 1.5));

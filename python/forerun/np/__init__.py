@@ -9,8 +9,23 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 
 from forerun import _pointwise
+from forerun._forerun import (
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ndarray,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from forerun._forerun import bool as bool_
-from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._pointwise import *  # noqa: F403
 from forerun.np import (
     diagonals,
@@ -24,6 +39,7 @@ from forerun.np import (
     shapes,
     statistics,
 )
+from forerun.np._namespace import __array_namespace_info__
 from forerun.np.contraction import einsum
 from forerun.np.creation import (
     arange,
@@ -45,7 +61,11 @@ from forerun.np.creation import (
 # What these have is listed there.
 from forerun.np.diagonals import *  # noqa: F403
 from forerun.np.differences import *  # noqa: F403
+from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.elementwise import *  # noqa: F403
+from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
+from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.grids import *  # noqa: F403
 from forerun.np.manipulation import (
     astype,
@@ -90,6 +110,10 @@ from forerun.np.reduction import (
 )
 from forerun.np.shapes import *  # noqa: F403
 from forerun.np.statistics import *  # noqa: F403
+from forerun.np.text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
+
+# The version of the array API standard that the names follow.
+__array_api_version__ = "2024.12"
 
 # NumPy's other names for the same functions.
 amax = max
@@ -100,6 +124,8 @@ newaxis = None
 permute_dims = transpose
 
 __all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
     "all",
     "allclose",
     "amax",
@@ -109,13 +135,18 @@ __all__ = [
     "argmax",
     "argmin",
     "array",
+    "array2string",
     "array_equal",
     "array_equiv",
+    "array_repr",
+    "array_str",
     "asarray",
     "astype",
+    "bfloat16",
     "bool",
     "bool_",
     "broadcast_to",
+    "can_cast",
     "clip",
     "concat",
     "concatenate",
@@ -128,33 +159,58 @@ __all__ = [
     "empty_like",
     "expand_dims",
     "eye",
+    "finfo",
     "flip",
+    "float16",
     "float32",
     "float64",
+    "from_dlpack",
+    "frombuffer",
+    "fromfunction",
+    "fromiter",
     "full",
     "full_like",
+    "genfromtxt",
+    "get_printoptions",
+    "iinfo",
     "inf",
+    "int8",
+    "int16",
     "int32",
     "int64",
     "isclose",
+    "isdtype",
     "linspace",
+    "load",
+    "loadtxt",
     "matmul",
     "max",
+    "may_share_memory",
     "mean",
     "min",
     "moveaxis",
     "nan",
     "ndarray",
+    "ndim",
     "newaxis",
     "ones",
     "ones_like",
     "permute_dims",
     "pi",
+    "printoptions",
     "prod",
     "random",
     "ravel",
     "repeat",
     "reshape",
+    "result_type",
+    "save",
+    "savez",
+    "savez_compressed",
+    "set_printoptions",
+    "shape",
+    "shares_memory",
+    "size",
     "split",
     "squeeze",
     "stack",
@@ -164,6 +220,10 @@ __all__ = [
     "take",
     "tile",
     "transpose",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "var",
     "zeros",
     "zeros_like",

@@ -60,7 +60,9 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndar
     x, y = moveaxis(x, index(axis), -1), moveaxis(y, index(axis), -1)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot: extents of the axis differ: {x.shape} x {y.shape}")
-    return (x * y).sum(-1)
+    products = x * y
+    # A sum of small integers is wider; a product of arrays keeps their dtype.
+    return products.sum(-1).astype(products.dtype, copy=False)
 
 
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
