@@ -139,6 +139,7 @@ COMPOSITES: dict[str, list[Case]] = {
         lambda m, a: m.interp(a(6), m.array([-1.0, 0.0, 0.5]), m.array([3.0, 1.0, 2.0])),
         lambda m, a: m.interp(a(2, 3), m.array([-1.0, 0.0, 0.5]), m.array([3.0, 1.0, 2.0]), left=-7.0, right=8.0),
         lambda m, a: m.interp(a(3), m.array([0.25]), m.array([3.0])),
+        lambda m, a: m.interp(a(9) * 2, m.array([0.25, 1.5, 1.0]), m.array([3.0, 4.0, -1.0]), period=1.75),
         lambda m, a: m.interp(a(3), m.array([0.0, 1.0]), m.array([3.0, 4.0])),
         lambda m, a: m.interp(a(), m.array([0.0, 1.0]), m.array([3.0, 4.0])),
     ],

@@ -3,15 +3,31 @@
 //! Invariant: narrowing rounds once, to nearest and ties to even, whatever it starts from. Nothing here makes or reads a
 //! denormal single, so a thread that flushes them gets the same bits.
 
+use std::cmp::Ordering;
+
 /// A number in half precision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct Half(pub u16);
 
 /// A number in the upper half of a single.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct Brain(pub u16);
+
+macro_rules! as_singles {
+    ($($type:ty)*) => {
+        $(impl PartialEq for $type {
+            fn eq(&self, other: &$type) -> bool { self.to_f32() == other.to_f32() }
+        }
+
+        impl PartialOrd for $type {
+            fn partial_cmp(&self, other: &$type) -> Option<Ordering> { self.to_f32().partial_cmp(&other.to_f32()) }
+        })*
+    };
+}
+
+as_singles!(Half Brain);
 
 impl Half {
     /// The nearest number.

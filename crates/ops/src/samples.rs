@@ -7,7 +7,7 @@ use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
 use forerun_base::DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 
-const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
+pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
 
 /// One call of an op.
@@ -79,6 +79,8 @@ pub enum Values {
     Positive,
     /// Edges: zeros of both signs, infinities, NaN, what overflows.
     Special,
+    /// Whole numbers from 0 on, each of them twice.
+    Rising,
     /// Positions on an axis of this extent, counted from either end.
     Index(usize),
     /// The same, and some beyond both ends; the first of them is the extent.

@@ -32,12 +32,12 @@ from forerun.np import (
     differences,
     elementwise,
     grids,
+    moments,
     padding,
     polynomials,
     products,
     random,
     shapes,
-    statistics,
 )
 from forerun.np._namespace import __array_namespace_info__
 from forerun.np.contraction import einsum
@@ -56,6 +56,14 @@ from forerun.np.creation import (
     ones_like,
     zeros,
     zeros_like,
+)
+from forerun.np.cumulative import (
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    nancumprod,
+    nancumsum,
 )
 
 # What these have is listed there.
@@ -85,6 +93,19 @@ from forerun.np.manipulation import (
     tile,
     transpose,
 )
+from forerun.np.moments import *  # noqa: F403
+from forerun.np.ordering import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    msort,
+    partition,
+    put_along_axis,
+    searchsorted,
+    sort,
+    take_along_axis,
+)
 from forerun.np.padding import *  # noqa: F403
 from forerun.np.polynomials import *  # noqa: F403
 from forerun.np.products import *  # noqa: F403
@@ -108,8 +129,28 @@ from forerun.np.reduction import (
     sum,
     var,
 )
+from forerun.np.sets import (
+    in1d,
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from forerun.np.shapes import *  # noqa: F403
-from forerun.np.statistics import *  # noqa: F403
+from forerun.np.statistics import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from forerun.np.text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
 
 # The version of the array API standard that the names follow.
@@ -134,6 +175,8 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argpartition",
+    "argsort",
     "array",
     "array2string",
     "array_equal",
@@ -151,6 +194,11 @@ __all__ = [
     "concat",
     "concatenate",
     "copy",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "digitize",
     "dot",
     "dtype",
     "e",
@@ -173,13 +221,17 @@ __all__ = [
     "genfromtxt",
     "get_printoptions",
     "iinfo",
+    "in1d",
     "inf",
     "int8",
     "int16",
     "int32",
     "int64",
+    "intersect1d",
     "isclose",
     "isdtype",
+    "isin",
+    "lexsort",
     "linspace",
     "load",
     "loadtxt",
@@ -187,18 +239,29 @@ __all__ = [
     "max",
     "may_share_memory",
     "mean",
+    "median",
     "min",
     "moveaxis",
+    "msort",
     "nan",
+    "nancumprod",
+    "nancumsum",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
     "ndarray",
     "ndim",
     "newaxis",
     "ones",
     "ones_like",
+    "partition",
+    "percentile",
     "permute_dims",
     "pi",
     "printoptions",
     "prod",
+    "put_along_axis",
+    "quantile",
     "random",
     "ravel",
     "repeat",
@@ -207,10 +270,14 @@ __all__ = [
     "save",
     "savez",
     "savez_compressed",
+    "searchsorted",
     "set_printoptions",
+    "setdiff1d",
+    "setxor1d",
     "shape",
     "shares_memory",
     "size",
+    "sort",
     "split",
     "squeeze",
     "stack",
@@ -218,12 +285,19 @@ __all__ = [
     "sum",
     "swapaxes",
     "take",
+    "take_along_axis",
     "tile",
     "transpose",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "var",
     "zeros",
     "zeros_like",
@@ -233,8 +307,8 @@ __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__
 __all__ += grids.__all__
+__all__ += moments.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += products.__all__
 __all__ += shapes.__all__
-__all__ += statistics.__all__

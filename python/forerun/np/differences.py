@@ -9,9 +9,11 @@ from typing import Any, SupportsIndex
 from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import abs, equal, greater_equal, less, logical_and, not_equal, remainder, where
+from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
 from forerun._types import ArrayLike, AxisLike, Number
+from forerun.np.cumulative import cumsum
 from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
+from forerun.np.ordering import argsort, searchsorted
 
 __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 
@@ -145,11 +147,25 @@ def _slope(x: ndarray, axis: int, spacing: Number | ArrayLike, edge_order: int) 
 
 
 def interp(
-    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Number | None = None, right: Number | None = None
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: Number | None = None,
+    right: Number | None = None,
+    period: float | None = None,
 ) -> ndarray:
-    """Look up values between points that are joined by straight lines; the points' ``xp`` must rise.
+    """Look up values between points that are joined by straight lines.
 
-    Beyond the ends it is ``left`` and ``right``, or the nearest point's value.
+    Parameters
+    ----------
+    x
+        Where to look.
+    xp, fp
+        The points: places that rise, and the values there.
+    left, right
+        What it is beyond the ends; the nearest point's value without them.
+    period
+        If the points come again and again, after how much; then their order does not matter.
 
     Examples
     --------
@@ -160,11 +176,20 @@ def interp(
     places, points, values = (floating(each) for each in to_arrays(x, xp, fp))
     if points.ndim != 1 or points.shape != values.shape or points.size == 0:
         raise ValueError(f"interp: points {points.shape} and values {values.shape} must be vectors of one length")
+    if period is not None:
+        if period == 0:
+            raise ValueError("interp: period must not be zero")
+        width = math.fabs(period)
+        points, places = remainder(points, width), remainder(places, width)
+        order = argsort(points)
+        points, values = points.take(order), values.take(order)
+        points = concatenate([points[-1:] - width, points, points[:1] + width])
+        values = concatenate([values[-1:], values, values[:1]])
+        left = right = None
     if points.size == 1:
         middle = broadcast_to(values[0], places.shape) + places * 0
     else:
-        # How many points are not beyond it, all but the ends: the line it lies on.
-        line = greater_equal(places.reshape(*places.shape, 1), points[1:-1]).astype("int64").sum(-1)
+        line = (searchsorted(points, places, side="right") - 1).clip(0, points.size - 2)
         start, height = points.take(line), values.take(line)
         end, top = points.take(line + 1), values.take(line + 1)
         middle = height + (top - height) * ((places - start) / (end - start))
@@ -220,18 +245,8 @@ def unwrap(
     if not isinstance(period, int) or period % 2 == 0:
         reduced = where(ambiguous, half, reduced)
     corrections = where(less(abs(steps), half if discont is None else max(discont, half)), 0, reduced - steps)
-    shift = _running_sum(corrections.astype(x.dtype, copy=False), along)
+    shift = cumsum(corrections, along, x.dtype)
     return concatenate([part_of(x, along, slice(0, 1)), part_of(x, along, slice(1, None)) + shift], along)
-
-
-def _running_sum(x: ndarray, axis: int) -> ndarray:
-    """Add up all before: of neighbours, then of pairs, then of fours, and so on."""
-    reach = 1
-    while reach < x.shape[axis]:
-        head, rest = part_of(x, axis, slice(0, reach)), part_of(x, axis, slice(reach, None))
-        x = concatenate([head, rest + part_of(x, axis, slice(None, -reach))], axis)
-        reach *= 2
-    return x
 
 
 def _full_convolution(long: ndarray, short: ndarray) -> ndarray:

@@ -2,8 +2,12 @@
 
 mod along;
 mod call;
+mod keys;
 mod lines;
 mod order;
+mod radix;
 mod scan;
+mod search;
+mod unique;
 
 pub(crate) use call::compile;

@@ -11,8 +11,12 @@ mod families;
 mod order;
 pub(crate) mod samples;
 mod scan;
+mod search;
+mod unique;
 
 pub use along::Along;
 pub use families::{Given, Routine};
 pub use order::Order;
 pub use scan::Scan;
+pub use search::Search;
+pub use unique::Unique;
