@@ -10,7 +10,7 @@ from __future__ import annotations
 from forerun._forerun import LinAlgError
 from forerun.np.linalg.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from forerun.np.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from forerun.np.linalg.products import matmul, multi_dot
+from forerun.np.linalg.products import cross, diagonal, matmul, multi_dot, outer, trace
 from forerun.np.linalg.solving import (
     det,
     inv,
@@ -23,12 +23,16 @@ from forerun.np.linalg.solving import (
     tensorinv,
     tensorsolve,
 )
+from forerun.np.products import tensordot, vecdot
+from forerun.np.shapes import matrix_transpose
 
 __all__ = [
     "LinAlgError",
     "cholesky",
     "cond",
+    "cross",
     "det",
+    "diagonal",
     "eigh",
     "eigvalsh",
     "inv",
@@ -37,8 +41,10 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
+    "matrix_transpose",
     "multi_dot",
     "norm",
+    "outer",
     "pinv",
     "qr",
     "slogdet",
@@ -46,7 +52,10 @@ __all__ = [
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensordot",
     "tensorinv",
     "tensorsolve",
+    "trace",
+    "vecdot",
     "vector_norm",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from forerun import _forerun
-from forerun._convert import to_arrays
+from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._types import ArrayLike
+from forerun._types import ArrayLike, DTypeLike
+from forerun.np import diagonals, products
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
@@ -74,3 +76,59 @@ def multi_dot(arrays: Sequence[ArrayLike]) -> ndarray:
     if ends[0] and ends[1]:
         return found[0, 0]
     return found[0] if ends[0] else found[:, 0] if ends[1] else found
+
+
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
+    """Multiply each element of a vector by each of another.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.outer(np.array([1, 2]), np.array([3, 4]))
+    array([[3, 4],
+           [6, 8]])
+    """
+    a, b = to_arrays(x1, x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"outer: needs one dimension each: {a.shape} x {b.shape}")
+    return products.outer(a, b)
+
+
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
+    """Multiply vectors in space along an axis: what stands upright on both.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
+    array([0, 0, 1])
+    """
+    a, b = to_arrays(x1, x2)
+    made = products.cross(a, b, axis=axis)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ValueError(f"cross: vectors must have 3 elements: {a.shape} x {b.shape}")
+    return made
+
+
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
+    """Give a diagonal of matrices, as the last axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.diagonal(np.array([[1, 2], [3, 4]]))
+    array([1, 4])
+    """
+    return diagonals.diagonal(x, offset, -2, -1)
+
+
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> ndarray:
+    """Add up a diagonal of matrices.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.trace(np.array([[1, 2], [3, 4]]))
+    array(5)
+    """
+    return diagonals.trace(to_array(x), offset, -2, -1, dtype)

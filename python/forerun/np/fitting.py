@@ -13,6 +13,8 @@ from forerun._types import ArrayLike
 from forerun.np.linalg import inv, lstsq
 from forerun.np.linalg._stack import eps, to_floats
 
+__all__ = ["polyfit"]
+
 
 @overload
 def polyfit(
