@@ -6,13 +6,15 @@ import itertools
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
-from conftest import Run
 
 from forerun import autograd, np, npx
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 DTYPES = ["float32", "float64"]
 SQUARE = [(0, 0), (1, 1), (2, 2), (5, 5), (17, 17), (33, 33), (3, 4, 4), (2, 3, 3, 3), (0, 3, 3), (2, 0, 0)]
