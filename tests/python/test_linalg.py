@@ -286,6 +286,26 @@ def test_powers_and_chains() -> None:
         np.linalg.multi_dot([np.eye(2)])
 
 
+def test_products_of_the_standard() -> None:
+    a, b = drawn((2, 3, 3), "float64"), drawn((2, 3, 3), "float64", 1)
+    x, y = np.array(a), np.array(b)
+    close(np.linalg.matmul(x, y), a @ b)
+    close(np.linalg.matrix_transpose(x), turned(a))
+    close(np.linalg.outer(x[0, 0], y[0, 1]), numpy.outer(a[0, 0], b[0, 1]))
+    close(np.linalg.vecdot(x, y, axis=1), numpy.linalg.vecdot(a, b, axis=1))
+    axes = ([1, 2], [2, 1])
+    close(np.linalg.tensordot(x, y, axes), numpy.tensordot(a, b, axes))
+    for offset in (-1, 0, 2):
+        close(np.linalg.diagonal(x, offset=offset), numpy.linalg.diagonal(a, offset=offset))
+        close(np.linalg.trace(x, offset=offset), numpy.linalg.trace(a, offset=offset))
+    for axis in (-1, 1):
+        close(np.linalg.cross(x, y, axis=axis), numpy.linalg.cross(a, b, axis=axis))
+    with pytest.raises(ValueError, match=re.escape("outer: needs one dimension each: (3, 3) x (3,)")):
+        np.linalg.outer(np.eye(3), np.ones((3,)))
+    with pytest.raises(ValueError, match=re.escape("cross: vectors must have 3 elements: (2,) x (2,)")):
+        np.linalg.cross(np.ones((2,)), np.ones((2,)))
+
+
 def test_tensor_equations() -> None:
     a = drawn((6, 6), "float64").reshape(2, 3, 6)
     close(np.linalg.tensorinv(np.array(a), 2), numpy.linalg.tensorinv(a, 2))
