@@ -50,6 +50,11 @@ def to_arrays(*values: ArrayLike) -> list[ndarray]:
     return [value if isinstance(value, ndarray) else to_array(value, None, home) for value in values]
 
 
+def floating(x: ndarray) -> ndarray:
+    """Give an array of floats: the array itself, or the default float for what is none."""
+    return x.astype("float32") if x.dtype == "bool" or "int" in x.dtype.name else x
+
+
 def _has_width(value: Any) -> bool:
     """Say whether a value, or anything in a nested list, is of an array library and so has a dtype of its own."""
     if isinstance(value, (list, tuple)):

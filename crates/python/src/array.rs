@@ -170,6 +170,30 @@ impl PyArray {
         submit::in_place(py, Point::BitwiseXor, self, other)
     }
 
+    fn __lshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::LeftShift, self, other, false)
+    }
+
+    fn __rlshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::LeftShift, self, other, true)
+    }
+
+    fn __ilshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::LeftShift, self, other)
+    }
+
+    fn __rshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::RightShift, self, other, false)
+    }
+
+    fn __rrshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::RightShift, self, other, true)
+    }
+
+    fn __irshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::RightShift, self, other)
+    }
+
     fn __pow__(&self, py: Python<'_>, other: Any, modulo: Option<Any>) -> PyResult<Py<PyAny>> {
         match modulo {
             None => submit::binary(py, Point::Power, self, other, false),
@@ -191,6 +215,17 @@ impl PyArray {
     fn __divmod__(&self, py: Python<'_>, other: Any) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let quotient = submit::binary(py, Point::FloorDivide, self, other, false)?;
         Ok((quotient, submit::binary(py, Point::Remainder, self, other, false)?))
+    }
+
+    fn __rdivmod__(&self, py: Python<'_>, other: Any) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let quotient = submit::binary(py, Point::FloorDivide, self, other, true)?;
+        Ok((quotient, submit::binary(py, Point::Remainder, self, other, true)?))
+    }
+
+    /// Python's ``round``: to whole numbers, or to so many decimals.
+    #[pyo3(signature = (ndigits = None))]
+    fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<i32>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "round", (slf, ndigits.unwrap_or(0)))
     }
 
     fn __matmul__(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
@@ -506,6 +541,12 @@ impl PyArray {
         submit::object(py, ops::transpose(&self.0, None))
     }
 
+    /// A view with the last two dimensions exchanged.
+    #[getter(mT)]
+    fn matrix_transposed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "matrix_transpose", (slf,))
+    }
+
     /// Waits until the value is there; raises the error if computing it failed.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
         wait::read(py, &self.0, "wait_to_read", |array, wait| array.wait_to_read_with(wait))
@@ -703,6 +744,30 @@ impl PyArray {
     /// Copies side by side.
     fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "tile", (slf, reps))
+    }
+
+    /// Rounded to so many decimals, ties to even.
+    #[pyo3(signature = (decimals = 0))]
+    fn round<'py>(slf: &Bound<'py, Self>, decimals: i32) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "round", (slf, decimals))
+    }
+
+    /// A diagonal of two axes, as the last axis.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1))]
+    fn diagonal<'py>(slf: &Bound<'py, Self>, offset: isize, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "diagonal", (slf, offset, axis1, axis2))
+    }
+
+    /// The sum of a diagonal of two axes.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1, dtype = None))]
+    fn trace<'py>(
+        slf: &Bound<'py, Self>,
+        offset: isize,
+        axis1: isize,
+        axis2: isize,
+        dtype: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "trace", (slf, offset, axis1, axis2, dtype))
     }
 
     /// Whether every element over axes is true.
