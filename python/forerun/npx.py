@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun
+from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
@@ -20,6 +21,17 @@ from forerun._layers import (
     softmax,
 )
 from forerun._pointwise import erf, multiply_add, relu, sigmoid
+from forerun._sequences import (
+    cummax,
+    cummin,
+    gather_nd,
+    index_add,
+    index_update,
+    sequence_last,
+    sequence_mask,
+    sequence_reverse,
+    topk,
+)
 
 __all__ = [
     "Device",
@@ -29,13 +41,18 @@ __all__ = [
     "cancel_pending",
     "cpu",
     "cpu_pinned",
+    "cummax",
+    "cummin",
     "current_device",
     "dropout",
     "embedding",
     "erf",
     "fully_connected",
+    "gather_nd",
     "gpu",
     "gpu_memory_info",
+    "index_add",
+    "index_update",
     "layer_norm",
     "leaky_relu",
     "load",
@@ -44,13 +61,18 @@ __all__ = [
     "num_gpus",
     "one_hot",
     "pick",
+    "random",
     "relu",
     "reset_np",
     "save",
     "seed",
+    "sequence_last",
+    "sequence_mask",
+    "sequence_reverse",
     "set_np",
     "sigmoid",
     "softmax",
+    "topk",
     "waitall",
 ]
 

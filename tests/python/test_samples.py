@@ -37,7 +37,9 @@ LAST_PLACES = dict.fromkeys([*ROUNDED, "power"], 2.5)
 ANY_ZERO = {"maximum", "minimum", "relu", "max", "min", "clip"}
 POINTWISE = {*forerun._pointwise.__all__, "copy", "cast"}
 FAILURES = (ValueError, TypeError, IndexError, OverflowError, RuntimeError)
-RANDOM = {"normal", "uniform", "dropout"}
+RANDOM = {"normal", "uniform", "dropout"} | {
+    f"random_{name}" for name in ("bits", "gamma", "poisson", "binomial", "multinomial")
+}
 SELU = (1.6732632423543772, 1.0507009873554805)
 
 

@@ -82,6 +82,7 @@ from forerun.np.cumulative import (
 )
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
+from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -189,6 +190,7 @@ __all__ = [
     "array_equal",
     "asarray",
     "astype",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_not",
@@ -232,6 +234,10 @@ __all__ = [
     "genfromtxt",
     "greater",
     "greater_equal",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "in1d",
     "inf",
     "int32",
