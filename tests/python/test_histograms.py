@@ -214,3 +214,19 @@ def test_gradients_flow() -> None:
         y.backward()
         assert x.grad is not None
         numpy.testing.assert_allclose(x.grad.asnumpy(), want)
+
+
+def test_logarithms_of_sums() -> None:
+    x = numpy.array([[1.0, 2.0, -numpy.inf], [-numpy.inf] * 3, [1e4, 1e4, 0.0]])
+    for axis in (0, 1, -1, None, (0, 1)):
+        for keep in (False, True):
+            with numpy.errstate(all="ignore"):
+                want = numpy.logaddexp.reduce(x, axis, keepdims=keep)
+            same(npx.logsumexp(np.array(x), axis, keep), want, close=True)
+    y = np.array([0.5, 1.0, -2.0])
+    y.attach_grad()
+    with autograd.record():
+        z = npx.logsumexp(y)
+    z.backward()
+    assert y.grad is not None
+    numpy.testing.assert_allclose(y.grad.asnumpy(), npx.softmax(y).asnumpy(), rtol=1e-5)

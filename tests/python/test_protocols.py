@@ -388,6 +388,32 @@ def test_copies() -> None:
     assert x[0, 0].item() == 0
 
 
+# Facts.
+
+
+def test_shapes_of_anything() -> None:
+    a = numpy.ones((2, 3, 4))
+    for x in [np.array(a), a, a.tolist()]:
+        assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, -1)) == ((2, 3, 4), 3, 24, 4)
+    assert (numpy.shape(np.array(a)), numpy.ndim(np.array(a)), numpy.size(np.array(a), 1)) == ((2, 3, 4), 3, 3)
+    assert (np.shape(2.5), np.ndim(2.5), np.size(2.5)) == ((), 0, 1)
+
+
+def test_shared_memory() -> None:
+    x, a = np.arange(24).reshape(4, 6), numpy.arange(24).reshape(4, 6)
+    cuts: list[Any] = [
+        ..., 0, 1, slice(2), slice(2, None), (slice(None), 0), (slice(None), slice(None, None, 2)),
+        (slice(None), slice(1, None, 2)), slice(None, None, -1), (2, slice(None, None, -2)), slice(4, None), (3, 5, ...),
+    ]  # fmt: skip
+    for first in cuts:
+        for second in cuts:
+            ours, theirs = (x[first], x[second]), (a[first], a[second])
+            assert np.shares_memory(*ours) == numpy.shares_memory(*theirs), (first, second)
+            assert np.may_share_memory(*ours) == numpy.may_share_memory(*theirs), (first, second)
+    assert not np.shares_memory(x, x.copy()) and not np.may_share_memory(x, a) and not np.shares_memory(a, a)
+    assert numpy.may_share_memory(x, x.T) and numpy.shares_memory(x, x[1])
+
+
 # Out of buffers, iterators and functions.
 
 

@@ -17,7 +17,7 @@ use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
+use forerun::{Arg, Array, DType, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -235,6 +235,9 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::object(py, ops::at(&self.0, positions.all()));
+        }
         match index::rows(index, &self.0)? {
             Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
             None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
@@ -242,8 +245,7 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
-        let view = ops::index(&self.0, &index::indices(index)?).map_err(raise)?;
-        submit::assign(py, &view, value)
+        submit::assign(py, &index::view(&self.0, index)?, value)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -265,6 +267,7 @@ impl PyArray {
         Ok(match self.item_now(py, "bool")? {
             Scalar::Bool(value) => value,
             Scalar::Int(value) => value != 0,
+            Scalar::Large(_) => true,
             Scalar::Float(value) => value != 0.0,
         })
     }
@@ -278,6 +281,7 @@ impl PyArray {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
             Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
+            Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -299,11 +303,28 @@ impl PyArray {
             device @ Device::Gpu(_) => Some(PyDevice(device)),
         };
         let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
-        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, self.0.dtype().name(), device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
+        let values = to_numpy(py, &self.0, "str")?;
+        match self.0.dtype() {
+            DType::BF16 => outcall::call(&outcall::function(py, "forerun._text", "to_str")?, (values,)),
+            _ => outcall::method(&values, "__str__", ()),
+        }
+    }
+
+    /// A small table for notebooks; None for what is no table.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
+        let to_html = outcall::function(py, "forerun._text", "to_html")?;
+        outcall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+    }
+
+    /// What notebooks and shells print.
+    fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = cycle;
+        outcall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -507,7 +528,7 @@ impl PyArray {
         if index.is_empty() {
             return python_scalar(py, self.item_now(py, "item")?);
         }
-        let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
+        let element = PyArray(index::view(&self.0, index)?);
         python_scalar(py, element.item_now(py, "item")?)
     }
 
@@ -818,6 +839,7 @@ pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
+        Scalar::Large(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => PyFloat::new(py, value).into_any(),
     })
 }

@@ -25,6 +25,7 @@ mod module;
 mod operand;
 mod outcall;
 mod rows;
+mod sequence;
 mod submit;
 mod switches;
 mod trace;

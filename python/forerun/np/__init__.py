@@ -8,8 +8,23 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
+from forerun._forerun import (
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ndarray,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from forerun._forerun import bool as bool_
-from forerun._forerun import dtype, float32, float64, int32, int64, ndarray
 from forerun._pointwise import (
     abs,
     add,
@@ -80,7 +95,9 @@ from forerun.np.cumulative import (
     nancumprod,
     nancumsum,
 )
+from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from forerun.np.manipulation import (
@@ -152,6 +169,7 @@ from forerun.np.statistics import (
     percentile,
     quantile,
 )
+from forerun.np.text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
 
 # The version of the array API standard that the names follow.
 __array_api_version__ = "2024.12"
@@ -187,9 +205,13 @@ __all__ = [
     "argpartition",
     "argsort",
     "array",
+    "array2string",
     "array_equal",
+    "array_repr",
+    "array_str",
     "asarray",
     "astype",
+    "bfloat16",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
@@ -199,6 +221,7 @@ __all__ = [
     "bool",
     "bool_",
     "broadcast_to",
+    "can_cast",
     "ceil",
     "clip",
     "concat",
@@ -220,7 +243,9 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flip",
+    "float16",
     "float32",
     "float64",
     "floor",
@@ -232,18 +257,23 @@ __all__ = [
     "full",
     "full_like",
     "genfromtxt",
+    "get_printoptions",
     "greater",
     "greater_equal",
     "histogram",
     "histogram2d",
     "histogram_bin_edges",
     "histogramdd",
+    "iinfo",
     "in1d",
     "inf",
+    "int8",
+    "int16",
     "int32",
     "int64",
     "intersect1d",
     "invert",
+    "isdtype",
     "isfinite",
     "isin",
     "isinf",
@@ -263,6 +293,7 @@ __all__ = [
     "matmul",
     "max",
     "maximum",
+    "may_share_memory",
     "mean",
     "median",
     "min",
@@ -278,6 +309,7 @@ __all__ = [
     "nanpercentile",
     "nanquantile",
     "ndarray",
+    "ndim",
     "negative",
     "newaxis",
     "not_equal",
@@ -289,6 +321,7 @@ __all__ = [
     "pi",
     "pow",
     "power",
+    "printoptions",
     "prod",
     "put_along_axis",
     "quantile",
@@ -298,14 +331,19 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "result_type",
     "rint",
     "save",
     "savez",
     "savez_compressed",
     "searchsorted",
+    "set_printoptions",
     "setdiff1d",
     "setxor1d",
+    "shape",
+    "shares_memory",
     "sign",
+    "size",
     "sort",
     "split",
     "sqrt",
@@ -323,6 +361,10 @@ __all__ = [
     "transpose",
     "true_divide",
     "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "union1d",
     "unique",
     "unique_all",

@@ -7,7 +7,7 @@ from typing import SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, float32, float64, ndarray
+from forerun._forerun import Device, float32, float64, from_python, ndarray
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 
 
@@ -43,7 +43,11 @@ def array(
     >>> np.array([1, 2], dtype="int32")
     array([1, 2], dtype=int32)
     """
-    made = to_array(object, dtype, asked("array", ctx, device))
+    place = device if ctx is None else asked("array", ctx, device)
+    # Lists of Python's own numbers are what is written most.
+    if place is None and (quick := from_python(object, dtype)) is not None:
+        return quick
+    made = to_array(object, dtype, asked("array", None, place))
     return made.copy() if copy and made is object else made
 
 

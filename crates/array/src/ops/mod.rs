@@ -1,5 +1,6 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
+mod at;
 mod create;
 mod layers;
 mod normalise;
@@ -15,6 +16,7 @@ mod terms;
 mod transfer;
 mod write;
 
+pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};

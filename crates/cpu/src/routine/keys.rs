@@ -4,6 +4,7 @@
 //! zeros have neighbouring keys: whoever holds them to be equal joins them with [`Ordered::joined`].
 
 use super::call::Element;
+use forerun_base::{Brain, Half};
 
 /// A whole number without a sign.
 pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
@@ -71,6 +72,11 @@ macro_rules! whole {
 
 whole! {
     u8, u8, 0;
+    u16, u16, 0;
+    u32, u32, 0;
+    u64, u64, 0;
+    i8, u8, 1 << 7;
+    i16, u16, 1 << 15;
     i32, u32, 1 << 31;
     i64, u64, 1 << 63;
 }
@@ -126,6 +132,35 @@ floats! {
     f32, u32;
     f64, u64;
 }
+
+macro_rules! halves {
+    ($($type:ident)*) => {
+        $(impl Ordered for $type {
+            type Key = u16;
+            #[inline(always)]
+            fn key(self, descending: bool) -> u16 {
+                let key = self.0 ^ (((self.0 as i16 >> 15) as u16) | 1 << 15);
+                let key = if descending { !key } else { key };
+                if self.to_f32().is_nan() { u16::MAX } else { key }
+            }
+            #[inline(always)]
+            fn joined(self, descending: bool) -> u16 {
+                (if self.zero().is_some() { $type(0) } else { self }).key(descending)
+            }
+            #[inline(always)]
+            fn from_key(key: u16, descending: bool) -> $type {
+                let key = if descending { !key } else { key };
+                $type(key ^ (((!key as i16 >> 15) as u16) | 1 << 15))
+            }
+            #[inline(always)]
+            fn zero(self) -> Option<bool> {
+                (self.0 & 0x7fff == 0).then_some(self.0 != 0)
+            }
+        })*
+    };
+}
+
+halves!(Half Brain);
 
 #[cfg(test)]
 mod tests {

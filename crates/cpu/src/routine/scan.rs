@@ -4,11 +4,11 @@
 //! So a line is worked on in several places at once, and its bits depend on nothing but its length. Sums of numbers that are not negative never
 //! fall: the last of a run is what the next run starts from. Products are not cut: 0 times a product that overflows is not 0.
 
-use super::call::{Args, Body, Element, with_type};
+use super::call::{Args, Body, Element, Number, with_type};
 use super::keys::Ordered;
 use super::lines::{each_line, teams};
 use crate::pointwise::Shared;
-use forerun_base::{DType, Result, Team};
+use forerun_base::{Result, Team};
 use forerun_ops::Scan;
 
 /// Elements of a run.
@@ -22,28 +22,20 @@ const COLUMNS: usize = 512;
 
 pub(super) fn body(routine: Scan) -> Body {
     match routine {
-        Scan::CumSum => |args, team| match args.dtype(0) {
-            DType::Bool => unreachable!("inference refuses it"),
-            DType::I32 => sums::<i32>(args, team, 0, i32::wrapping_add),
-            DType::I64 => sums::<i64>(args, team, 0, i64::wrapping_add),
-            DType::F32 => sums::<f32>(args, team, -0.0, |a, b| a + b),
-            DType::F64 => sums::<f64>(args, team, -0.0, |a, b| a + b),
-        },
-        Scan::CumProd => |args, team| match args.dtype(0) {
-            DType::Bool => unreachable!("inference refuses it"),
-            DType::I32 => folds::<i32>(args, team, i32::wrapping_mul),
-            DType::I64 => folds::<i64>(args, team, i64::wrapping_mul),
-            DType::F32 => folds::<f32>(args, team, |a, b| a * b),
-            DType::F64 => folds::<f64>(args, team, |a, b| a * b),
-        },
-        Scan::Linear => |args, team| match args.dtype(0) {
-            DType::F32 => linear::<f32>(args, team, |x, factor, before| x + factor * before),
-            DType::F64 => linear::<f64>(args, team, |x, factor, before| x + factor * before),
-            dtype => unreachable!("inference refuses {dtype}"),
-        },
+        Scan::CumSum => |args, team| with_type!(args.dtype(0), sum_all(args, team)),
+        Scan::CumProd => |args, team| with_type!(args.dtype(0), multiply_all(args, team)),
+        Scan::Linear => |args, team| with_type!(args.dtype(0), linear(args, team)),
         Scan::ArgCumMax => |args, team| with_type!(args.dtype(0), extremes(args, team, true)),
         Scan::ArgCumMin => |args, team| with_type!(args.dtype(0), extremes(args, team, false)),
     }
+}
+
+fn sum_all<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    sums::<T>(args, team, T::NOTHING, T::plus)
+}
+
+fn multiply_all<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    folds::<T>(args, team, T::times)
 }
 
 /// `nothing` added to any element leaves its bits: it comes before the first run.
@@ -215,7 +207,7 @@ fn extremes<T: Ordered>(args: &Args<'_>, team: &dyn Team, largest: bool) -> Resu
 }
 
 /// The factor of the first element of a line is not looked at.
-fn linear<T: Element>(args: &Args<'_>, team: &dyn Team, step: impl Fn(T, T, T) -> T + Sync) -> Result<()> {
+fn linear<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (x, factors, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<T>());
     let (outer, count, inner) = args.extents(0);
     if x.is_empty() {
@@ -230,7 +222,7 @@ fn linear<T: Element>(args: &Args<'_>, team: &dyn Team, step: impl Fn(T, T, T) -
                 // SAFETY: pieces have columns of their own, within the output; what is read was written a step before.
                 unsafe {
                     let to = target.get().add(at);
-                    to.write(if k == 0 { x[at] } else { step(x[at], factors[at], to.sub(inner).read()) });
+                    to.write(if k == 0 { x[at] } else { x[at].plus(factors[at].times(to.sub(inner).read())) });
                 }
             }
         }

@@ -150,7 +150,7 @@ fn unique() -> Vec<Sample> {
     );
     all.push(call("group_starts").on([x([3])]).with("words", [4]).of([I64]).fails("group_starts: 4 groups of 3"));
     all.push(
-        call("group_starts").on([x([3])]).with("words", [1]).of([F32]).fails("group_starts: groups must be integers"),
+        call("group_starts").on([x([3])]).with("words", [1]).of([F32]).fails("group_starts: groups must be int64"),
     );
     for input in [x([6, 2]), x([5, 1]), x([0, 2]), x([3, 0]), x([4, 5]).look(Look::Transposed)] {
         all.push(call("row_order").on([input]).with("words", [0]));
