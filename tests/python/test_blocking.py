@@ -31,8 +31,9 @@ from forerun import autograd, gluon, np, npx
 
 WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
-    "np": np, "np.random": np.random, "npx": npx, "autograd": autograd, "gluon": gluon, "gluon.nn": gluon.nn,
-    "gluon.loss": gluon.loss, "gluon.data": gluon.data, "gluon.utils": gluon.utils,
+    "np": np, "np.fft": np.fft, "np.linalg": np.linalg, "np.random": np.random, "npx": npx, "autograd": autograd,
+    "gluon": gluon, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
+    "gluon.utils": gluon.utils,
 }  # fmt: skip
 # Slots that every object has, and that say nothing about arrays.
 COMMON = {
@@ -246,6 +247,15 @@ OWN: dict[str, Callable[[], object]] = {
     "np.dsplit": lambda: np.dsplit(array(2, 2, 2), 2),
     "np.full": lambda: np.full((2,), 1),
     "np.full_like": lambda: np.full_like(array(2), 1),
+    "np.fft.fftfreq": lambda: np.fft.fftfreq(4),
+    "np.fft.rfftfreq": lambda: np.fft.rfftfreq(4),
+    "np.polyfit": lambda: np.polyfit(np.arange(4.0), array(4), 1),
+    "np.linalg.cholesky": lambda: np.linalg.cholesky(np.eye(3)),
+    "np.linalg.inv": lambda: np.linalg.inv(np.eye(3)),
+    "np.linalg.matrix_power": lambda: np.linalg.matrix_power(np.eye(3), -2),
+    "np.linalg.solve": lambda: np.linalg.solve(np.eye(3), array(3, 2)),
+    "np.linalg.tensorinv": lambda: np.linalg.tensorinv(np.eye(3), 1),
+    "np.linalg.tensorsolve": lambda: np.linalg.tensorsolve(np.eye(3), array(3)),
     "np.geomspace": lambda: np.geomspace(1, 8, 4),
     "np.indices": lambda: np.indices((2, 3)),
     "np.interp": lambda: np.interp(array(3), array(3), array(3)),
@@ -293,7 +303,7 @@ CALLED = [
     name
     for name, thing in public()
     if TABLE.get(name) == "never"
-    and name.count(".") < 2 + name.startswith("gluon.utils")
+    and name.count(".") < 2 + name.startswith(("gluon.utils", "np.fft", "np.linalg"))
     and not inspect.isclass(thing)
     if name not in ("np.load", "npx.load")
 ]

@@ -71,6 +71,10 @@ def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
         n = spec["extent"]
         cycle = [0, n - 1, -1, n // 2, -n] if values == "index" else [0, n, -n - 1, 2 * n + 1]
         return numpy.array(list(itertools.islice(itertools.cycle(cycle), size)), dtype).reshape(shape)
+    if values == "definite":
+        rows = numpy.arange(spec["extent"])
+        apart = 1.0 / (1 + abs(rows[:, None] - rows)) + numpy.diag(spec["extent"] + rows)
+        return numpy.broadcast_to(apart, shape).astype(dtype)
     if values == "rising":
         return (numpy.arange(size) // 2).astype(dtype).reshape(shape)
     if dtype == "bool":
@@ -400,6 +404,70 @@ def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     return made
 
 
+# What NumPy calls the scales of a transform forward, and back.
+SCALES = (["backward", "forward", "ortho"], ["forward", "backward", "ortho"])
+
+
+def joined(x: Any) -> Any:
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def in_pairs(x: Any) -> Any:
+    return numpy.stack([x.real, x.imag], -1)
+
+
+def fourier(x: Any, words: Any) -> Any:
+    axis, back, scale = words
+    return in_pairs((numpy.fft.ifft if back else numpy.fft.fft)(joined(x), axis=axis, norm=SCALES[back][scale]))
+
+
+def packed(*results: Any) -> Any:
+    return numpy.concatenate([numpy.ravel(result) for result in results])
+
+
+def triangular(a: Any, b: Any, words: Any) -> Any:
+    lower, transposed, unit = words
+    half = numpy.tril(a) if lower else numpy.triu(a)
+    rows = numpy.arange(a.shape[-1])
+    if unit:
+        half[..., rows, rows] = 1
+    return numpy.linalg.solve(numpy.swapaxes(half, -1, -2) if transposed else half, b)
+
+
+def reconstructed(op: str, sample: dict[str, Any], found: numpy.ndarray) -> numpy.ndarray:
+    """Show a packed decomposition through what does not depend on the signs of its vectors."""
+    if op not in ("qr", "svd", "eigh", "eig", "eigvals"):
+        return found
+    (*lead, m, n) = sample["inputs"][0]["shape"]
+    if op == "eigvals":
+        return in_pairs(numpy.sort(joined(found.astype("float64")), -1)).astype(found.dtype)
+    least = min(m, n)
+    left, right = (m, n) if sample["args"]["words"][0] and op != "eigh" else (least, least)
+    shapes = {"qr": [(m, left), (left, n)], "svd": [(m, left), (least,), (right, n)], "eigh": [(n,), (n, n)]}
+    shapes["eig"] = [(n, 2), (n, n, 2)]
+    taken, start = [], 0
+    for shape in shapes[op]:
+        size = math.prod((*lead, *shape))
+        taken.append(found[start : start + size].reshape(*lead, *shape).astype("float64"))
+        start += size
+    assert start == len(found)
+    if op == "qr":
+        q, r = taken
+        values = [abs(numpy.triu(r)), numpy.tril(r, -1), q @ r, numpy.swapaxes(q, -1, -2) @ q]
+    elif op == "svd":
+        u, s, vh = taken
+        products = [numpy.swapaxes(u, -1, -2) @ u, vh @ numpy.swapaxes(vh, -1, -2)]
+        values = [s, (u[..., :least] * s[..., None, :]) @ vh[..., :least, :], *products]
+    elif op == "eig":
+        w, v = (joined(part) for part in taken)
+        product = (v * w[..., None, :]) @ numpy.linalg.inv(v)
+        values = [numpy.sort(w.real, -1), product.real, product.imag, (abs(v) ** 2).sum(-2)]
+    else:
+        w, v = taken
+        values = [w, (v * w[..., None, :]) @ numpy.swapaxes(v, -1, -2), numpy.swapaxes(v, -1, -2) @ v]
+    return packed(*values).astype(found.dtype)
+
+
 def put(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     made = base.copy()
     grid = list(numpy.indices(indices.shape))
@@ -462,6 +530,22 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
     "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
     "add_along_axis": added,
+    "fft": fourier,
+    "rfft": lambda x, words: in_pairs(numpy.fft.rfft(x, axis=words[0], norm=SCALES[0][words[1]])),
+    "irfft": lambda x, words: numpy.fft.irfft(joined(x), words[1], words[0], SCALES[1][words[2]]),
+    "cholesky": lambda x, words: numpy.linalg.cholesky(x, upper=bool(words[0])),
+    "det": lambda x, words: numpy.linalg.det(x),
+    "slogdet": lambda x, words: numpy.stack(numpy.linalg.slogdet(x)),
+    "inv": lambda x, words: numpy.linalg.inv(x),
+    "solve": lambda a, b, words: numpy.linalg.solve(a, b),
+    "solve_triangular": triangular,
+    "qr": lambda x, words: packed(*numpy.linalg.qr(x, "complete" if words[0] else "reduced")),
+    "svd": lambda x, words: packed(*numpy.linalg.svd(x, full_matrices=bool(words[0]))),
+    "svdvals": lambda x, words: numpy.linalg.svd(x, compute_uv=False),
+    "eigh": lambda x, words: packed(*numpy.linalg.eigh(x, "LU"[words[0]])),
+    "eig": lambda x, words: packed(*map(in_pairs, numpy.linalg.eig(x + 0j))),
+    "eigvals": lambda x, words: in_pairs(numpy.linalg.eigvals(x + 0j)),
+    "eigvalsh": lambda x, words: numpy.linalg.eigvalsh(x, "LU"[words[0]]),
     "put_along_axis": put,
     "argtop": first_of_order,
     "argcummax": latest(numpy.maximum),
@@ -543,7 +627,7 @@ def test_against_numpy(op: str) -> None:
             continue
         try:
             for got, want in zip(call(sample, dtype), expected(sample, dtype), strict=True):
-                compare(op, got.asnumpy(), want)
+                compare(op, *(reconstructed(op, sample, x) for x in (got.asnumpy(), want)))
         except Exception as error:
             raise AssertionError(name_of(sample, dtype)) from error
 

@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Overflow,
     /// A NaN or an infinity where none is meant to be: `FloatingPointError`.
     Float,
+    /// A matrix that an op cannot take: `numpy.linalg.LinAlgError`, a `ValueError`.
+    Linear,
     /// No memory: `MemoryError`.
     Memory,
     /// A wait was interrupted: `KeyboardInterrupt`.

@@ -24,6 +24,10 @@ fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
         Values::Special => EDGES[(n * (2 * place + 1) + n / EDGES.len()) % EDGES.len()],
         Values::Rising => (n / 2) as f64,
         Values::Index(e) => cycle(&[0, e as i64 - 1, -1, e as i64 / 2, -(e as i64)]),
+        Values::Definite(e) => {
+            let (i, j) = (n / e % e, n % e);
+            if i == j { (e + i + 1) as f64 } else { 1.0 / (1.0 + i.abs_diff(j) as f64) }
+        }
         Values::Beyond(e) => cycle(&[0, e as i64, -(e as i64) - 1, 2 * e as i64 + 1]),
     }
 }

@@ -52,6 +52,7 @@ fn input(input: &Input) -> String {
         Values::Special => parts.push("\"values\": \"special\"".into()),
         Values::Rising => parts.push("\"values\": \"rising\"".into()),
         Values::Index(extent) => parts.push(format!("\"values\": \"index\", \"extent\": {extent}")),
+        Values::Definite(extent) => parts.push(format!("\"values\": \"definite\", \"extent\": {extent}")),
         Values::Beyond(extent) => parts.push(format!("\"values\": \"beyond\", \"extent\": {extent}")),
     }
     parts.extend(input.dtype.map(|dtype| format!("\"dtype\": {}", text(dtype.name()))));

@@ -85,6 +85,8 @@ pub enum Values {
     Index(usize),
     /// The same, and some beyond both ends; the first of them is the extent.
     Beyond(usize),
+    /// Stacks of symmetric matrices of so many rows, with eigenvalues above zero.
+    Definite(usize),
 }
 
 impl Sample {

@@ -10,6 +10,13 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+pyo3::create_exception!(
+    forerun.np.linalg,
+    LinAlgError,
+    PyValueError,
+    "A matrix that an op cannot take: singular, not positive definite, or without a decomposition that was found."
+);
+
 /// The exception for an error. Its text is the error's own, with the lines that submitted and read. Needs the GIL.
 #[cold]
 pub(crate) fn raise(error: Error) -> PyErr {
@@ -26,6 +33,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Index => PyIndexError::new_err(text),
         ErrorKind::Overflow => PyOverflowError::new_err(text),
         ErrorKind::Float => PyFloatingPointError::new_err(text),
+        ErrorKind::Linear => LinAlgError::new_err(text),
         ErrorKind::Memory => PyMemoryError::new_err(text),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
         ErrorKind::Runtime => PyRuntimeError::new_err(text),

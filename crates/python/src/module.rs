@@ -70,6 +70,7 @@ mod _forerun {
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }
+        module.add("LinAlgError", module.py().get_type::<crate::error::LinAlgError>())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

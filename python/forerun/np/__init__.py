@@ -31,7 +31,10 @@ from forerun.np import (
     diagonals,
     differences,
     elementwise,
+    fft,
+    fitting,
     grids,
+    linalg,
     moments,
     padding,
     polynomials,
@@ -74,6 +77,7 @@ from forerun.np.elementwise import *  # noqa: F403
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
+from forerun.np.fitting import *  # noqa: F403
 from forerun.np.grids import *  # noqa: F403
 from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from forerun.np.manipulation import (
@@ -209,6 +213,7 @@ __all__ = [
     "empty_like",
     "expand_dims",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float16",
@@ -238,6 +243,7 @@ __all__ = [
     "isdtype",
     "isin",
     "lexsort",
+    "linalg",
     "linspace",
     "load",
     "loadtxt",
@@ -312,6 +318,7 @@ __all__ += _pointwise.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__
+__all__ += fitting.__all__
 __all__ += grids.__all__
 __all__ += moments.__all__
 __all__ += padding.__all__

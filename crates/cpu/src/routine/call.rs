@@ -1,6 +1,6 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, draw, order, scan, search, unique};
+use super::{along, draw, fft, linalg, order, scan, search, unique};
 use forerun_base::{Brain, DType, Half, Result, Team};
 use forerun_ops::Routine;
 use forerun_plan::{Executable, Io, RoutineCall};
@@ -19,6 +19,8 @@ pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
     let body = match call.routine {
         Routine::Along(routine) => along::body(routine),
         Routine::Draw(routine) => draw::body(routine),
+        Routine::Fft(routine) => fft::body(routine),
+        Routine::Linalg(routine) => linalg::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Scan(routine) => scan::body(routine),
         Routine::Search(routine) => search::body(routine),

@@ -3,7 +3,9 @@
 mod along;
 mod call;
 mod draw;
+mod fft;
 mod keys;
+mod linalg;
 mod lines;
 mod order;
 mod radix;

@@ -1,7 +1,10 @@
 //! The rules of routines, a file a family.
 
 mod along;
+mod fft;
+mod linalg;
 mod order;
+mod parts;
 mod rule;
 mod scan;
 

@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, order, scan};
+use super::{along, fft, linalg, order, scan};
 use crate::entry::Recorded;
 use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
@@ -16,6 +16,8 @@ pub(crate) fn rule(
 ) -> Result<Vec<Option<Array>>> {
     match routine {
         Routine::Along(routine) => along::rule(routine, words, recorded, grad, loc),
+        Routine::Fft(routine) => fft::rule(routine, words, recorded, grad, loc),
+        Routine::Linalg(routine) => linalg::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
         Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {

@@ -8,6 +8,8 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(order());
     all.extend(scan());
     all.extend(along());
+    all.extend(super::fft_samples::samples());
+    all.extend(super::linalg_samples::samples());
     all.extend(search());
     all.extend(unique());
     all.extend(draw());

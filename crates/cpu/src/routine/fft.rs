@@ -1,0 +1,130 @@
+//! Fourier transforms, line by line. Lines that do not lie together are brought together first.
+
+use super::call::{Args, Body, Element};
+use crate::pointwise::Shared;
+use forerun_base::{DType, Result, Team};
+use forerun_linear::{Complex, Line, Room};
+use forerun_ops::{Fft, fft_scale};
+
+/// Elements a piece of work holds at least.
+const PIECE: usize = 1 << 14;
+
+macro_rules! floats {
+    ($f:ident) => {
+        |args, team| match args.dtype(0) {
+            DType::F32 => $f::<f32>(args, team, |x| x as f32),
+            DType::F64 => $f::<f64>(args, team, |x| x),
+            dtype => unreachable!("inference refuses {dtype}"),
+        }
+    };
+}
+
+pub(super) fn body(routine: Fft) -> Body {
+    match routine {
+        Fft::Complete => floats!(complete),
+        Fft::Half => floats!(half),
+        Fft::Back => floats!(back),
+    }
+}
+
+/// Pairs of floats as complex numbers.
+fn pairs<T: Element>(all: &[T]) -> &[Complex<T>] {
+    // SAFETY: a complex number is two floats in order, nothing else; a whole number of them lies here.
+    unsafe { std::slice::from_raw_parts(all.as_ptr().cast(), all.len() / 2) }
+}
+
+pub(super) fn pairs_mut<T: Element>(all: &mut [T]) -> &mut [Complex<T>] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts_mut(all.as_mut_ptr().cast(), all.len() / 2) }
+}
+
+/// How lines lie: so many before the axis, points of a line in and out, elements after the axis.
+struct Lines {
+    outer: usize,
+    taken: usize,
+    given: usize,
+    inner: usize,
+}
+
+impl Lines {
+    fn of(args: &Args<'_>, pairs_in: bool, pairs_out: bool) -> Lines {
+        let (from, to) = (&args.call.inputs[0].1, &args.call.out.1);
+        let from = &from[..from.rank() - usize::from(pairs_in)];
+        let to = &to[..to.rank() - usize::from(pairs_out)];
+        let axis = args.word(0);
+        let axis = if axis < 0 { (from.len() as i64 + axis) as usize } else { axis as usize };
+        let inner = from[axis + 1..].iter().product();
+        Lines { outer: from[..axis].iter().product(), taken: from[axis], given: to[axis], inner }
+    }
+
+    /// Calls `f` for every line with a copy of it, a line for its result, and what it made for itself.
+    fn each<A: Copy + Sync, B: Copy + Default, R>(
+        &self,
+        from: &[A],
+        to: &mut [B],
+        team: &dyn Team,
+        room: fn() -> R,
+        f: &(dyn Fn(&mut [A], &mut [B], &mut R) + Sync),
+    ) {
+        let lines = self.outer * self.inner;
+        let size = to.len();
+        let target = Shared(to.as_mut_ptr());
+        let per_piece = (PIECE / self.taken.max(self.given)).max(1);
+        team.split(lines.div_ceil(per_piece), &|piece| {
+            let (mut line, mut made) = (Vec::with_capacity(self.taken), vec![B::default(); self.given]);
+            let mut room = room();
+            for at in piece * per_piece..lines.min((piece + 1) * per_piece) {
+                let (o, i) = (at / self.inner, at % self.inner);
+                line.clear();
+                line.extend((0..self.taken).map(|k| from[(o * self.taken + k) * self.inner + i]));
+                f(&mut line, &mut made, &mut room);
+                for (k, element) in made.iter().enumerate() {
+                    let place = (o * self.given + k) * self.inner + i;
+                    assert!(place < size, "lines lie within the result");
+                    // SAFETY: within the result, as just seen, and lines do not overlap.
+                    unsafe { target.get().add(place).write(*element) };
+                }
+            }
+        });
+    }
+}
+
+fn scaled<T: Line>(x: Complex<T>, by: T) -> Complex<T> {
+    Complex { re: x.re * by, im: x.im * by }
+}
+
+fn complete<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
+    let lines = Lines::of(args, true, true);
+    let by = narrow(fft_scale(args.word(2), lines.taken));
+    let transform = T::transform(lines.taken, args.word(1) != 0);
+    let (from, to) = (pairs(args.input::<T>(0)), pairs_mut(args.output::<T>()));
+    lines.each(from, to, team, Room::default, &|line, made, room| {
+        transform.run(line, room);
+        made.iter_mut().zip(line).for_each(|(to, from)| *to = scaled(*from, by));
+    });
+    Ok(())
+}
+
+fn half<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
+    let lines = Lines::of(args, false, true);
+    let by = narrow(fft_scale(args.word(1), lines.taken));
+    let transform = T::forward(lines.taken);
+    let (from, to) = (args.input::<T>(0), pairs_mut(args.output::<T>()));
+    lines.each(from, to, team, Room::default, &|line, made, room| {
+        transform.run(line, made, room);
+        made.iter_mut().for_each(|x| *x = scaled(*x, by));
+    });
+    Ok(())
+}
+
+fn back<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
+    let lines = Lines::of(args, true, false);
+    let by = narrow(fft_scale(args.word(2), lines.given));
+    let transform = T::backward(lines.given);
+    let (from, to) = (pairs(args.input::<T>(0)), args.output::<T>());
+    lines.each(from, to, team, Room::default, &|line, made, room| {
+        transform.run(line, made, room);
+        made.iter_mut().for_each(|x| *x = *x * by);
+    });
+    Ok(())
+}

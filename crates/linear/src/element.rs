@@ -1,0 +1,148 @@
+//! What matrices are made of.
+
+use crate::Failure;
+use faer::MatRef;
+use faer::traits::{ComplexField, RealField};
+
+/// A complex number: two floats, the real one first.
+pub type Complex<R> = faer::complex::Complex<R>;
+
+/// A float, or a complex number of two.
+pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Sync + 'static {
+    /// The float it is made of.
+    type Part: RealField + Copy + Default + Send + Sync + 'static;
+
+    /// One.
+    const ONE: Self;
+
+    /// Not a number.
+    const NAN: Self;
+
+    /// A number without an imaginary part.
+    fn of(part: Self::Part) -> Self;
+
+    /// The real part.
+    fn real_part(self) -> Self::Part;
+
+    /// With the imaginary part turned round.
+    fn turned(self) -> Self;
+
+    /// The natural logarithm of the modulus.
+    fn ln_modulus(self) -> Self;
+
+    /// The number of modulus one in its direction.
+    fn direction(self) -> Self;
+
+    /// Whether it is an ordinary number.
+    fn finite(self) -> bool;
+
+    /// The product.
+    fn times(self, other: Self) -> Self;
+
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! elements {
+    ($($float:ty)*) => {$(
+        impl Element for $float {
+            type Part = $float;
+            const ONE: $float = 1.0;
+            const NAN: $float = <$float>::NAN;
+
+            fn of(part: $float) -> $float {
+                part
+            }
+
+            fn real_part(self) -> $float {
+                self
+            }
+
+            fn turned(self) -> $float {
+                self
+            }
+
+            fn ln_modulus(self) -> $float {
+                self.abs().ln()
+            }
+
+            fn direction(self) -> $float {
+                self.signum()
+            }
+
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+
+            fn times(self, other: $float) -> $float {
+                self * other
+            }
+
+            fn plus(self, other: $float) -> $float {
+                self + other
+            }
+        }
+
+        impl Element for Complex<$float> {
+            type Part = $float;
+            const ONE: Complex<$float> = Complex { re: 1.0, im: 0.0 };
+            const NAN: Complex<$float> = Complex { re: <$float>::NAN, im: <$float>::NAN };
+
+            fn of(part: $float) -> Complex<$float> {
+                Complex { re: part, im: 0.0 }
+            }
+
+            fn real_part(self) -> $float {
+                self.re
+            }
+
+            fn turned(self) -> Complex<$float> {
+                Complex { re: self.re, im: -self.im }
+            }
+
+            fn ln_modulus(self) -> Complex<$float> {
+                Element::of(self.re.hypot(self.im).ln())
+            }
+
+            fn direction(self) -> Complex<$float> {
+                let modulus = self.re.hypot(self.im);
+                Complex { re: self.re / modulus, im: self.im / modulus }
+            }
+
+            fn finite(self) -> bool {
+                self.re.is_finite() && self.im.is_finite()
+            }
+
+            fn times(self, other: Complex<$float>) -> Complex<$float> {
+                self * other
+            }
+
+            fn plus(self, other: Complex<$float>) -> Complex<$float> {
+                self + other
+            }
+        }
+    )*};
+}
+
+elements!(f32 f64);
+
+/// Refuses what no iteration could come to terms with.
+pub(crate) fn all_finite<T: Element>(a: &[T]) -> Result<(), Failure> {
+    if a.iter().all(|x| x.finite()) { Ok(()) } else { Err(Failure::NotFinite) }
+}
+
+/// The elements of a matrix, row by row.
+pub(crate) fn write<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
+    let columns = from.ncols();
+    for (at, place) in to.iter_mut().enumerate() {
+        *place = from[(at / columns, at % columns)];
+    }
+}
+
+/// The elements of a matrix turned over its diagonal, each with its imaginary part turned round.
+pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
+    let columns = from.nrows();
+    for (at, place) in to.iter_mut().enumerate() {
+        *place = from[(at % columns, at / columns)].turned();
+    }
+}

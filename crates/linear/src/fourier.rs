@@ -1,0 +1,88 @@
+//! Fourier transforms of one line, without a scale.
+
+use crate::element::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftNum, FftPlanner};
+use std::sync::Arc;
+
+/// A float that lines are made of, alone or in pairs.
+pub trait Line: FftNum + Default {
+    /// The transform of lines of `n` complex numbers, forward or back.
+    fn transform(n: usize, back: bool) -> Transform<Self>;
+
+    /// The transform of lines of `n` floats; the second half of the result, which mirrors the first, is left out.
+    fn forward(n: usize) -> Forward<Self>;
+
+    /// The way back from the first half to lines of `n` floats.
+    fn backward(n: usize) -> Backward<Self>;
+}
+
+/// From complex numbers to complex numbers, in place.
+pub struct Transform<T>(Arc<dyn Fft<T>>);
+
+/// From floats to complex numbers.
+pub struct Forward<T>(Arc<dyn RealToComplex<T>>);
+
+/// From complex numbers to floats.
+pub struct Backward<T>(Arc<dyn ComplexToReal<T>>);
+
+/// What transforms need beside the line; kept from line to line.
+#[derive(Default)]
+pub struct Room<T>(Vec<Complex<T>>);
+
+impl<T: Line> Room<T> {
+    fn of(&mut self, size: usize) -> &mut [Complex<T>] {
+        if self.0.len() < size {
+            self.0.resize(size, Complex { re: T::default(), im: T::default() });
+        }
+        &mut self.0[..size]
+    }
+}
+
+impl<T: Line> Transform<T> {
+    /// Transforms a line in place.
+    pub fn run(&self, line: &mut [Complex<T>], room: &mut Room<T>) {
+        self.0.process_with_scratch(line, room.of(self.0.get_inplace_scratch_len()));
+    }
+}
+
+impl<T: Line> Forward<T> {
+    /// Transforms a line, which is used up.
+    pub fn run(&self, line: &mut [T], out: &mut [Complex<T>], room: &mut Room<T>) {
+        let done = self.0.process_with_scratch(line, out, room.of(self.0.get_scratch_len()));
+        done.expect("lines are as long as the transform");
+    }
+}
+
+impl<T: Line> Backward<T> {
+    /// Transforms a line, which is used up. Imaginary parts that a mirror image would not have are left out.
+    pub fn run(&self, line: &mut [Complex<T>], out: &mut [T], room: &mut Room<T>) {
+        line[0].im = T::default();
+        if out.len().is_multiple_of(2) {
+            line[out.len() / 2].im = T::default();
+        }
+        let done = self.0.process_with_scratch(line, out, room.of(self.0.get_scratch_len()));
+        done.expect("lines are as long as the transform");
+    }
+}
+
+macro_rules! lines {
+    ($($float:ty)*) => {$(
+        impl Line for $float {
+            fn transform(n: usize, back: bool) -> Transform<$float> {
+                let mut planner = FftPlanner::new();
+                Transform(if back { planner.plan_fft_inverse(n) } else { planner.plan_fft_forward(n) })
+            }
+
+            fn forward(n: usize) -> Forward<$float> {
+                Forward(RealFftPlanner::new().plan_fft_forward(n))
+            }
+
+            fn backward(n: usize) -> Backward<$float> {
+                Backward(RealFftPlanner::new().plan_fft_inverse(n))
+            }
+        }
+    )*};
+}
+
+lines!(f32 f64);

@@ -1,0 +1,55 @@
+//! Factors whose columns are orthogonal.
+
+use crate::element::{Element, all_finite, write, write_adjoint};
+use crate::failure::Failure;
+use faer::MatRef;
+
+/// How much of the orthogonal factors is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// The columns that take part in the product.
+    Reduced,
+    /// All columns, so that the factor is square.
+    Complete,
+}
+
+/// `q r` of a matrix of `m` rows and `n` columns.
+pub(crate) fn qr<T: Element>(a: &[T], m: usize, n: usize, parts: Parts, q: &mut [T], r: &mut [T]) {
+    let found = MatRef::from_row_major_slice(a, m, n).qr();
+    match parts {
+        Parts::Reduced => write(found.compute_thin_Q().as_ref(), q),
+        Parts::Complete => write(found.compute_Q().as_ref(), q),
+    }
+    let upper = found.R();
+    for (at, place) in r.iter_mut().enumerate() {
+        let (i, j) = (at / n, at % n);
+        *place = if i <= j && i < upper.nrows() { upper[(i, j)] } else { T::default() };
+    }
+}
+
+/// `u s vh` of a matrix of `m` rows and `n` columns: the singular values, largest first, and both factors.
+pub(crate) fn svd<T: Element>(
+    a: &[T],
+    (m, n): (usize, usize),
+    complete: bool,
+    u: &mut [T],
+    s: &mut [T],
+    vh: &mut [T],
+) -> Result<(), Failure> {
+    all_finite(a)?;
+    let a = MatRef::from_row_major_slice(a, m, n);
+    let found = if complete { a.svd() } else { a.thin_svd() }.map_err(|_| Failure::NoConvergence)?;
+    write(found.U(), u);
+    write_adjoint(found.V(), vh);
+    let values = found.S().column_vector();
+    s.iter_mut().enumerate().for_each(|(i, place)| *place = values[i]);
+    Ok(())
+}
+
+/// The singular values, largest first.
+pub(crate) fn singular_values<T: Element>(a: &[T], m: usize, n: usize, out: &mut [T::Part]) -> Result<(), Failure> {
+    all_finite(a)?;
+    let found = MatRef::from_row_major_slice(a, m, n).singular_values().map_err(|_| Failure::NoConvergence)?;
+    out.copy_from_slice(&found);
+    Ok(())
+}

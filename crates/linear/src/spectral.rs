@@ -1,0 +1,88 @@
+//! Eigenvalues and eigenvectors.
+
+use crate::element::{Complex, Element, all_finite, write};
+use crate::failure::Failure;
+use faer::linalg::solvers::Eigen;
+use faer::{MatRef, Side};
+
+/// Which half of a matrix that equals its adjoint is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// On and below the diagonal.
+    Lower,
+    /// On and above the diagonal.
+    Upper,
+}
+
+impl Half {
+    fn side(self) -> Side {
+        match self {
+            Half::Lower => Side::Lower,
+            Half::Upper => Side::Upper,
+        }
+    }
+}
+
+/// Refuses infinities and NaN in the half that is read.
+fn half_finite<T: Element>(a: &[T], n: usize, half: Half) -> Result<(), Failure> {
+    let row = |i: usize| match half {
+        Half::Lower => &a[i * n..=i * n + i],
+        Half::Upper => &a[i * n + i..(i + 1) * n],
+    };
+    (0..n).try_for_each(|i| all_finite(row(i)))
+}
+
+/// Eigenvalues, smallest first, and eigenvectors as columns, of a matrix that equals its adjoint.
+pub(crate) fn eigh<T: Element>(
+    a: &[T],
+    n: usize,
+    half: Half,
+    values: &mut [T],
+    vectors: &mut [T],
+) -> Result<(), Failure> {
+    half_finite(a, n, half)?;
+    let found = MatRef::from_row_major_slice(a, n, n).self_adjoint_eigen(half.side());
+    let found = found.map_err(|_| Failure::NoConvergence)?;
+    let s = found.S().column_vector();
+    values.iter_mut().enumerate().for_each(|(i, place)| *place = s[i]);
+    write(found.U(), vectors);
+    Ok(())
+}
+
+/// Eigenvalues, smallest first, of a matrix that equals its adjoint.
+pub(crate) fn eigvalsh<T: Element>(a: &[T], n: usize, half: Half, values: &mut [T::Part]) -> Result<(), Failure> {
+    half_finite(a, n, half)?;
+    let found = MatRef::from_row_major_slice(a, n, n).self_adjoint_eigenvalues(half.side());
+    values.copy_from_slice(&found.map_err(|_| Failure::NoConvergence)?);
+    Ok(())
+}
+
+/// Eigenvalues, and eigenvectors as columns of length one, of any square matrix. Without room for vectors, none are found.
+pub(crate) fn eig<T: Element>(
+    a: &[T],
+    n: usize,
+    values: &mut [Complex<T::Part>],
+    vectors: Option<&mut [Complex<T::Part>]>,
+) -> Result<(), Failure>
+where
+    Complex<T::Part>: Element<Part = T::Part>,
+{
+    all_finite(a)?;
+    let a = MatRef::from_row_major_slice(a, n, n);
+    let Some(vectors) = vectors else {
+        values.copy_from_slice(&a.eigenvalues().map_err(|_| Failure::NoConvergence)?);
+        return Ok(());
+    };
+    let found: Eigen<T::Part> = a.eigen().map_err(|_| Failure::NoConvergence)?;
+    let s = found.S().column_vector();
+    values.iter_mut().enumerate().for_each(|(i, place)| *place = s[i]);
+    let u = found.U();
+    for j in 0..n {
+        let length = u.col(j).norm_l2();
+        for i in 0..n {
+            let x = u[(i, j)];
+            vectors[i * n + j] = Complex { re: x.re / length, im: x.im / length };
+        }
+    }
+    Ok(())
+}

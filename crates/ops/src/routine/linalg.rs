@@ -1,0 +1,172 @@
+//! Linear algebra: stacks of matrices, which are the last two dimensions.
+
+use super::families::{Family, Given, family};
+use crate::gradient::Needs;
+use forerun_base::{DType, Error, ErrorKind, Result, Shape};
+
+family! {
+    /// Products turned round. What gives several results lays them one after another: all first results of the stack, then
+    /// all second ones.
+    Linalg {
+        Cholesky, "cholesky", "x, upper", Some(1), true, "the triangular factor whose product with its adjoint is the matrix";
+        Det, "det", "x", Some(1), false, "determinants";
+        Slogdet, "slogdet", "x", Some(1), false, "signs of determinants, then the logarithms of their moduli";
+        Inv, "inv", "x, lenient", Some(1), true, "inverses; if lenient, NaN for singular matrices";
+        Solve, "solve", "a, b", Some(2), true, "solutions of a x = b, column by column";
+        SolveTriangular, "solve_triangular", "a, b, lower, transposed, unit", Some(2), true, "solutions of a x = b where one half of a counts";
+        Qr, "qr", "x, complete", Some(1), false, "an orthogonal factor, then an upper triangular one";
+        Svd, "svd", "x, complete", Some(1), true, "left singular vectors, then singular values, then right ones";
+        Svdvals, "svdvals", "x", Some(1), true, "singular values, largest first";
+        Eigh, "eigh", "x, upper", Some(1), true, "eigenvalues of symmetric matrices, smallest first, then eigenvectors";
+        Eigvalsh, "eigvalsh", "x, upper", Some(1), true, "eigenvalues of symmetric matrices, smallest first";
+        Eig, "eig", "x", Some(1), true, "eigenvalues of any matrices, as pairs, then eigenvectors";
+        Eigvals, "eigvals", "x", Some(1), true, "eigenvalues of any matrices, as pairs";
+    }
+}
+
+/// What a factorisation of a stack of matrices has to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// How many matrices there are.
+    pub count: usize,
+    /// Their rows.
+    pub rows: usize,
+    /// Their columns.
+    pub columns: usize,
+}
+
+impl Stack {
+    /// The stack that an array of this shape is; it has two dimensions at least.
+    pub fn of(shape: &Shape) -> Stack {
+        let lead = shape.rank() - 2;
+        Stack { count: shape[..lead].iter().product(), rows: shape[lead], columns: shape[lead + 1] }
+    }
+
+    /// The smaller of both extents.
+    pub fn least(&self) -> usize {
+        self.rows.min(self.columns)
+    }
+
+    /// Columns of the orthogonal factor on the left: those that take part, or all.
+    pub fn kept(&self, complete: bool) -> usize {
+        if complete { self.rows } else { self.least() }
+    }
+
+    /// Rows of the orthogonal factor on the right: those that take part, or all.
+    pub fn kept_right(&self, complete: bool) -> usize {
+        if complete { self.columns } else { self.least() }
+    }
+}
+
+fn stack(shape: &Shape) -> Result<Stack> {
+    match shape.rank() {
+        0 | 1 => Err(Error::new(ErrorKind::Value, format!("needs at least two dimensions: {shape}"))),
+        _ => Ok(Stack::of(shape)),
+    }
+}
+
+fn square(shape: &Shape) -> Result<Stack> {
+    let stack = stack(shape)?;
+    if stack.rows != stack.columns {
+        return Err(Error::new(ErrorKind::Value, format!("last two dimensions must be square: {shape}")));
+    }
+    Ok(stack)
+}
+
+/// The shape of the stack, with other dimensions behind it.
+fn behind(shape: &Shape, last: &[usize]) -> Shape {
+    let lead = &shape[..shape.rank() - 2];
+    Shape::of(&[lead, last].concat())
+}
+
+impl Family for Linalg {
+    fn infer(self, given: &[Given], words: &[i64]) -> Result<Given> {
+        let (dtype, shape) = given[0];
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
+        }
+        let flag = |n: usize| words.get(n).is_some_and(|word| *word != 0);
+        let shape = match self {
+            Linalg::Cholesky | Linalg::Inv => {
+                square(&shape)?;
+                shape
+            }
+            Linalg::Det => {
+                square(&shape)?;
+                behind(&shape, &[])
+            }
+            Linalg::Slogdet => {
+                square(&shape)?;
+                Shape::of(&[&[2], &shape[..shape.rank() - 2]].concat())
+            }
+            Linalg::Solve | Linalg::SolveTriangular => {
+                let (of, right) = (square(&shape)?, given[1]);
+                let fits = right.0 == dtype
+                    && right.1.rank() == shape.rank()
+                    && right.1[..shape.rank() - 1] == shape[..shape.rank() - 1];
+                if !fits {
+                    let (rows, dtypes) = (of.rows, right.0);
+                    let text = format!("{dtypes} {} has not {rows} rows for each {dtype} matrix of {shape}", right.1);
+                    return Err(Error::new(ErrorKind::Value, text));
+                }
+                right.1
+            }
+            Linalg::Qr => {
+                let s = stack(&shape)?;
+                Shape::of(&[s.count * s.kept(flag(0)) * (s.rows + s.columns)])
+            }
+            Linalg::Svd => {
+                let s = stack(&shape)?;
+                let one = s.rows * s.kept(flag(0)) + s.least() + s.kept_right(flag(0)) * s.columns;
+                Shape::of(&[s.count * one])
+            }
+            Linalg::Svdvals => behind(&shape, &[stack(&shape)?.least()]),
+            Linalg::Eigh => {
+                let s = square(&shape)?;
+                Shape::of(&[s.count * s.rows * (s.rows + 1)])
+            }
+            Linalg::Eigvalsh => behind(&shape, &[square(&shape)?.rows]),
+            Linalg::Eig => {
+                let s = square(&shape)?;
+                Shape::of(&[s.count * s.rows * (s.rows + 1) * 2])
+            }
+            Linalg::Eigvals => behind(&shape, &[square(&shape)?.rows, 2]),
+        };
+        Ok((dtype, shape))
+    }
+
+    fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
+        let s = Stack::of(&given[0].1);
+        let turns = match self {
+            Linalg::Cholesky => 1,
+            Linalg::Det | Linalg::Slogdet | Linalg::Solve | Linalg::SolveTriangular => 2,
+            Linalg::Inv | Linalg::Qr => 4,
+            Linalg::Svdvals | Linalg::Eigvalsh => 8,
+            Linalg::Svd | Linalg::Eigh | Linalg::Eigvals => 20,
+            Linalg::Eig => 40,
+        };
+        let products = given[0].1.size().saturating_mul(s.least()).saturating_mul(turns) / 4;
+        products.saturating_add(out.1.size()).saturating_add(s.count.saturating_mul(1000))
+    }
+
+    fn needs(self, i: usize) -> Option<Needs> {
+        let output = Needs { inputs: 0, output: true };
+        match self {
+            Linalg::Cholesky | Linalg::Inv | Linalg::Qr | Linalg::Svd | Linalg::Eigh => Some(output),
+            Linalg::Det => Some(Needs { inputs: 1, output: true }),
+            Linalg::Eig | Linalg::Eigvals => None,
+            Linalg::Slogdet | Linalg::Svdvals | Linalg::Eigvalsh => Some(Needs::input(0)),
+            // What flows to the right-hand side needs the matrix, what flows to the matrix the solution as well.
+            Linalg::Solve | Linalg::SolveTriangular if i == 1 => Some(Needs::input(0)),
+            Linalg::Solve | Linalg::SolveTriangular => Some(Needs { inputs: 1, output: true }),
+        }
+    }
+
+    fn scalars(self) -> usize {
+        0
+    }
+
+    fn blocks(self, _: &Given) -> u64 {
+        0
+    }
+}

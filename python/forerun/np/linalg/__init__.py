@@ -1,0 +1,61 @@
+"""Linear algebra on stacks of matrices, which are the last two dimensions.
+
+Names, arguments and results follow NumPy and the array API standard. Integers become the default float. Every function
+returns at once; a matrix that turns out singular, not positive definite or without a decomposition raises
+``LinAlgError`` where the result is read.
+"""
+
+from __future__ import annotations
+
+from forerun._forerun import LinAlgError
+from forerun.np.linalg.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from forerun.np.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from forerun.np.linalg.products import cross, diagonal, matmul, multi_dot, outer, trace
+from forerun.np.linalg.solving import (
+    det,
+    inv,
+    lstsq,
+    matrix_power,
+    pinv,
+    slogdet,
+    solve,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+from forerun.np.products import tensordot, vecdot
+from forerun.np.shapes import matrix_transpose
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

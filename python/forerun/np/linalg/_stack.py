@@ -1,0 +1,72 @@
+"""What the functions of linear algebra share: floats, stacks of matrices, and results taken out of one array."""
+
+from __future__ import annotations
+
+from math import prod
+
+from forerun import _forerun
+from forerun._convert import to_arrays
+from forerun._forerun import float32, float64, ndarray
+from forerun._types import ArrayLike
+
+EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
+
+
+def to_floats(*values: ArrayLike) -> list[ndarray]:
+    """Make arrays of one float dtype: the widest among them, or the default float."""
+    arrays = to_arrays(*values)
+    target = float64 if any(x.dtype == float64 for x in arrays) else float32
+    return [x.astype(target, copy=False) for x in arrays]
+
+
+def to_float(value: ArrayLike) -> ndarray:
+    """Make an array of a float dtype."""
+    return to_floats(value)[0]
+
+
+def matrices(op: str, value: ArrayLike, *, square: bool = False) -> ndarray:
+    """Make a stack of matrices of floats, or say why there is none."""
+    x = to_float(value)
+    if x.ndim < 2:
+        raise ValueError(f"{op}: needs at least two dimensions: {x.shape}")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"{op}: last two dimensions must be square: {x.shape}")
+    return x
+
+
+def eps(x: ndarray) -> float:
+    """Give the distance from one to the next number of an array's dtype."""
+    return EPS[x.dtype.name]
+
+
+def adjoint(x: ndarray) -> ndarray:
+    """Turn matrices over their diagonals: a view."""
+    return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> list[ndarray]:
+    """Take results that lie one after another in one dimension: views."""
+    found, start = [], 0
+    for shape in shapes:
+        whole = (*lead, *shape)
+        stop = start + prod(whole)
+        found.append(packed[start:stop].reshape(whole))
+        start = stop
+    return found
+
+
+def broadcast(op: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the shape that two stacks have together."""
+    rank = max(len(first), len(second))
+    pairs = zip((1,) * (rank - len(first)) + first, (1,) * (rank - len(second)) + second, strict=True)
+    shape = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            raise ValueError(f"{op}: stacks could not be broadcast together: {first} {second}")
+        shape.append(b if a == 1 else a)
+    return tuple(shape)
+
+
+def spread(x: ndarray, lead: tuple[int, ...]) -> ndarray:
+    """Repeat matrices over a stack: a view."""
+    return _forerun.broadcast_to(x, (*lead, *x.shape[-2:]))

@@ -1,0 +1,161 @@
+"""Matrices as products: triangular, orthogonal and diagonal factors."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, overload
+
+from forerun import _forerun
+from forerun._forerun import ndarray
+from forerun._types import ArrayLike
+from forerun.np.linalg._stack import matrices, parts
+
+
+class QRResult(NamedTuple):
+    """An orthogonal factor and an upper triangular one."""
+
+    Q: ndarray
+    R: ndarray
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors, singular values, right singular vectors."""
+
+    U: ndarray
+    S: ndarray
+    Vh: ndarray
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: ndarray
+    eigenvectors: ndarray
+
+
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
+    """Give the lower triangular factor whose product with its transpose is the matrix, or with ``upper`` the upper one.
+
+    One half of the matrix is read: the lower, or with ``upper`` the upper. A matrix that is not positive definite
+    raises ``LinAlgError`` where the result is read.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    return _forerun.routine("cholesky", [matrices("cholesky", a, square=True)], [upper])
+
+
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> ndarray: ...
+def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | ndarray:
+    """Give an orthogonal factor and an upper triangular one, whose product is the matrix.
+
+    With ``mode="complete"`` the orthogonal factor is square, with ``mode="r"`` the triangular one comes alone.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> q, r = np.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 1.0]]))
+    >>> q.shape, r.shape
+    ((3, 2), (2, 2))
+    >>> np.allclose(np.matmul(q, r), np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 1.0]]), atol=1e-6)
+    True
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr: no mode {mode!r}: reduced, complete or r")
+    x = matrices("qr", a)
+    (*lead, rows, columns) = x.shape
+    kept = rows if mode == "complete" else min(rows, columns)
+    packed = _forerun.routine("qr", [x], [mode == "complete"])
+    q, r = parts(packed, tuple(lead), (rows, kept), (kept, columns))
+    return r if mode == "r" else QRResult(q, r)
+
+
+@overload
+def svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike, full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False
+) -> ndarray: ...
+def svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> SVDResult | ndarray:
+    """Give singular values, largest first, and the orthogonal factors on both sides of them.
+
+    Without ``full_matrices`` the factors have only the columns and rows that take part; without ``compute_uv`` the
+    values come alone. ``hermitian`` says nothing new: the whole matrix is read.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> u, s, vh = np.linalg.svd(np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]), full_matrices=False)
+    >>> s
+    array([2., 1.])
+    >>> u.shape, vh.shape
+    ((3, 2), (2, 2))
+    """
+    x = matrices("svd", a)
+    if not compute_uv:
+        return _forerun.routine("svdvals", [x], [])
+    (*lead, rows, columns) = x.shape
+    least = min(rows, columns)
+    left, right = (rows, columns) if full_matrices else (least, least)
+    packed = _forerun.routine("svd", [x], [full_matrices])
+    return SVDResult(*parts(packed, tuple(lead), (rows, left), (least,), (right, columns)))
+
+
+def svdvals(x: ArrayLike, /) -> ndarray:
+    """Give singular values, largest first.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    array([2., 1.])
+    """
+    return _forerun.routine("svdvals", [matrices("svdvals", x)], [])
+
+
+def _upper(op: str, half: str) -> bool:
+    if half.upper() not in ("L", "U"):
+        raise ValueError(f"{op}: UPLO must be 'L' or 'U', not {half!r}")
+    return half.upper() == "U"
+
+
+def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
+    """Give the eigenvalues of symmetric matrices, smallest first, and their eigenvectors as columns.
+
+    Of each matrix the lower half is read, with ``UPLO="U"`` the upper one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> w, v = np.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> w
+    array([1., 2.])
+    """
+    upper = _upper("eigh", UPLO)
+    x = matrices("eigh", a, square=True)
+    (*lead, n, _) = x.shape
+    packed = _forerun.routine("eigh", [x], [upper])
+    return EighResult(*parts(packed, tuple(lead), (n,), (n, n)))
+
+
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
+    """Give the eigenvalues of symmetric matrices, smallest first.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([1., 2.])
+    """
+    upper = _upper("eigvalsh", UPLO)
+    return _forerun.routine("eigvalsh", [matrices("eigvalsh", a, square=True)], [upper])
