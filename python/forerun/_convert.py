@@ -28,8 +28,8 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     # NumPy's double is a subclass of Python's float, but has a width.
     if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
         return full((), value, target, device)
-    if (made := from_python(value, target, device)) is not None:
-        return made
+    if (quick := from_python(value, target, device)) is not None:
+        return quick
     import numpy
 
     if target is not None:

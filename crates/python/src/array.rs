@@ -4,6 +4,7 @@
 
 use crate::autograd;
 use crate::buffer;
+use crate::cuda_interface;
 use crate::device::{self, PyDevice};
 use crate::dlpack;
 use crate::dtype::{self, PyDType};
@@ -22,7 +23,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
@@ -441,6 +442,12 @@ impl PyArray {
         dlpack::device_of(&self.0)
     }
 
+    /// The elements for libraries of CUDA, read-only; arrays elsewhere have no such attribute.
+    #[getter]
+    fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        cuda_interface::describe(slf)
+    }
+
     /// Python's buffer protocol: the bytes, read-only.
     ///
     /// # Safety
@@ -593,14 +600,14 @@ impl PyArray {
 
     /// The bytes of the elements in row-major order, or with ``order="F"`` in column-major order.
     #[pyo3(signature = (order = "C"))]
-    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "tobytes")?, "tobytes", (order,))
+    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> PyResult<Bound<'py, PyBytes>> {
+        buffer::bytes_of(py, &self.0, order)
     }
 
     /// Writes the elements to a file in row-major order: their bytes, or with ``sep`` as text between separators.
     #[pyo3(signature = (fid, sep = "", format = "%s"))]
-    fn tofile<'py>(&self, py: Python<'py>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "tofile")?, "tofile", (fid, sep, format))
+    fn tofile<'py>(slf: &Bound<'py, Self>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun._files", "tofile")?, (slf, fid, sep, format))
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
