@@ -110,8 +110,8 @@ def polygamma(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     Examples
     --------
     >>> from forerun import np, npx
-    >>> npx.polygamma(1, np.array([1.0]))
-    array([1.6449339])
+    >>> npx.polygamma(1, np.array([1.0], 'float64'))
+    array([1.64493407], dtype=float64)
     """
     return pointwise(_POLYGAMMA, x1, x2)
 
