@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forerun import _forerun
+from forerun import _forerun, _pointwise_npx, _sequences
 from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
@@ -21,18 +21,8 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import erf, multiply_add, relu, sigmoid
-from forerun._sequences import (
-    cummax,
-    cummin,
-    gather_nd,
-    index_add,
-    index_update,
-    sequence_last,
-    sequence_mask,
-    sequence_reverse,
-    topk,
-)
+from forerun._pointwise_npx import *  # noqa: F403
+from forerun._sequences import *  # noqa: F403
 
 __all__ = [
     "Device",
@@ -42,41 +32,30 @@ __all__ = [
     "cancel_pending",
     "cpu",
     "cpu_pinned",
-    "cummax",
-    "cummin",
     "current_device",
     "dropout",
     "embedding",
-    "erf",
     "fully_connected",
-    "gather_nd",
     "gpu",
     "gpu_memory_info",
-    "index_add",
-    "index_update",
     "layer_norm",
     "leaky_relu",
     "load",
     "log_softmax",
     "logsumexp",
-    "multiply_add",
     "num_gpus",
     "one_hot",
     "pick",
     "random",
-    "relu",
     "reset_np",
     "save",
     "seed",
-    "sequence_last",
-    "sequence_mask",
-    "sequence_reverse",
     "set_np",
-    "sigmoid",
     "softmax",
-    "topk",
     "waitall",
 ]
+__all__ += _pointwise_npx.__all__
+__all__ += _sequences.__all__
 
 
 def cancel_pending() -> None:

@@ -7,7 +7,7 @@ use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
 use forerun_base::DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 
-const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
+pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
 
 /// One call of an op.
@@ -199,6 +199,8 @@ fn pointwise(row: &PointRow) -> Vec<Sample> {
     let exponents = |[a, b]: [Input; 2]| match (name, b.look) {
         ("power", Look::Tied) => vec![a.values(Values::Positive), b],
         ("power", _) => vec![a, b.values(Values::Positive)],
+        // Far away only its size is known.
+        ("polygamma", _) => vec![a.values(Values::Positive), b.values(Values::Positive)],
         _ => vec![a, b],
     };
     for inputs in match row.arity {

@@ -1,6 +1,6 @@
 //! Elements to compute on: ordinary numbers, and the edges.
 
-use forerun_base::{DType, Scalar};
+use forerun_base::{DType, Kind, Scalar};
 
 /// A small generator.
 pub(crate) struct Random(pub(crate) u64);
@@ -20,7 +20,8 @@ impl Random {
     fn ordinary(&mut self, dtype: DType) -> u64 {
         match dtype {
             DType::Bool => self.next() & 1,
-            DType::I32 | DType::I64 => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
+            _ if dtype.is_unsigned() => Scalar::Int((self.next() % 41) as i64).to_bits(dtype),
+            _ if dtype.kind() == Kind::Int => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
             _ => Scalar::Float(self.unit() * 8.0 - 4.0).to_bits(dtype),
         }
     }
@@ -42,10 +43,16 @@ impl Random {
     pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Vec<u8> {
         let special: Vec<u64> = match dtype {
             DType::Bool => vec![0, 1],
-            DType::I32 => [0, 1, -1, 2, i32::MIN, i32::MAX, 7, -7].map(|i: i32| i as u32 as u64).to_vec(),
-            DType::I64 => [0, 1, -1, 2, i64::MIN, i64::MAX, 7, -7].map(|i: i64| i as u64).to_vec(),
+            _ if dtype.kind() == Kind::Int => {
+                let (low, high) = dtype.integer_range();
+                [0, 1, -1, 2, low, high, 7, -7].map(|i: i128| Scalar::Int(i as i64).to_bits(dtype)).to_vec()
+            }
             _ => {
-                let tiny = if dtype == DType::F32 { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
+                let tiny = match dtype {
+                    DType::F16 => 2f64.powi(-14),
+                    DType::F64 => f64::MIN_POSITIVE,
+                    _ => f32::MIN_POSITIVE as f64,
+                };
                 let list =
                     [0.0, 1.0, 0.5, 1.5, 2.5, f64::INFINITY, f64::NAN, tiny, tiny / 8.0, 88.7, 103.0, 709.5, 745.0];
                 let more = [0.75, 3e9, 1e19, 87.4];
@@ -57,7 +64,7 @@ impl Random {
         for _ in 0..count {
             let bits = match self.next() % 3 {
                 0 => special[self.next() as usize % special.len()],
-                1 if matches!(dtype, DType::F32 | DType::F64) => self.next(),
+                1 if dtype.kind() == Kind::Float => self.next(),
                 _ => self.ordinary(dtype),
             };
             all.extend(&bits.to_le_bytes()[..dtype.size()]);
@@ -82,11 +89,10 @@ pub(crate) fn distance(dtype: DType, a: u64, b: u64) -> f64 {
         let sign = 1u64 << (width - 1);
         if bits & sign != 0 { -((bits & (sign - 1)) as i128) } else { bits as i128 }
     };
-    let width = match dtype {
-        DType::F32 => 32,
-        DType::F64 => 64,
-        _ => return f64::INFINITY,
-    };
+    if dtype.kind() != Kind::Float {
+        return f64::INFINITY;
+    }
+    let width = 8 * dtype.size() as u32;
     match (value(a).is_nan(), value(b).is_nan()) {
         (true, true) => 0.0,
         (false, false) if value(a) == value(b) => 0.5,

@@ -1,9 +1,7 @@
 //! Samples of routines: as for the rest of the catalogue, with their words in one argument.
 
-use crate::samples::{Input, Look, Sample, Values, at, call, x};
+use crate::samples::{Input, Look, NUMBERS, Sample, Values, at, call, x};
 use forerun_base::DType::{self, F32, F64, I32, I64};
-
-const NUMBERS: [DType; 4] = [I32, I64, F32, F64];
 
 pub(crate) fn samples() -> Vec<Sample> {
     let mut all = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ledger::Ledger;
-use forerun_base::{DType, Shape};
+use forerun_base::{DType, Kind, Shape};
 use forerun_cuda::Gpu;
 use forerun_plan::{Fill, FillKind, Kernel};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     for kind in [FillKind::Full, FillKind::Arange, FillKind::Eye, FillKind::Normal, FillKind::Uniform] {
         for dtype in DType::ALL {
             let random = matches!(kind, FillKind::Normal | FillKind::Uniform);
-            let float = matches!(dtype, DType::F32 | DType::F64);
-            if random && !float {
+            let float = dtype.kind() == Kind::Float;
+            if random && !(float && dtype.carrier() == dtype) {
                 continue;
             }
             for dims in shapes {

@@ -31,7 +31,7 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
         for batch in stacks {
             for a in looks(batch, m, k) {
                 for b in looks(batch, k, n) {
-                    for dtype in [DType::F32, DType::F64, DType::I32] {
+                    for dtype in [DType::F32, DType::F64, DType::I32, DType::U8, DType::F16, DType::BF16] {
                         one(gpu, ledger, &mut random, dtype, batch, [m, n, k], a, b);
                     }
                 }
@@ -59,7 +59,10 @@ fn one(
     let (group, off) = match dtype {
         DType::F32 => ("products, float32", -1e-5),
         DType::F64 => ("products, float64", -1e-14),
-        _ => ("products, int32", 0.0),
+        // Sums in another order, each rounded once to a half float.
+        DType::F16 => ("products, float16", -1e-3),
+        DType::BF16 => ("products, bfloat16", -8e-3),
+        _ => ("products, integers", 0.0),
     };
     let outputs = vec![(dtype, batch.size() * m * n)];
     Case { group, name, kernel, inputs, scalars: vec![], outputs, off }.check(gpu, ledger);

@@ -17,7 +17,7 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
         let shape = Shape::of(dims);
         for axis in 0..dims.len() {
             for (n, base) in looks(shape).into_iter().enumerate() {
-                for dtype in [DType::Bool, DType::F32, DType::F64] {
+                for dtype in [DType::Bool, DType::U8, DType::F16, DType::F32, DType::F64] {
                     for (beyond, indices) in
                         [(Beyond::Raise, DType::I64), (Beyond::Clip, DType::I32), (Beyond::Wrap, DType::I64)]
                     {
