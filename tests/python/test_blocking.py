@@ -44,6 +44,8 @@ COMMON = {
     # From Python 3.12 on; test_protocols.py says that it waits.
     "__buffer__",
     "__release_buffer__",
+    # Of arrays on NVIDIA devices alone.
+    "__cuda_array_interface__",
     "__delitem__",
     "__module__",
 }
