@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forerun import _forerun, _pointwise_npx, _sequences
+from forerun import _forerun, _pointwise_npx
 from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
@@ -22,7 +22,17 @@ from forerun._layers import (
     softmax,
 )
 from forerun._pointwise_npx import *  # noqa: F403
-from forerun._sequences import *  # noqa: F403
+from forerun._sequences import (
+    cummax,
+    cummin,
+    gather_nd,
+    index_add,
+    index_update,
+    sequence_last,
+    sequence_mask,
+    sequence_reverse,
+    topk,
+)
 
 __all__ = [
     "Device",
@@ -32,12 +42,17 @@ __all__ = [
     "cancel_pending",
     "cpu",
     "cpu_pinned",
+    "cummax",
+    "cummin",
     "current_device",
     "dropout",
     "embedding",
     "fully_connected",
+    "gather_nd",
     "gpu",
     "gpu_memory_info",
+    "index_add",
+    "index_update",
     "layer_norm",
     "leaky_relu",
     "load",
@@ -50,12 +65,15 @@ __all__ = [
     "reset_np",
     "save",
     "seed",
+    "sequence_last",
+    "sequence_mask",
+    "sequence_reverse",
     "set_np",
     "softmax",
+    "topk",
     "waitall",
 ]
 __all__ += _pointwise_npx.__all__
-__all__ += _sequences.__all__
 
 
 def cancel_pending() -> None:

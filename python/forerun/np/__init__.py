@@ -32,7 +32,6 @@ from forerun.np import (
     differences,
     elementwise,
     grids,
-    histograms,
     moments,
     padding,
     polynomials,
@@ -76,7 +75,7 @@ from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.grids import *  # noqa: F403
-from forerun.np.histograms import *  # noqa: F403
+from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -188,6 +187,7 @@ __all__ = [
     "asarray",
     "astype",
     "bfloat16",
+    "bincount",
     "bool",
     "bool_",
     "broadcast_to",
@@ -222,6 +222,10 @@ __all__ = [
     "full_like",
     "genfromtxt",
     "get_printoptions",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "iinfo",
     "in1d",
     "inf",
@@ -309,7 +313,6 @@ __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__
 __all__ += grids.__all__
-__all__ += histograms.__all__
 __all__ += moments.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
