@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
 import numpy
 import pytest
+from routines import ROUTINES
 
 from forerun import _forerun, np, npx
 
@@ -345,6 +346,7 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
     return (x.reshape(len(x), weight.shape[1]) if flatten else x) @ weight.T + bias
 
 
+<<<<<<< HEAD
 def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put elements in order with NumPy: stable, with NaN last whichever way."""
 
@@ -478,6 +480,8 @@ def put(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     return made
 
 
+=======
+>>>>>>> sorting
 REFERENCES: dict[str, Callable[..., Any]] = {
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
@@ -524,6 +528,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     ).astype(dtype),
     "pick": picked,
     "embedding": lambda index, table: table[index],
+<<<<<<< HEAD
     "sort": ordered(numpy.take_along_axis),
     "argsort": ordered(lambda x, places, axis: places),
     "cumsum": lambda x, words: numpy.cumsum(x, *words, dtype=x.dtype),
@@ -556,6 +561,9 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "groups": groups,
     "group_starts": lambda x, words: numpy.unique(x, return_index=True)[1],
     "row_order": lambda x, words: numpy.lexsort(x.T[::-1]) if x.shape[1] else numpy.arange(len(x)),
+=======
+    **ROUTINES,
+>>>>>>> sorting
 }
 
 

@@ -109,7 +109,8 @@ def histogram_bin_edges(
         How many bins of one width; or their edges; or how to find their number, which is then waited for: ``"auto"``,
         ``"fd"``, ``"doane"``, ``"scott"``, ``"rice"``, ``"sturges"`` or ``"sqrt"``.
     range
-        The ends of the bins; the smallest and the largest element without.
+        The ends of the bins; the smallest and the largest element without. Beside a rule, how many elements
+        lie between them is waited for first.
     weights
         What each counts for; only refused beside a rule.
 
