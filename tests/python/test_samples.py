@@ -16,6 +16,8 @@ from typing import Any
 import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
 import numpy
 import pytest
+from decompositions import DECOMPOSITIONS, reconstructed
+from routines import ROUTINES
 
 from forerun import _forerun, np, npx
 
@@ -55,7 +57,9 @@ SINGLE_FIRST = {
 }
 SINGLE_FIRST |= {"ldexp", "mantissa", "exponent", "positive", "fmax", "fmin"}
 FAILURES = (ValueError, TypeError, IndexError, OverflowError, RuntimeError)
-RANDOM = {"normal", "uniform", "dropout"}
+RANDOM = {"normal", "uniform", "dropout"} | {
+    f"random_{name}" for name in ("bits", "gamma", "poisson", "binomial", "multinomial")
+}
 SELU = (1.6732632423543772, 1.0507009873554805)
 
 
@@ -343,139 +347,6 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
     return (x.reshape(len(x), weight.shape[1]) if flatten else x) @ weight.T + bias
 
 
-def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put elements in order with NumPy: stable, with NaN last whichever way."""
-
-    def call(x: Any, words: Any) -> Any:
-        axis, descending = words
-        places = numpy.argsort(x, axis, stable=True)
-        if descending:
-            # Backwards twice keeps equal elements in their order.
-            number = ~numpy.isnan(x) if x.dtype.kind == "f" else numpy.ones(x.shape, bool)
-            back = numpy.argsort(numpy.flip(x, axis), axis, stable=True)
-            back = numpy.flip(x.shape[axis] - 1 - back, axis)
-            # NaN came first: turn it to the end.
-            last = numpy.argsort(~numpy.take_along_axis(number, back, axis), axis, stable=True)
-            places = numpy.take_along_axis(back, last, axis)
-        return function(x, places, axis)
-
-    return call
-
-
-def first_of_order(x: Any, words: Any) -> Any:
-    axis, descending, count = words
-    return numpy.take(ordered(lambda x, places, axis: places)(x, (axis, descending)), numpy.arange(count), axis)
-
-
-def latest(best: Callable[..., Any]) -> Callable[..., Any]:
-    """Find where the largest, or smallest, up to each element is, the latest of equals."""
-
-    def call(x: Any, words: Any) -> Any:
-        x = numpy.moveaxis(x, words[0], -1)
-        so_far = best.accumulate(x, -1)  # type: ignore[attr-defined]
-        hit = (x == so_far) | ((x != x) & (so_far != so_far))
-        places = numpy.maximum.accumulate(numpy.where(hit, numpy.arange(x.shape[-1]), 0), -1)
-        return numpy.moveaxis(places, -1, words[0])
-
-    return call
-
-
-def linear_scan(x: Any, factors: Any, words: Any) -> Any:
-    x, factors = numpy.moveaxis(x, words[0], 0), numpy.moveaxis(factors, words[0], 0)
-    made = x.copy()
-    for k in range(1, len(x)):
-        made[k] += factors[k] * made[k - 1]
-    return numpy.moveaxis(made, 0, words[0])
-
-
-def groups(x: Any, words: Any) -> Any:
-    rows = x.reshape(len(x), math.prod(x.shape[1:]))
-    apart = [bool((rows[i] != rows[i - 1]).any()) for i in range(1, len(x))]
-    return numpy.cumsum([False, *apart][: len(x)], dtype="int64")
-
-
-def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
-    made = base.copy()
-    grid = list(numpy.indices(indices.shape))
-    grid[words[0]] = indices
-    numpy.add.at(made, tuple(grid), updates)
-    return made
-
-
-# What NumPy calls the scales of a transform forward, and back.
-SCALES = (["backward", "forward", "ortho"], ["forward", "backward", "ortho"])
-
-
-def joined(x: Any) -> Any:
-    return x[..., 0] + 1j * x[..., 1]
-
-
-def in_pairs(x: Any) -> Any:
-    return numpy.stack([x.real, x.imag], -1)
-
-
-def fourier(x: Any, words: Any) -> Any:
-    axis, back, scale = words
-    return in_pairs((numpy.fft.ifft if back else numpy.fft.fft)(joined(x), axis=axis, norm=SCALES[back][scale]))
-
-
-def packed(*results: Any) -> Any:
-    return numpy.concatenate([numpy.ravel(result) for result in results])
-
-
-def triangular(a: Any, b: Any, words: Any) -> Any:
-    lower, transposed, unit = words
-    half = numpy.tril(a) if lower else numpy.triu(a)
-    rows = numpy.arange(a.shape[-1])
-    if unit:
-        half[..., rows, rows] = 1
-    return numpy.linalg.solve(numpy.swapaxes(half, -1, -2) if transposed else half, b)
-
-
-def reconstructed(op: str, sample: dict[str, Any], found: numpy.ndarray) -> numpy.ndarray:
-    """Show a packed decomposition through what does not depend on the signs of its vectors."""
-    if op not in ("qr", "svd", "eigh", "eig", "eigvals"):
-        return found
-    (*lead, m, n) = sample["inputs"][0]["shape"]
-    if op == "eigvals":
-        return in_pairs(numpy.sort(joined(found.astype("float64")), -1)).astype(found.dtype)
-    least = min(m, n)
-    left, right = (m, n) if sample["args"]["words"][0] and op != "eigh" else (least, least)
-    shapes = {"qr": [(m, left), (left, n)], "svd": [(m, left), (least,), (right, n)], "eigh": [(n,), (n, n)]}
-    shapes["eig"] = [(n, 2), (n, n, 2)]
-    taken, start = [], 0
-    for shape in shapes[op]:
-        size = math.prod((*lead, *shape))
-        taken.append(found[start : start + size].reshape(*lead, *shape).astype("float64"))
-        start += size
-    assert start == len(found)
-    if op == "qr":
-        q, r = taken
-        values = [abs(numpy.triu(r)), numpy.tril(r, -1), q @ r, numpy.swapaxes(q, -1, -2) @ q]
-    elif op == "svd":
-        u, s, vh = taken
-        products = [numpy.swapaxes(u, -1, -2) @ u, vh @ numpy.swapaxes(vh, -1, -2)]
-        values = [s, (u[..., :least] * s[..., None, :]) @ vh[..., :least, :], *products]
-    elif op == "eig":
-        w, v = (joined(part) for part in taken)
-        product = (v * w[..., None, :]) @ numpy.linalg.inv(v)
-        values = [numpy.sort(w.real, -1), product.real, product.imag, (abs(v) ** 2).sum(-2)]
-    else:
-        w, v = taken
-        values = [w, (v * w[..., None, :]) @ numpy.swapaxes(v, -1, -2), numpy.swapaxes(v, -1, -2) @ v]
-    return packed(*values).astype(found.dtype)
-
-
-def put(base: Any, indices: Any, updates: Any, words: Any) -> Any:
-    made = base.copy()
-    grid = list(numpy.indices(indices.shape))
-    grid[words[0]] = indices
-    # One by one: the last of several stays.
-    for place, update in zip(zip(*map(numpy.ravel, grid), strict=True), updates.ravel(), strict=True):
-        made[place] = update
-    return made
-
-
 REFERENCES: dict[str, Callable[..., Any]] = {
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
@@ -522,38 +393,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     ).astype(dtype),
     "pick": picked,
     "embedding": lambda index, table: table[index],
-    "sort": ordered(numpy.take_along_axis),
-    "argsort": ordered(lambda x, places, axis: places),
-    "cumsum": lambda x, words: numpy.cumsum(x, *words, dtype=x.dtype),
-    "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
-    "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
-    "add_along_axis": added,
-    "fft": fourier,
-    "rfft": lambda x, words: in_pairs(numpy.fft.rfft(x, axis=words[0], norm=SCALES[0][words[1]])),
-    "irfft": lambda x, words: numpy.fft.irfft(joined(x), words[1], words[0], SCALES[1][words[2]]),
-    "cholesky": lambda x, words: numpy.linalg.cholesky(x, upper=bool(words[0])),
-    "det": lambda x, words: numpy.linalg.det(x),
-    "slogdet": lambda x, words: numpy.stack(numpy.linalg.slogdet(x)),
-    "inv": lambda x, words: numpy.linalg.inv(x),
-    "solve": lambda a, b, words: numpy.linalg.solve(a, b),
-    "solve_triangular": triangular,
-    "qr": lambda x, words: packed(*numpy.linalg.qr(x, "complete" if words[0] else "reduced")),
-    "svd": lambda x, words: packed(*numpy.linalg.svd(x, full_matrices=bool(words[0]))),
-    "svdvals": lambda x, words: numpy.linalg.svd(x, compute_uv=False),
-    "eigh": lambda x, words: packed(*numpy.linalg.eigh(x, "LU"[words[0]])),
-    "eig": lambda x, words: packed(*(in_pairs(part + 0j) for part in numpy.linalg.eig(x))),
-    "eigvals": lambda x, words: in_pairs(numpy.linalg.eigvals(x) + 0j),
-    "eigvalsh": lambda x, words: numpy.linalg.eigvalsh(x, "LU"[words[0]]),
-    "put_along_axis": put,
-    "argtop": first_of_order,
-    "argcummax": latest(numpy.maximum),
-    "argcummin": latest(numpy.minimum),
-    "linear_scan": linear_scan,
-    "searchsorted": lambda a, x, words: numpy.searchsorted(a, x, "right" if words[0] else "left"),
-    "digitize": lambda a, x, words: numpy.searchsorted(a, x, "left" if words[0] else "right"),
-    "groups": groups,
-    "group_starts": lambda x, words: numpy.unique(x, return_index=True)[1],
-    "row_order": lambda x, words: numpy.lexsort(x.T[::-1]) if x.shape[1] else numpy.arange(len(x)),
+    **ROUTINES,
+    **DECOMPOSITIONS,
 }
 
 

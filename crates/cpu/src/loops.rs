@@ -33,6 +33,23 @@ pub(crate) type Loop = unsafe fn(to: *mut u8, from: &[Operand; 3], count: usize)
 pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
     let [Operand { from: mut a, step: a_step }, _, _] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
+    if B::IS_LONG {
+        for start in (0..count).step_by(V::LANES) {
+            let left = count - start;
+            // SAFETY: whole vectors while there are some, then what is left of `count`, which the caller promises.
+            unsafe {
+                let x = if left < V::LANES { V::load_first(a.cast(), left) } else { V::load(a.cast()) };
+                let y = B::apply((x,));
+                match left < V::LANES {
+                    true => y.store_first(to, left),
+                    false => y.store(to),
+                }
+                a = a.wrapping_add(a_step);
+                to = to.wrapping_add(V::LANES);
+            }
+        }
+        return;
+    }
     // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
     unsafe {
         for _ in 0..count / V::LANES {
@@ -53,6 +70,24 @@ pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, f
 pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
     let [Operand { from: mut a, step: a_step }, Operand { from: mut b, step: b_step }, _] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
+    if B::IS_LONG {
+        for start in (0..count).step_by(V::LANES) {
+            let left = count - start;
+            // SAFETY: whole vectors while there are some, then what is left of `count`, which the caller promises.
+            unsafe {
+                let x = if left < V::LANES { V::load_first(a.cast(), left) } else { V::load(a.cast()) };
+                let y = if left < V::LANES { V::load_first(b.cast(), left) } else { V::load(b.cast()) };
+                let made = B::apply((x, y));
+                match left < V::LANES {
+                    true => made.store_first(to, left),
+                    false => made.store(to),
+                }
+                (a, b) = (a.wrapping_add(a_step), b.wrapping_add(b_step));
+                to = to.wrapping_add(V::LANES);
+            }
+        }
+        return;
+    }
     // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
     unsafe {
         for _ in 0..count / V::LANES {

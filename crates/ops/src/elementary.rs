@@ -118,7 +118,8 @@ pub fn ldexp<T: NumFloat>(x: T, n: T) -> T {
     let (m, e) = parts(magnitude);
     let (low, high) = (<T::Format as Tables>::SCALE_LOW, <T::Format as Tables>::SCALE_HIGH);
     let exponent = T::constant(low).greater(T::constant(high).lesser(e.add(n.trunc())));
-    T::select(is_ordinary(magnitude).or(n.eq(n).not()), m.scale(exponent).copysign(x), x)
+    let y = T::select(is_ordinary(magnitude), m.scale(exponent).copysign(x), x);
+    T::select(n.eq(n), y, n)
 }
 
 /// The mantissa of a number, in [1/2, 1) and with its sign.

@@ -150,7 +150,7 @@ macro_rules! for_each_point {
             (Digamma, "digamma", 1, Float, "Derivative of the gamma function's logarithm.", |a| special::digamma(a);
                 |g, y| [g * trigamma(a)]; 16, npx [] "np.array([1.0], 'float64')" => "array([-0.57721566], dtype=float64)")
             (Polygamma, "polygamma", 2, Float, "The derivative of digamma that the first counts, at a positive second.", |a, b| special::polygamma(a, b);
-                |g, y| [Nothing, (g * (a + 1.0).with(Polygamma, b)).into()]; 32, npx [] "1, np.array([1.0])" => "array([1.6449339])")
+                |g, y| [Nothing, (g * (a + 1.0).with(Polygamma, b)).into()]; 32, npx [] "1, np.array([1.0], 'float64')" => "array([1.64493407], dtype=float64)")
             (Sigmoid, "sigmoid", 1, Float, "1 / (1 + exp(-x)).", |a| math::sigmoid(a);
                 |g, y| [g * (y * (1.0 - y))]; 2, npx [] "np.array([0.0])" => "array([0.5])")
             (Softsign, "softsign", 1, Float, "x / (1 + |x|).", |a| a.div(a.abs().add(T::constant(1.0)));
@@ -320,44 +320,49 @@ impl PointRow {
 pub trait Body<A> {
     /// What it gives: `T`, or `T::Mask`.
     type Out;
+    /// Whether it has so many steps that a copy of it costs more than a branch.
+    const IS_LONG: bool = false;
     /// The op, element by element.
     fn apply(args: A) -> Self::Out;
 }
 
 macro_rules! body {
-    (Any, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ Num, T, $point, ($($arg),+), $body); };
-    (Number, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumSigned, T, $point, ($($arg),+), $body); };
-    (Float, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T, $point, ($($arg),+), $body); };
-    (Compare, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ Num, T::Mask, $point, ($($arg),+), $body); };
-    (Predicate, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T::Mask, $point, ($($arg),+), $body); };
-    (Logic, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
-    (Bits, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
-    (Whole, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumWhole, T, $point, ($($arg),+), $body); };
-    (Cast, $point:ident, ($($arg:ident),+), $body:expr) => {};
-    (Select, $point:ident, ($c:ident, $a:ident, $b:ident), $body:expr) => {
+    (Any, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ Num, T, $point, $off, ($($arg),+), $body); };
+    (Number, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumSigned, T, $point, $off, ($($arg),+), $body); };
+    (Float, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T, $point, $off, ($($arg),+), $body); };
+    (Compare, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ Num, T::Mask, $point, $off, ($($arg),+), $body); };
+    (Predicate, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumFloat, T::Mask, $point, $off, ($($arg),+), $body); };
+    (Logic, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, $off, ($($arg),+), $body); };
+    (Bits, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, $off, ($($arg),+), $body); };
+    (Whole, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumWhole, T, $point, $off, ($($arg),+), $body); };
+    (Cast, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => {};
+    (Select, $point:ident, $off:literal, ($c:ident, $a:ident, $b:ident), $body:expr) => {
         impl<T: Num> Body<(T::Mask, T, T)> for bodies::$point {
             type Out = T;
             #[inline(always)]
             fn apply(($c, $a, $b): (T::Mask, T, T)) -> T { $body }
         }
     };
-    (@ $bound:ident, $out:ty, $point:ident, ($a:ident), $body:expr) => {
+    (@ $bound:ident, $out:ty, $point:ident, $off:literal, ($a:ident), $body:expr) => {
         impl<T: $bound> Body<(T,)> for bodies::$point {
             type Out = $out;
+            const IS_LONG: bool = $off > 0;
             #[inline(always)]
             fn apply(($a,): (T,)) -> $out { $body }
         }
     };
-    (@ $bound:ident, $out:ty, $point:ident, ($a:ident, $b:ident), $body:expr) => {
+    (@ $bound:ident, $out:ty, $point:ident, $off:literal, ($a:ident, $b:ident), $body:expr) => {
         impl<T: $bound> Body<(T, T)> for bodies::$point {
             type Out = $out;
+            const IS_LONG: bool = $off > 0;
             #[inline(always)]
             fn apply(($a, $b): (T, T)) -> $out { $body }
         }
     };
-    (@ $bound:ident, $out:ty, $point:ident, ($a:ident, $b:ident, $c:ident), $body:expr) => {
+    (@ $bound:ident, $out:ty, $point:ident, $off:literal, ($a:ident, $b:ident, $c:ident), $body:expr) => {
         impl<T: $bound> Body<(T, T, T)> for bodies::$point {
             type Out = $out;
+            const IS_LONG: bool = $off > 0;
             #[inline(always)]
             fn apply(($a, $b, $c): (T, T, T)) -> $out { $body }
         }
@@ -464,7 +469,7 @@ macro_rules! declare {
             $(#[doc = $doc] #[derive(Debug)] pub enum $point {})*
         }
 
-        $(body!($class, $point, ($($arg),+), $body);)*
+        $(body!($class, $point, $off, ($($arg),+), $body);)*
     };
 }
 

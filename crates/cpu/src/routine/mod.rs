@@ -2,6 +2,7 @@
 
 mod along;
 mod call;
+mod draw;
 mod fft;
 mod keys;
 mod linalg;
@@ -10,6 +11,7 @@ mod order;
 mod radix;
 mod scan;
 mod search;
+mod source;
 mod unique;
 
 pub(crate) use call::compile;

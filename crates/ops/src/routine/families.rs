@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Fft, Linalg, Order, Scan, Search, Unique};
+use super::{Along, Draw, Fft, Linalg, Order, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Result, Shape};
@@ -121,7 +121,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Fft, Linalg, Order, Scan, Search, Unique);
+families!(Along, Draw, Fft, Linalg, Order, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.

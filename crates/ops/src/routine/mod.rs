@@ -7,6 +7,7 @@
 //! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
 
 mod along;
+mod draw;
 mod families;
 mod fft;
 mod fft_samples;
@@ -19,6 +20,7 @@ mod search;
 mod unique;
 
 pub use along::Along;
+pub use draw::Draw;
 pub use families::{Given, Routine};
 pub use fft::{Fft, scale as fft_scale};
 pub use linalg::{Linalg, Stack};

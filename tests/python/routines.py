@@ -1,0 +1,98 @@
+"""What routines of the catalogue give, computed with NumPy. Their words come in one argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+
+def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put elements in order with NumPy: stable, with NaN last whichever way."""
+
+    def call(x: Any, words: Any) -> Any:
+        axis, descending = words
+        places = numpy.argsort(x, axis, stable=True)
+        if descending:
+            # Backwards twice keeps equal elements in their order.
+            number = ~numpy.isnan(x) if x.dtype.kind == "f" else numpy.ones(x.shape, bool)
+            back = numpy.argsort(numpy.flip(x, axis), axis, stable=True)
+            back = numpy.flip(x.shape[axis] - 1 - back, axis)
+            # NaN came first: turn it to the end.
+            last = numpy.argsort(~numpy.take_along_axis(number, back, axis), axis, stable=True)
+            places = numpy.take_along_axis(back, last, axis)
+        return function(x, places, axis)
+
+    return call
+
+
+def first_of_order(x: Any, words: Any) -> Any:
+    axis, descending, count = words
+    return numpy.take(ordered(lambda x, places, axis: places)(x, (axis, descending)), numpy.arange(count), axis)
+
+
+def latest(best: Callable[..., Any]) -> Callable[..., Any]:
+    """Find where the largest, or smallest, up to each element is, the latest of equals."""
+
+    def call(x: Any, words: Any) -> Any:
+        x = numpy.moveaxis(x, words[0], -1)
+        so_far = best.accumulate(x, -1)  # type: ignore[attr-defined]
+        hit = (x == so_far) | ((x != x) & (so_far != so_far))
+        places = numpy.maximum.accumulate(numpy.where(hit, numpy.arange(x.shape[-1]), 0), -1)
+        return numpy.moveaxis(places, -1, words[0])
+
+    return call
+
+
+def linear_scan(x: Any, factors: Any, words: Any) -> Any:
+    x, factors = numpy.moveaxis(x, words[0], 0), numpy.moveaxis(factors, words[0], 0)
+    made = x.copy()
+    for k in range(1, len(x)):
+        made[k] += factors[k] * made[k - 1]
+    return numpy.moveaxis(made, 0, words[0])
+
+
+def groups(x: Any, words: Any) -> Any:
+    rows = x.reshape(len(x), math.prod(x.shape[1:]))
+    apart = [bool((rows[i] != rows[i - 1]).any()) for i in range(1, len(x))]
+    return numpy.cumsum([False, *apart][: len(x)], dtype="int64")
+
+
+def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
+    made = base.copy()
+    grid = list(numpy.indices(indices.shape))
+    grid[words[0]] = indices
+    numpy.add.at(made, tuple(grid), updates)
+    return made
+
+
+def put(base: Any, indices: Any, updates: Any, words: Any) -> Any:
+    made = base.copy()
+    grid = list(numpy.indices(indices.shape))
+    grid[words[0]] = indices
+    # One by one: the last of several stays.
+    for place, update in zip(zip(*map(numpy.ravel, grid), strict=True), updates.ravel(), strict=True):
+        made[place] = update
+    return made
+
+
+ROUTINES: dict[str, Callable[..., Any]] = {
+    "sort": ordered(numpy.take_along_axis),
+    "argsort": ordered(lambda x, places, axis: places),
+    "cumsum": lambda x, words: numpy.cumsum(x, *words, dtype=x.dtype),
+    "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
+    "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
+    "add_along_axis": added,
+    "put_along_axis": put,
+    "argtop": first_of_order,
+    "argcummax": latest(numpy.maximum),
+    "argcummin": latest(numpy.minimum),
+    "linear_scan": linear_scan,
+    "searchsorted": lambda a, x, words: numpy.searchsorted(a, x, "right" if words[0] else "left"),
+    "digitize": lambda a, x, words: numpy.searchsorted(a, x, "left" if words[0] else "right"),
+    "groups": groups,
+    "group_starts": lambda x, words: numpy.unique(x, return_index=True)[1],
+    "row_order": lambda x, words: numpy.lexsort(x.T[::-1]) if x.shape[1] else numpy.arange(len(x)),
+}
