@@ -38,6 +38,9 @@ pub(super) fn pairs_mut<T: Element>(all: &mut [T]) -> &mut [Complex<T>] {
     unsafe { std::slice::from_raw_parts_mut(all.as_mut_ptr().cast(), all.len() / 2) }
 }
 
+/// What is done with a copy of a line: the line of its result, and what is at hand.
+type OnLine<'a, A, B, R> = dyn Fn(&mut [A], &mut [B], &mut R) + Sync + 'a;
+
 /// How lines lie: so many before the axis, points of a line in and out, elements after the axis.
 struct Lines {
     outer: usize,
@@ -64,7 +67,7 @@ impl Lines {
         to: &mut [B],
         team: &dyn Team,
         room: fn() -> R,
-        f: &(dyn Fn(&mut [A], &mut [B], &mut R) + Sync),
+        f: &OnLine<'_, A, B, R>,
     ) {
         let lines = self.outer * self.inner;
         let size = to.len();
