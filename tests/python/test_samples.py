@@ -254,6 +254,36 @@ def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     return made
 
 
+def compressed(x: Any, mask: Any, words: Any) -> Any:
+    return x[(slice(None),) * words[0] + (mask,)]
+
+
+def filled(base: Any, mask: Any, values: Any, words: Any) -> Any:
+    made = base.copy()
+    made[(slice(None),) * words[0] + (mask,)] = values
+    return made
+
+
+def positioned(*indices: Any, words: Any) -> Any:
+    extents, strides = words[1::3], words[2::3]
+    return sum(index % extent * stride for index, extent, stride in zip(indices, extents, strides, strict=True))
+
+
+def put(base: Any, positions: Any, values: Any, words: Any) -> Any:
+    made = base.ravel().copy()
+    extents, strides = words[: len(words) // 2], words[len(words) // 2 :]
+    rows = numpy.broadcast_to(values, (*positions.shape, *extents))
+    for place in numpy.ndindex(positions.shape):
+        for within in numpy.ndindex(*extents):
+            made[positions[place] + numpy.dot(within, strides).astype(int)] = rows[place + within]
+    return made.reshape(base.shape)
+
+
+def is_last(positions: Any, words: Any) -> Any:
+    flat = positions.ravel().tolist()
+    return numpy.array([place not in flat[i + 1 :] for i, place in enumerate(flat)]).reshape(positions.shape)
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
@@ -286,6 +316,12 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
     "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
     "add_along_axis": added,
+    "nonzero": lambda mask, words: numpy.array(numpy.nonzero(numpy.atleast_1d(mask)))[: mask.ndim],
+    "compress": compressed,
+    "fill_chosen": filled,
+    "positions": positioned,
+    "put": put,
+    "is_last": is_last,
 }
 
 

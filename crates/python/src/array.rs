@@ -2,6 +2,7 @@
 //!
 //! Invariant: a method waits only if it is a blocker, and every wait goes through [`crate::wait`].
 
+use crate::advanced;
 use crate::autograd;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
@@ -231,15 +232,17 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
-        match index::rows(index, &self.0)? {
-            Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
-            None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
+        match index::basic(index)? {
+            Some(items) => submit::object(py, ops::index(&self.0, &items)),
+            None => advanced::get(py, &self.0, index),
         }
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
-        let view = ops::index(&self.0, &index::indices(index)?).map_err(raise)?;
-        submit::assign(py, &view, value)
+        match index::basic(index)? {
+            Some(items) => submit::assign(py, &ops::index(&self.0, &items).map_err(raise)?, value),
+            None => advanced::set(py, &self.0, index, value),
+        }
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -1,6 +1,8 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
+mod advanced;
 mod create;
+mod laid;
 mod layers;
 mod normalise;
 mod optimise;
@@ -15,8 +17,10 @@ mod terms;
 mod transfer;
 mod write;
 
+pub use advanced::{count, getitem, nonzero, setitem, spread_rows, uncounted};
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
+pub use laid::Item;
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
 pub use optimise::{Preparation, adam_update, sgd_update};

@@ -2,8 +2,10 @@
 
 mod along;
 mod call;
+mod choose;
 mod lines;
 mod order;
+mod place;
 mod scan;
 
 pub(crate) use call::compile;

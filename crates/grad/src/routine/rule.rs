@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, order, scan};
+use super::{along, choose, order, place, scan};
 use crate::entry::Recorded;
 use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
@@ -16,7 +16,9 @@ pub(crate) fn rule(
 ) -> Result<Vec<Option<Array>>> {
     match routine {
         Routine::Along(routine) => along::rule(routine, words, recorded, grad, loc),
+        Routine::Choose(routine) => choose::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
+        Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
     }
 }

@@ -7,12 +7,16 @@
 //! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
 
 mod along;
+mod choose;
 mod families;
 mod order;
+mod place;
 pub(crate) mod samples;
 mod scan;
 
 pub use along::Along;
+pub use choose::Choose;
 pub use families::{Given, Routine};
 pub use order::Order;
+pub use place::Place;
 pub use scan::Scan;
