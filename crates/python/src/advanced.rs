@@ -6,6 +6,7 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::index::one;
 use crate::loc::here;
+use crate::operand;
 use crate::outcall;
 use crate::submit;
 use crate::wait;
@@ -38,6 +39,20 @@ pub(crate) fn nonzero(py: Python<'_>, mask: &Bound<'_, PyArray>) -> PyResult<Py<
     let mask = &mask.get().0;
     let counts = counts(py, vec![mask], "nonzero")?;
     submit::object(py, ops::nonzero(mask, counts[0], here(py)))
+}
+
+/// Writes a value where a mask is true.
+#[pyfunction]
+pub(crate) fn copy_where(
+    py: Python<'_>,
+    x: &Bound<'_, PyArray>,
+    mask: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (x, loc) = (&x.get().0, here(py));
+    let mask = operand::array(mask, "copy_where", x.device())?;
+    submit::with_operand(value, x, "copy_where", |arg| ops::copy_where(x, &mask, arg, loc))?;
+    wait::leave_room(py)
 }
 
 fn counts(py: Python<'_>, masks: Vec<&Array>, call: &'static str) -> PyResult<Vec<usize>> {

@@ -10,7 +10,7 @@ mod _forerun {
     use super::*;
 
     #[pymodule_export]
-    use crate::advanced::nonzero;
+    use crate::advanced::{copy_where, nonzero};
     #[pymodule_export]
     use crate::array::PyArray;
     #[pymodule_export]

@@ -199,13 +199,7 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
             return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
         }
         let laid = Laid::new(x, &counted(&items, counts, loc)?)?;
-        let value = match value {
-            Arg::Scalar(s) => {
-                s.to_bits_checked(x.dtype())?;
-                on_device(x.device(), || full(&[], s, x.dtype(), loc))?
-            }
-            Arg::Array(v) => transfer_to(v, x, loc)?,
-        };
+        let value = as_value(value, x, loc)?;
         if items.iter().any(|item| matches!(item, Item::Mask(_))) && counts.is_empty() {
             return choose(&laid, &value, loc);
         }
@@ -236,6 +230,33 @@ fn dense(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
         (true, true) => Ok(x.clone()),
         (true, false) => copy(x, loc),
         (false, _) => cast(x, dtype, loc),
+    }
+}
+
+/// Writes a value where a mask is true; both broadcast to the array.
+pub fn copy_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    refuse_read_only(x)?;
+    let named = || -> Result<()> {
+        let mask = match mask.dtype() {
+            DType::Bool => transfer_to(mask, x, loc)?,
+            dtype => return Err(Error::new(ErrorKind::Type, format!("a mask is of truth values, not {dtype}"))),
+        };
+        let value = as_value(value, x, loc)?;
+        let (mask, wide) = (broadcast(&mask, &x.shape())?, broadcast(&narrowed(&value, x.ndim())?, &x.shape())?);
+        let wide = if wide.dtype() == x.dtype() { wide } else { cast(&wide, x.dtype(), loc)? };
+        assign_where(x, &mask, Arg::Array(&wide), loc)
+    };
+    named().map_err(|e| e.in_op("copy_where"))
+}
+
+/// What is written, as an array where the target lives.
+fn as_value(value: Arg<'_>, x: &Array, loc: Loc) -> Result<Array> {
+    match value {
+        Arg::Scalar(s) => {
+            s.to_bits_checked(x.dtype())?;
+            on_device(x.device(), || full(&[], s, x.dtype(), loc))
+        }
+        Arg::Array(v) => transfer_to(v, x, loc),
     }
 }
 

@@ -17,7 +17,7 @@ mod terms;
 mod transfer;
 mod write;
 
-pub use advanced::{count, getitem, nonzero, setitem, spread_rows, uncounted};
+pub use advanced::{copy_where, count, getitem, nonzero, setitem, spread_rows, uncounted};
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
 pub use laid::Item;
