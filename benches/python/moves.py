@@ -75,24 +75,28 @@ def transposed(np: Any, array: Callable[[Any], Any]) -> Callable[[], Any]:
 WORKLOADS = {f.__name__: f for f in (rows, elements, pairs, chosen, written, masked, transposed)}
 
 
+def timed(run: Callable[[], Any], finish: Callable[[Any], None]) -> Run:
+    return lambda: best_of(7, lambda: finish(run()))
+
+
 def peers(workload: Callable[[Any, Callable[[Any], Any]], Callable[[], Any]]) -> dict[str, Make]:
     def forerun() -> Run:
         from forerun import np
 
         run = workload(np, np.array)
-        return lambda: best_of(7, lambda: run().wait_to_read())
+        return timed(run, lambda made: made.wait_to_read())
 
     def numpy() -> Run:
         import numpy
 
         run = workload(numpy, numpy.asarray)
-        return lambda: best_of(7, lambda: None if run() is None else None)
+        return timed(run, lambda _: None)
 
     def torch() -> Run:
         import torch
 
         run = workload(torch, torch.from_numpy)
-        return lambda: best_of(7, lambda: None if run() is None else None)
+        return timed(run, lambda _: None)
 
     return {"forerun": forerun, "numpy": numpy, "torch": torch}
 

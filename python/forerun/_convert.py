@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forerun._forerun import dtype, from_numpy, full, ndarray
+from forerun._forerun import bfloat16, dtype, from_numpy, from_python, full, ndarray
 
 if TYPE_CHECKING:
     import numpy
@@ -28,13 +28,18 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     # NumPy's double is a subclass of Python's float, but has a width.
     if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
         return full((), value, target, device)
+    if (made := from_python(value, target, device)) is not None:
+        return made
     import numpy
 
-    read = numpy.asarray(value)
     if target is not None:
-        read = read.astype(dtype(target).name, copy=False)
+        wanted = dtype(target)
+        if wanted == bfloat16:
+            return from_numpy(numpy.asarray(value), device).astype(wanted, copy=False)
+        return from_numpy(numpy.asarray(value, wanted.name), device)
+    read = numpy.asarray(value)
     # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
-    elif read.dtype == numpy.float64 and not _has_width(value):
+    if read.dtype == numpy.float64 and not _has_width(value):
         read = read.astype(numpy.float32)
     return from_numpy(read, device)
 
@@ -94,3 +99,27 @@ def places(value: Any) -> ndarray | bool:
             )
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return from_numpy(read.astype(numpy.int64, copy=False), None)
+
+
+def brain_dtype() -> numpy.dtype:
+    """Give the dtype that package ``ml_dtypes`` adds to NumPy; without the package a ``TypeError``."""
+    import numpy
+
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError("NumPy has no bfloat16 without the package ml_dtypes") from None
+    found: numpy.dtype = numpy.dtype(ml_dtypes.bfloat16)
+    return found
+
+
+def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:
+    """Give the elements of a bfloat16 array, two bytes each, as NumPy's; without ``ml_dtypes`` widened to float32."""
+    import numpy
+
+    try:
+        return elements.view(brain_dtype())
+    except TypeError:
+        wide = elements.view(numpy.uint16).astype(numpy.uint32) << 16
+        wide.flags.writeable = False
+        return wide.view(numpy.float32)

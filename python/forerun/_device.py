@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, TypeVar
 
-from forerun._forerun import Device, current_device
+from forerun._forerun import Device, current_device, named_device
 
 DeviceLike: TypeAlias = "Device | Sequence[Device] | None"
 
@@ -13,12 +13,11 @@ _T = TypeVar("_T", "Device | None", "Device | Sequence[Device] | None")
 
 
 def asked(op: str, ctx: _T, device: _T) -> _T:
-    """Return what either spelling asks for, or none."""
-    if ctx is None:
-        return device
-    if device is not None:
+    """Return what either spelling asks for, or none. A device may be named by a string too: ``"cpu"``, ``"gpu:1"``."""
+    if ctx is not None and device is not None:
         raise TypeError(f"{op}: ctx and device are the same argument: give one")
-    return ctx
+    given = device if ctx is None else ctx
+    return named_device(given) if isinstance(given, str) else given
 
 
 def all_devices(op: str, ctx: DeviceLike, device: DeviceLike) -> list[Device]:

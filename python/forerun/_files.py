@@ -46,6 +46,8 @@ def save(file: str | os.PathLike[str], arr: ndarray | Sequence[ndarray] | Mappin
 def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     """Read arrays from a file: a list if a list or one array was written, else a dict by name.
 
+    Files of MXNet (``.params``) and of NumPy (``.npy``, ``.npz``) are read too. What a file is says its first bytes.
+
     Parameters
     ----------
     file
@@ -60,12 +62,24 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     ...     npx.load(os.path.join(folder, "x"))
     [array([0, 1, 2])]
     """
-    from forerun import _safetensors
+    from forerun import _npy, _npz, _params, _safetensors
+    from forerun._readers import Source
 
-    arrays, notes = _safetensors.load(file)
+    path = os.fspath(file)
+    with open(path, "rb") as opened:
+        source = Source(opened, f"load: {path}", os.fstat(opened.fileno()).st_size)
+        start = opened.read(len(_params.MAGIC))
+        opened.seek(0)
+        if start == _params.MAGIC:
+            return _params.load(source)
+        if start.startswith(_npy.MAGIC):
+            return [_npy.read(source)]
+        if start.startswith((_npz.MAGIC, _npz.EMPTY)):
+            return dict(_npz.NpzFile(opened, source.where, source.left or 0))
+    arrays, notes = _safetensors.load(path)
     if notes != _LIST:
         return arrays
     names = [str(number) for number in range(len(arrays))]
     if set(arrays) != set(names):
-        raise refused(f"load: {os.fspath(file)}: a list whose entries are {', '.join(sorted(arrays))}")
+        raise refused(f"load: {path}: a list whose entries are {', '.join(sorted(arrays))}")
     return [arrays[name] for name in names]

@@ -14,16 +14,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from forerun import _fail
-from forerun._forerun import from_numpy, ndarray
+from forerun._forerun import dtype, from_numpy, ndarray
 from forerun._refused import refused
 
 if TYPE_CHECKING:
     import numpy
 
 # What the format calls our dtypes.
-_CODES = {"bool": "BOOL", "int32": "I32", "int64": "I64", "float32": "F32", "float64": "F64"}
+_CODES = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
+    "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+}  # fmt: skip
 _NAMES = {code: name for name, code in _CODES.items()}
-_SIZES = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
+_SIZES = {name: dtype(name).itemsize for name in _CODES}
 
 # The format's own bound on the header.
 _LONGEST_HEADER = 100_000_000
@@ -35,6 +38,10 @@ _MOST_DIMENSIONS = 8
 _MOST_BYTES = 2**63 - 1
 # No number of a header needs nearly as many digits; longer ones are not even read.
 _MOST_DIGITS = 64
+
+
+# What NumPy holds the elements in that it has no dtype for.
+_HELD_IN = {"bfloat16": "uint16"}
 
 
 class _Entry(NamedTuple):
@@ -50,8 +57,6 @@ def save(
     filename: str | os.PathLike[str], arrays: Mapping[str, ndarray], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write named arrays to a file. The file is replaced as a whole: a reader never finds half of it."""
-    import numpy
-
     header: dict[str, Any] = {}
     if metadata:
         header[_NOTES] = dict(metadata)
@@ -76,7 +81,7 @@ def save(
             file.write(text)
             for array in arrays.values():
                 _fail.point("file.write")
-                value = numpy.ascontiguousarray(array.asnumpy())
+                value = _elements(array)
                 file.write(value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
         os.replace(partial, path)
     except BaseException:
@@ -85,13 +90,32 @@ def save(
         raise
 
 
+def _elements(array: ndarray) -> numpy.ndarray:
+    """Read the elements of an array as they are written: a bfloat16 is the upper half of a single."""
+    import numpy
+
+    if array.dtype.name != "bfloat16":
+        return numpy.ascontiguousarray(array.asnumpy())
+    singles = numpy.ascontiguousarray(array.astype("float32").asnumpy())
+    return (singles.view(numpy.uint32) >> 16).astype(numpy.uint16)
+
+
+def _array(elements: numpy.ndarray, entry: _Entry) -> ndarray:
+    """Make an array of what was read."""
+    import numpy
+
+    if entry.dtype != "bfloat16":
+        return from_numpy(elements)
+    return from_numpy((elements.astype(numpy.uint32) << 16).view(numpy.float32)).astype("bfloat16")
+
+
 def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str, str]]:
     """Read a file: the named arrays, and the notes that were written with them."""
     path = os.fspath(filename)
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         entries, metadata, start = _read_header(file, size, path)
-        arrays = {name: from_numpy(_read_array(file, start, name, entry, path)) for name, entry in entries.items()}
+        arrays = {name: _array(_read_array(file, start, name, entry, path), entry) for name, entry in entries.items()}
     return arrays, metadata
 
 
@@ -189,6 +213,6 @@ def _read_array(file: BinaryIO, start: int, name: str, entry: _Entry, path: str)
         raise refused(f"load: {path}: tensor {name!r}: the file ended after {raw.size} bytes")
     if entry.dtype == "bool" and raw.size and raw.max() > 1:
         raise refused(f"load: {path}: tensor {name!r}: a bool is neither 0 nor 1")
-    kind = numpy.dtype(entry.dtype).newbyteorder("<")
+    kind = numpy.dtype(_HELD_IN.get(entry.dtype, entry.dtype)).newbyteorder("<")
     value: numpy.ndarray = raw.view(kind).astype(kind.newbyteorder("="), copy=False).reshape(entry.shape)
     return value

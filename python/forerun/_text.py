@@ -12,19 +12,31 @@ if TYPE_CHECKING:
 # The dtypes that a reader may take for granted.
 _IMPLIED = frozenset({"bool", "int64", "float32"})
 _OPEN = "array("
+# Decimals that tell bfloat16 numbers apart.
+_FEW = 4
 
 
-def to_repr(values: numpy.ndarray, device: Device | None = None) -> str:
+def to_str(values: numpy.ndarray) -> str:
+    """Write the elements of a bfloat16 array, which NumPy may hold in a wider dtype."""
+    import numpy
+
+    return numpy.array2string(values.astype(numpy.float32), precision=_FEW)
+
+
+def to_repr(values: numpy.ndarray, dtype: str, device: Device | None = None) -> str:
     """Write an array so that ``np.array`` could read it back; with the device of one that lives elsewhere."""
     import numpy
 
     options = numpy.get_printoptions()
-    body = numpy.array2string(values, separator=", ", prefix=_OPEN, suffix=")")
+    precision = None
+    if dtype == "bfloat16":
+        values, precision = values.astype(numpy.float32), _FEW
+    body = numpy.array2string(values, separator=", ", prefix=_OPEN, suffix=")", precision=precision)
     notes = []
     if (values.size == 0 and values.shape != (0,)) or values.size > options["threshold"]:
         notes.append(f"shape={values.shape}")
-    if values.dtype.name not in _IMPLIED or values.size == 0:
-        notes.append(f"dtype={values.dtype.name}")
+    if dtype not in _IMPLIED or values.size == 0:
+        notes.append(f"dtype={dtype}")
     if device is not None:
         notes.append(f"device={device}")
     if not notes:
@@ -33,3 +45,38 @@ def to_repr(values: numpy.ndarray, device: Device | None = None) -> str:
     last_line = len(head) - (head.rfind("\n") + 1)
     fits = last_line + 1 + len(tail) <= options["linewidth"]
     return head + (" " if fits else "\n" + " " * len(_OPEN)) + tail
+
+
+# A table in a notebook shows at most so many rows and columns: the first and the last of more.
+_MOST_ROWS, _MOST_COLUMNS = 20, 12
+
+
+def to_html(values: numpy.ndarray, title: str) -> str | None:
+    """Write an array of one or two dimensions as a small table for a notebook; give none for others."""
+    import html
+
+    import numpy
+
+    if values.ndim not in (1, 2) or values.size == 0:
+        return None
+    table = values.reshape(1, -1) if values.ndim == 1 else values
+    rows, columns = _shown(table.shape[0], _MOST_ROWS), _shown(table.shape[1], _MOST_COLUMNS)
+    precision = numpy.get_printoptions()["precision"]
+
+    def cell(row: int | None, column: int | None) -> str:
+        if row is None or column is None:
+            return "<td>…</td>"
+        value = table[row, column]
+        text = f"{value:.{precision}g}" if values.dtype.kind in "fc" else str(value)
+        return f"<td>{html.escape(text)}</td>"
+
+    body = "".join(f"<tr>{''.join(cell(row, column) for column in columns)}</tr>" for row in rows)
+    return f"<table>{body}</table><p>{html.escape(title)}</p>"
+
+
+def _shown(count: int, most: int) -> list[int | None]:
+    """Give the indices that are shown, and None for those that are left out."""
+    if count <= most:
+        return list(range(count))
+    half = most // 2
+    return [*range(half), None, *range(count - half, count)]

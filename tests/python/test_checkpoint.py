@@ -211,7 +211,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     ),
     "no offsets": (raw({"x": {"dtype": "F32", "shape": [2]}}, DATA), "tensor 'x': the entry must have dtype, shape"),
     "a number": (raw({"x": 3}, DATA), "tensor 'x': the entry must have dtype, shape"),
-    "unknown dtype": (raw({"x": entry("F7")}, DATA), "tensor 'x': dtype 'F7' is not one of BOOL, I32"),
+    "unknown dtype": (raw({"x": entry("F7")}, DATA), "tensor 'x': dtype 'F7' is not one of BOOL, I8"),
     "dtype a list": (raw({"x": entry(["F32"])}, DATA), "tensor 'x': dtype"),
     "shape a number": (raw({"x": entry(shape=2)}, DATA), "tensor 'x': shape 2 is not a list of counts"),
     "negative shape": (raw({"x": entry(shape=[-2])}, DATA), r"tensor 'x': shape \[-2\] is not a list of counts"),

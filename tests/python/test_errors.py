@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -107,26 +106,12 @@ def test_waitall_raises_what_nobody_saw() -> None:
 def test_waitall_raises_several_as_a_group() -> None:
     x = np.ones((TOO_MANY,))  # first of two
     y = np.zeros((TOO_MANY + 1,))  # second of two
-    if sys.version_info >= (3, 11):
-        with pytest.raises(builtins.ExceptionGroup) as raised:
-            npx.waitall()
-        assert all(isinstance(error, MemoryError) for error in raised.value.exceptions)
-        found = {lines_in(error)["submitted"][1] for error in raised.value.exceptions}
-    else:
-        with pytest.raises(RuntimeError) as listed:
-            npx.waitall()
-        found = {int(line) for line in re.findall(r"submitted at .*:(\d+)", str(listed.value))}
+    with pytest.raises(builtins.ExceptionGroup) as raised:
+        npx.waitall()
+    assert all(isinstance(error, MemoryError) for error in raised.value.exceptions)
+    found = {lines_in(error)["submitted"][1] for error in raised.value.exceptions}
     assert found == {line_of("first of two"), line_of("second of two")}
     del x, y
-
-
-def test_where_python_knows_no_groups_the_errors_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [np.ones((TOO_MANY,)), np.ones((TOO_MANY + 1,))]
-    with monkeypatch.context() as older:
-        older.delattr(builtins, "ExceptionGroup", raising=False)
-        with pytest.raises(RuntimeError, match="2 operations failed") as raised:
-            npx.waitall()
-    assert str(raised.value).count("submitted at") == len(made)
 
 
 SUBMISSIONS: list[tuple[type[Exception], Callable[[], object]]] = [

@@ -88,13 +88,49 @@ def states(path: pathlib.Path) -> Callable[[], object]:
     return lambda: made.load_states(str(path))
 
 
-@pytest.mark.parametrize("reader", [arrays, listed, parameters, states])
+def npy(path: pathlib.Path) -> Callable[[], object]:
+    with open(path, "wb") as file:
+        np.save(file, np.arange(12).reshape(3, 4).T)
+    return lambda: np.load(path)
+
+
+def archived(save: Callable[..., None]) -> Callable[[pathlib.Path], Callable[[], object]]:
+    def reader(path: pathlib.Path) -> Callable[[], object]:
+        with open(path, "wb") as file:
+            save(file, np.ones((3, 2)), empty=np.zeros((0, 4)), mask=np.array([True, False]))
+
+        def load() -> object:
+            with np.load(path) as found:
+                return dict(found)
+
+        return load
+
+    reader.__name__ = save.__name__
+    return reader
+
+
+def params(path: pathlib.Path) -> Callable[[], object]:
+    """Write what MXNet would: a dense matrix of float32 and a vector of int32, with names."""
+    data = struct.pack("<QQQ", 0x112, 0, 2)
+    data += struct.pack("<Iiiqqiii6f", 0xF993FAC9, 0, 2, 2, 3, 1, 0, 0, *range(6))
+    data += struct.pack("<Iiiqiii3i", 0xF993FACA, 0, 1, 3, 1, 0, 4, *range(3))
+    data += struct.pack("<QQ4sQ4s", 2, 4, b"0.w_", 4, b"0.b_")
+    path.write_bytes(data)
+    return lambda: npx.load(path)
+
+
+READERS = [arrays, listed, parameters, states, npy, archived(np.savez), archived(np.savez_compressed), params]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
 def test_whatever_the_bytes(
     reader: Callable[[pathlib.Path], Callable[[], object]], tmp_path: pathlib.Path, long: bool
 ) -> None:
     path = tmp_path / "file"
     load = reader(path)
     valid = path.read_bytes()
+    # What is imported at the first file is not counted.
+    load()
     dice = random.Random(11)
     loaded = refused = 0
     rounds = 250_000 if long else 2_500

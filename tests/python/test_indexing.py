@@ -211,13 +211,14 @@ def test_of_several_at_one_place_the_last_stays() -> None:
 
 def test_an_index_out_of_bounds_names_itself_and_both_lines() -> None:
     x = np.zeros((3, 4))
-    for read, text in [
+    cases: list[tuple[Any, str]] = [
         (lambda: x[np.array([1, 3])], "index 3 is out of bounds for axis 0 with size 3"),
         (lambda: x[:, np.array([-5])], "index -5 is out of bounds for axis 1 with size 4"),
         (lambda: x[0, np.array([4])], "index 4 is out of bounds for axis 1 with size 4"),
         (lambda: x[None, np.array([3])], "index 3 is out of bounds for axis 0 with size 3"),
         (lambda: x[np.array([2]), np.array([4])], "index 4 is out of bounds for axis 1 with size 4"),
-    ]:
+    ]
+    for read, text in cases:
         y = read()
         with pytest.raises(IndexError, match=text) as caught:
             y.asnumpy()
@@ -240,6 +241,11 @@ def test_a_failed_write_leaves_the_last_good_value() -> None:
         assert x.sum().item() == 2 * size
 
 
+def gradient(x: np.ndarray) -> Any:
+    assert x.grad is not None
+    return x.grad.tolist()
+
+
 def test_gradients_flow_to_base_and_value() -> None:
     base, value = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 6.0, 7.0])
     base.attach_grad()
@@ -250,15 +256,15 @@ def test_gradients_flow_to_base_and_value() -> None:
         out = (x * x).sum()
     out.backward()
     # The first of two values at one place is overwritten.
-    assert base.grad.tolist() == [8.0, 0.0, 0.0, 32.0]
-    assert value.grad.tolist() == [0.0, 12.0, 14.0]
+    assert gradient(base) == [8.0, 0.0, 0.0, 32.0]
+    assert gradient(value) == [0.0, 12.0, 14.0]
     with autograd.record():
         x = base * 1
         x[base > 2] = value[0]
         out = (x * x).sum() + x[base > 1].sum()
     out.backward()
-    assert base.grad.tolist() == [2.0, 5.0, 0.0, 0.0]
-    assert value.grad.tolist() == [22.0, 0.0, 0.0]
+    assert gradient(base) == [2.0, 5.0, 0.0, 0.0]
+    assert gradient(value) == [22.0, 0.0, 0.0]
 
 
 def test_a_captured_function_indexes() -> None:

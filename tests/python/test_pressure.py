@@ -57,9 +57,7 @@ def same(a: list[numpy.ndarray], b: list[numpy.ndarray]) -> bool:
 
 def unread() -> None:
     """Finish everything; what failed beside what was read is no news."""
-    # Several failures are a group, or where Python knows none a RuntimeError.
-    group = getattr(builtins, "ExceptionGroup", RuntimeError)
-    with contextlib.suppress(MemoryError, RuntimeError, group):
+    with contextlib.suppress(MemoryError, RuntimeError, builtins.ExceptionGroup):
         npx.waitall()
 
 

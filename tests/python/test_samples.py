@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
 import numpy
 import pytest
 
@@ -20,7 +21,10 @@ import forerun._pointwise
 from forerun import _forerun, np, npx
 
 SAMPLES: list[dict[str, Any]] = json.loads(pathlib.Path(__file__).with_name("samples.json").read_text())
-DTYPES = ["bool", "int32", "int64", "float32", "float64"]
+WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+HALVES = ["float16", "bfloat16"]
+FLOATS = [*HALVES, "float32", "float64"]
+DTYPES = ["bool", *WHOLE, *FLOATS]
 CASES = [(sample, dtype) for sample in SAMPLES for dtype in sample.get("dtypes", DTYPES)]
 GOOD = [(number, *case) for number, case in enumerate(CASES) if "error" not in case[0]]
 BAD = [case for case in CASES if "error" in case[0]]
@@ -35,6 +39,8 @@ FLOAT_ONLY = {"divide", "sqrt", "reciprocal", "isnan", "isinf", "isfinite", *ROU
 LAST_PLACES = dict.fromkeys([*ROUNDED, "power"], 2.5)
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "relu", "max", "min", "clip"}
+# What NumPy rounds at every step, and what takes no half floats there.
+SINGLE_FIRST = {"multiply_add", "floor_divide", "remainder", "sign", "rint", "relu"}
 POINTWISE = {*forerun._pointwise.__all__, "copy", "cast"}
 FAILURES = (ValueError, TypeError, IndexError, OverflowError, RuntimeError)
 RANDOM = {"normal", "uniform", "dropout"}
@@ -51,17 +57,21 @@ def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
         n = spec["extent"]
         cycle = [0, n - 1, -1, n // 2, -n] if values == "index" else [0, n, -n - 1, 2 * n + 1]
         return numpy.array(list(itertools.islice(itertools.cycle(cycle), size)), dtype).reshape(shape)
+    if values == "rising":
+        return (numpy.arange(size) // 2).astype(dtype).reshape(shape)
     if dtype == "bool":
         return numpy.ones(shape, dtype) if values == "positive" else generator.integers(0, 2, shape).astype(dtype)
     if values == "special":
-        edges = WHOLE_EDGES if dtype.startswith("int") else EDGES
+        edges = WHOLE_EDGES if dtype in WHOLE else EDGES
         # Coprime strides, so that each edge meets others.
         picked = [edges[(i * (2 * seed + 1) + i // len(edges)) % len(edges)] for i in range(size)]
         with numpy.errstate(all="ignore"):
             return numpy.array(picked).astype(dtype).reshape(shape)
     low, high = (0.5, 3.5) if values == "positive" else (-3.0, 3.0)
     drawn = generator.uniform(low, high, shape)
-    return (numpy.floor(drawn + 0.5) if dtype.startswith("int") else drawn).astype(dtype)
+    if dtype in WHOLE:
+        drawn = numpy.floor(drawn + 0.5)
+    return (numpy.abs(drawn) if dtype.startswith("uint") else drawn).astype(dtype)
 
 
 def operands(sample: dict[str, Any], dtype: str) -> tuple[list[Any], list[Any]]:
@@ -75,7 +85,7 @@ def operands(sample: dict[str, Any], dtype: str) -> tuple[list[Any], list[Any]]:
             theirs.append(theirs[0])
             continue
         if look == "number":
-            number: Any = True if dtype == "bool" else 2 if dtype.startswith("int") else 1.5
+            number: Any = True if dtype == "bool" else 2 if dtype in WHOLE else 1.5
             ours.append(number)
             theirs.append(numpy.array(number, dtype))
             continue
@@ -246,6 +256,38 @@ def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def first_of_order(x: Any, words: Any) -> Any:
+    axis, descending, count = words
+    return numpy.take(ordered(lambda x, places, axis: places)(x, (axis, descending)), numpy.arange(count), axis)
+
+
+def latest(best: Callable[..., Any]) -> Callable[..., Any]:
+    """Find where the largest, or smallest, up to each element is, the latest of equals."""
+
+    def call(x: Any, words: Any) -> Any:
+        x = numpy.moveaxis(x, words[0], -1)
+        so_far = best.accumulate(x, -1)  # type: ignore[attr-defined]
+        hit = (x == so_far) | ((x != x) & (so_far != so_far))
+        places = numpy.maximum.accumulate(numpy.where(hit, numpy.arange(x.shape[-1]), 0), -1)
+        return numpy.moveaxis(places, -1, words[0])
+
+    return call
+
+
+def linear_scan(x: Any, factors: Any, words: Any) -> Any:
+    x, factors = numpy.moveaxis(x, words[0], 0), numpy.moveaxis(factors, words[0], 0)
+    made = x.copy()
+    for k in range(1, len(x)):
+        made[k] += factors[k] * made[k - 1]
+    return numpy.moveaxis(made, 0, words[0])
+
+
+def groups(x: Any, words: Any) -> Any:
+    rows = x.reshape(len(x), math.prod(x.shape[1:]))
+    apart = [bool((rows[i] != rows[i - 1]).any()) for i in range(1, len(x))]
+    return numpy.cumsum([False, *apart][: len(x)], dtype="int64")
+
+
 def added(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     made = base.copy()
     grid = list(numpy.indices(indices.shape))
@@ -284,12 +326,25 @@ def is_last(positions: Any, words: Any) -> Any:
     return numpy.array([place not in flat[i + 1 :] for i, place in enumerate(flat)]).reshape(positions.shape)
 
 
+def put_along(base: Any, indices: Any, updates: Any, words: Any) -> Any:
+    made = base.copy()
+    grid = list(numpy.indices(indices.shape))
+    grid[words[0]] = indices
+    # One by one: the last of several stays.
+    for place, update in zip(zip(*map(numpy.ravel, grid), strict=True), updates.ravel(), strict=True):
+        made[place] = update
+    return made
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
     "erf": erf,
-    "cast": lambda x, dtype: x.astype(dtype),
+    # A negative float is clamped to an integer without a sign.
+    "cast": lambda x, dtype: (x if x.dtype.name in DTYPES[:9] or dtype[0] != "u" else numpy.maximum(x, 0)).astype(
+        dtype
+    ),
     "view": lambda x, axes: numpy.transpose(x, axes),
     "update": updated,
     "scatter_add": scatter_add,
@@ -301,7 +356,10 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "clip": lambda x, low=None, high=None: numpy.clip(x, low, high),
     "softmax": softmax,
     "log_softmax": lambda x, axis: numpy.log(softmax(x, axis)),
-    "activation": lambda x, kind: ACTIVATIONS[kind](x),
+    "activation": lambda x, kind: ACTIVATIONS[kind](
+        x.astype("int64") if x.dtype.kind in "iu" and kind != "relu" else x
+    ),
+    "rint": lambda x: x if x.dtype.kind in "iu" else numpy.rint(x),
     "layer_norm": lambda x, gamma, beta, axis, eps: normalised(x, gamma, beta, axis, (axis,), eps)[0],
     "batch_norm": plain_batch_norm,
     "fully_connected": dense,
@@ -322,15 +380,27 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "positions": positioned,
     "put": put,
     "is_last": is_last,
+    "put_along_axis": put_along,
+    "argtop": first_of_order,
+    "argcummax": latest(numpy.maximum),
+    "argcummin": latest(numpy.minimum),
+    "linear_scan": linear_scan,
+    "searchsorted": lambda a, x, words: numpy.searchsorted(a, x, "right" if words[0] else "left"),
+    "digitize": lambda a, x, words: numpy.searchsorted(a, x, "left" if words[0] else "right"),
+    "groups": groups,
+    "group_starts": lambda x, words: numpy.unique(x, return_index=True)[1],
+    "row_order": lambda x, words: numpy.lexsort(x.T[::-1]) if x.shape[1] else numpy.arange(len(x)),
 }
 
 
 def computed_in(op: str, dtype: str) -> str:
     """Name the dtype that NumPy is to compute in, to be compared with ours in ``dtype``."""
     if op in POINTWISE:
-        narrow = "float32" if op in FLOAT_ONLY and not dtype.startswith("float") else dtype
-        return "float64" if op in LAST_PLACES and narrow.startswith("float") else narrow
-    return "float64" if dtype.startswith("float") else dtype
+        narrow = "float32" if op in FLOAT_ONLY and dtype not in FLOATS else dtype
+        # Half floats are computed in single precision and rounded once.
+        inexact = (op in LAST_PLACES and narrow in FLOATS) or (op in SINGLE_FIRST and narrow in HALVES)
+        return "float64" if inexact else narrow
+    return "float64" if dtype in FLOATS else dtype
 
 
 def expected(sample: dict[str, Any], dtype: str) -> tuple[numpy.ndarray, ...]:
@@ -352,18 +422,20 @@ def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
     assert dtype == want.dtype.name or want.dtype == numpy.float64, (dtype, want.dtype)
     with numpy.errstate(all="ignore"):
         rounded = want.astype(dtype)
-    if not dtype.startswith("float") or (op in POINTWISE and op not in LAST_PLACES):
+    if dtype not in FLOATS or (op in POINTWISE and op not in LAST_PLACES):
+        if dtype == "bfloat16":
+            got, rounded = got.astype("float32"), rounded.astype("float32")
         numpy.testing.assert_array_equal(got, rounded)
-        if dtype.startswith("float") and op not in ANY_ZERO:
+        if dtype in FLOATS and op not in ANY_ZERO:
             numbers = ~numpy.isnan(rounded)
             numpy.testing.assert_array_equal(numpy.signbit(got[numbers]), numpy.signbit(rounded[numbers]))
         return
-    places = LAST_PLACES.get(op, 40)
+    places = 1 if op in LAST_PLACES and dtype in HALVES else LAST_PLACES.get(op, 40)
     unit = numpy.spacing(numpy.maximum(numpy.abs(rounded), 0 if op in POINTWISE else 1).astype(dtype))
     with numpy.errstate(all="ignore"):
         near = numpy.abs(got.astype("float64") - want) <= places * unit.astype("float64")
         # Near the largest number, the last place may be the one that overflows.
-        beyond = numpy.abs(want) > 0.9999 * numpy.finfo(dtype).max
+        beyond = numpy.abs(want) > 0.9999 * np.finfo(dtype).max
     same = (got == rounded) | (numpy.isnan(got) & numpy.isnan(rounded)) | beyond
     assert (near | same).all(), (got, want)
 
@@ -371,7 +443,7 @@ def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
 def bits(results: tuple[np.ndarray, ...]) -> list[numpy.ndarray]:
     """Read results; one NaN is as good as another."""
     read = [result.asnumpy() for result in results]
-    return [numpy.where(numpy.isnan(x), numpy.nan, x) if x.dtype.kind == "f" else x for x in read]
+    return [numpy.where(numpy.isnan(x), numpy.nan, x) if x.dtype.name in FLOATS else x for x in read]
 
 
 def name_of(sample: dict[str, Any], dtype: str) -> str:
@@ -398,7 +470,8 @@ def test_dropout_keeps_or_drops() -> None:
             kept = got != 0
             assert kept.all() == (p == 0) and kept.any() == (p < 1)
             with numpy.errstate(all="ignore"):
-                numpy.testing.assert_allclose(got, numpy.where(kept, x / (1 - p), 0), rtol=1e-6)
+                close = {"float16": 1e-3, "bfloat16": 1e-2}.get(dtype, 1e-6)
+                numpy.testing.assert_allclose(got, numpy.where(kept, x / (1 - p), 0).astype(got.dtype), rtol=close)
 
 
 def plans() -> list[tuple[bool, int]]:

@@ -264,5 +264,5 @@ def test_threads_on_shared_arrays(run: Run, long: bool) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory cannot be seen here")
 def test_training_and_inference_keep_their_memory(run: Run, long: bool) -> None:
     seconds = float(os.environ.get("FORERUN_TEST_SOAK", "3600" if long else "10"))
-    # A short run is still finding plans that it has not seen; the engine keeps a thousand, some megabytes.
+    # A short run is still filling its caches.
     survives(run, TRAINS, seconds, 0.01 if seconds >= 1800 else 0.2, timeout=2 * seconds + 300)

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy
 import pytest
 
-from forerun import np
+from forerun import np, npx
 
 SAMPLES = [
     numpy.ones((1, 2), "float32"),
@@ -50,6 +50,44 @@ def test_repr_of_doubles_names_them() -> None:
 def test_print_options_are_numpys() -> None:
     with numpy.printoptions(precision=2):
         assert str(np.array([0.12345])) == "[0.12]"
+
+
+def test_print_options_under_our_own_names() -> None:
+    x = np.array([0.12345, 1000.5])
+    sample = numpy.array([0.12345, 1000.5], "float32")
+    with np.printoptions(precision=2):
+        assert str(x) == str(sample) and np.get_printoptions()["precision"] == 2
+    before = np.get_printoptions()["precision"]
+    np.set_printoptions(precision=3)
+    try:
+        assert str(x) == str(sample) and numpy.get_printoptions()["precision"] == 3
+    finally:
+        np.set_printoptions(precision=before)
+    assert np.array2string(x, precision=2, separator="; ") == numpy.array2string(sample, precision=2, separator="; ")
+    assert np.array_str(x, precision=1) == numpy.array_str(sample, precision=1)
+    assert np.array_repr(x, precision=1) == numpy.array_repr(sample, precision=1).replace(", dtype=float32", "")
+    assert numpy.array2string(x) == numpy.array2string(sample) and numpy.array_str(x) == numpy.array_str(sample)
+
+
+def test_notebooks() -> None:
+    assert (
+        np.arange(3)._repr_html_()
+        == f"<table><tr><td>0</td><td>1</td><td>2</td></tr></table><p>(3,), int64, {npx.current_device()}</p>"
+    )
+    assert np.array([[True], [False]])._repr_html_().count("<tr>") == 2  # type: ignore[union-attr]
+    assert "<td>0.25</td>" in np.array([0.25, numpy.nan])._repr_html_()  # type: ignore[operator]
+    for bare in [np.array(1.0), np.zeros((2, 2, 2)), np.zeros((0, 3))]:
+        assert bare._repr_html_() is None
+    large = np.arange(1_000_000).reshape(1000, 1000)._repr_html_()
+    assert large is not None and len(large) < 10_000 and large.count("<tr>") == 21 and "999999" in large
+
+    class Printer:
+        def text(self, text: str) -> None:
+            self.printed = text
+
+    printer = Printer()
+    np.arange(3)._repr_pretty_(printer, False)
+    assert printer.printed == repr(np.arange(3))
 
 
 def test_format() -> None:

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 
 /// What the working environment of the package holds besides the package.
-const WORKSHOP: &[&str] = &["numpy>=2", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
+const WORKSHOP: &[&str] =
+    &["numpy>=2", "ml_dtypes>=0.5", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
 
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::wait::Wait;
-use forerun_base::{Kind, Loc, Scalar, Shape};
+use forerun_base::{DType, Kind, Loc, Scalar, Shape};
 use std::fmt;
 
 /// Above this many elements only the edges are printed.
@@ -18,7 +18,7 @@ impl fmt::Display for Array {
             Err(error) => return write!(f, "<failed: {error}>"),
         };
         let shape = self.shape();
-        let elements: Vec<Scalar> = snapshot.elements().collect();
+        let elements: Vec<Scalar> = snapshot.elements().map(|element| shortest(element, self.dtype())).collect();
         let shown =
             |i: usize, extent: usize| shape.size() <= THRESHOLD || extent <= 2 * EDGE || i < EDGE || i + EDGE >= extent;
         let visible: Vec<usize> = (0..elements.len())
@@ -78,6 +78,17 @@ fn separate(f: &mut fmt::Formatter<'_>, shape: &Shape, axis: usize, last: bool, 
     f.write_str(&" ".repeat(axis + 1))
 }
 
+/// Of a half float, the number of the fewest digits that is nearer to it than to any other.
+fn shortest(element: Scalar, dtype: DType) -> Scalar {
+    if dtype.kind() != Kind::Float || dtype.carrier() == dtype {
+        return element;
+    }
+    let bits = element.to_bits(dtype);
+    let rounded = |digits: usize| format!("{:.digits$e}", element.as_f64()).parse().unwrap_or(f64::NAN);
+    let fits = |number: &f64| Scalar::Float(*number).to_bits(dtype) == bits;
+    (0..9).map(rounded).find(fits).map_or(element, Scalar::Float)
+}
+
 /// All elements with one width.
 fn format_all(elements: &[Scalar]) -> Vec<String> {
     let float = elements.first().is_some_and(|e| e.kind() == Kind::Float);
@@ -91,6 +102,7 @@ fn format_all(elements: &[Scalar]) -> Vec<String> {
                 Scalar::Bool(true) => "True".to_owned(),
                 Scalar::Bool(false) => "False".to_owned(),
                 Scalar::Int(i) => i.to_string(),
+                Scalar::Large(i) => i.to_string(),
                 Scalar::Float(v) => v.to_string(),
             })
             .collect()
@@ -140,6 +152,14 @@ fn python_exponent(v: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_floats_have_few_digits() {
+        let tenth = Scalar::from_bits(Scalar::Float(0.1).to_bits(DType::F16), DType::F16);
+        assert_eq!(shortest(tenth, DType::F16), Scalar::Float(0.1));
+        assert_eq!(shortest(Scalar::Float(65504.0), DType::F16), Scalar::Float(65500.0));
+        assert_eq!(shortest(Scalar::Float(f64::INFINITY), DType::BF16), Scalar::Float(f64::INFINITY));
+    }
 
     #[test]
     fn floats_share_a_width() {

@@ -39,6 +39,7 @@ mod operators;
 pub mod ops;
 mod origin;
 mod planner;
+mod plans;
 mod random;
 mod read;
 mod recipe;

@@ -59,7 +59,7 @@ impl Planner {
                 // A mistake in planning fails the segment, not the process.
                 match catch_unwind(AssertUnwindSafe(|| make(runtime, &draft, options))) {
                     Ok(made) => {
-                        self.keep(made.clone());
+                        self.plans.keep(&self.key, made.clone());
                         made
                     }
                     Err(panic) => return give_up(&draft, panic_text(&*panic)),

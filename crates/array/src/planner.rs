@@ -10,8 +10,9 @@
 
 use crate::flights::Flights;
 use crate::inline::{Attempt, run_alone};
-use crate::lower::{self, CachedPlan};
+use crate::lower;
 use crate::node::Node;
+use crate::plans::Plans;
 use crate::record::{Operand, Record, Word};
 use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Submitted};
@@ -19,8 +20,6 @@ use crate::window::Window;
 use forerun_base::Error;
 use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Records in a segment at the most.
@@ -29,8 +28,6 @@ pub(crate) const MOST_RECORDS: usize = 64;
 const MOST_FLIGHTS: usize = 48;
 /// Records run on the spot in one go.
 const MOST_INLINE: usize = 256;
-/// Plans kept.
-const MOST_PLANS: usize = 1024;
 
 /// How far to take a window.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,7 +44,7 @@ pub(crate) enum Until {
 pub(crate) struct Planner {
     /// Tasks that were planned and are not known to be finished.
     pub(crate) flights: Flights,
-    pub(crate) plans: HashMap<Box<[u32]>, Arc<CachedPlan>>,
+    pub(crate) plans: Plans,
     pub(crate) key: Vec<u32>,
     /// Where to start looking for a window with work, in turn.
     turn: usize,
@@ -88,7 +85,7 @@ pub(crate) fn operands(record: &Record) -> &[Word] {
 
 impl Planner {
     pub(crate) fn new() -> Planner {
-        Planner { flights: Flights::default(), plans: HashMap::new(), key: Vec::new(), turn: 0 }
+        Planner { flights: Flights::default(), plans: Plans::default(), key: Vec::new(), turn: 0 }
     }
 
     /// Takes records out of a window. Progress means that something was run or spawned.
@@ -272,14 +269,6 @@ impl Planner {
     /// The age of the task that makes a value, if it is planned and unfinished.
     pub(crate) fn age_of(&self, node: &Node) -> Option<u64> {
         self.flights.maker(node).map(|task| task.age())
-    }
-
-    /// Keeps a plan; forgets all when there are too many, which only costs making them again.
-    pub(crate) fn keep(&mut self, plan: Arc<CachedPlan>) {
-        if self.plans.len() >= MOST_PLANS {
-            self.plans.clear();
-        }
-        self.plans.insert(self.key.clone().into_boxed_slice(), plan);
     }
 }
 

@@ -2,36 +2,66 @@
 
 use std::fmt;
 
-/// The type of an array's elements.
+/// The type of an array's elements. The order is that of the table below and means nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DType {
     /// One byte, 0 or 1.
     Bool = 0,
+    /// 8-bit signed integer.
+    I8 = 1,
+    /// 16-bit signed integer.
+    I16 = 2,
     /// 32-bit signed integer.
-    I32 = 1,
+    I32 = 3,
     /// 64-bit signed integer.
-    I64 = 2,
+    I64 = 4,
+    /// 8-bit unsigned integer.
+    U8 = 5,
+    /// 16-bit unsigned integer.
+    U16 = 6,
+    /// 32-bit unsigned integer.
+    U32 = 7,
+    /// 64-bit unsigned integer.
+    U64 = 8,
+    /// IEEE half precision: 5 bits of exponent, 10 of fraction.
+    F16 = 9,
+    /// The upper half of a single: 8 bits of exponent, 7 of fraction.
+    BF16 = 10,
     /// IEEE single precision: the default float of every namespace.
-    F32 = 3,
+    F32 = 11,
     /// IEEE double precision.
-    F64 = 4,
+    F64 = 12,
 }
 
-/// The family a dtype belongs to.
+/// The family a dtype belongs to, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Truth values.
     Bool,
-    /// Signed integers.
+    /// Integers, signed and unsigned.
     Int,
     /// Floating point.
     Float,
 }
 
 impl DType {
-    /// Every dtype, in promotion order.
-    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+    /// Every dtype.
+    pub const ALL: [DType; 13] = [
+        DType::Bool,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+    ];
 
     /// The float that integers and truth values become where an op needs one.
     pub const DEFAULT_FLOAT: DType = DType::F32;
@@ -42,9 +72,10 @@ impl DType {
     /// Bytes of one element.
     pub const fn size(self) -> usize {
         match self {
-            DType::Bool => 1,
-            DType::I32 | DType::F32 => 4,
-            DType::I64 | DType::F64 => 8,
+            DType::Bool | DType::I8 | DType::U8 => 1,
+            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
+            DType::I32 | DType::U32 | DType::F32 => 4,
+            DType::I64 | DType::U64 | DType::F64 => 8,
         }
     }
 
@@ -52,17 +83,31 @@ impl DType {
     pub const fn kind(self) -> Kind {
         match self {
             DType::Bool => Kind::Bool,
-            DType::I32 | DType::I64 => Kind::Int,
-            DType::F32 | DType::F64 => Kind::Float,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Int,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Int,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
         }
+    }
+
+    /// Whether it is an integer without a sign.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
 
     /// NumPy's name.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
+            DType::I8 => "int8",
+            DType::I16 => "int16",
             DType::I32 => "int32",
             DType::I64 => "int64",
+            DType::U8 => "uint8",
+            DType::U16 => "uint16",
+            DType::U32 => "uint32",
+            DType::U64 => "uint64",
+            DType::F16 => "float16",
+            DType::BF16 => "bfloat16",
             DType::F32 => "float32",
             DType::F64 => "float64",
         }
@@ -73,10 +118,43 @@ impl DType {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// The dtype both promote to. Within a kind the wider wins; a float wins over integers and keeps
-    /// its width, so that integer labels do not turn single-precision programs into double ones.
+    /// The dtype whose arithmetic serves this one: an op casts its operands to it, and its result back. Every integer of
+    /// fewer bits is one of it, and what wraps there wraps here too; a half float computed in it and rounded is rounded as
+    /// if it had been computed exactly where it matters: for sums, products, quotients and roots.
+    pub const fn carrier(self) -> DType {
+        match self {
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 => DType::I32,
+            DType::U32 => DType::I64,
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::Bool | DType::I32 | DType::I64 | DType::U64 | DType::F32 | DType::F64 => self,
+        }
+    }
+
+    /// The dtype both promote to. Within signed integers, within unsigned ones and within floats the wider wins. A signed
+    /// and an unsigned integer become a signed one that holds both, or float64 where there is none; the two half floats
+    /// become float32. A float wins over integers and keeps its width, so that integer labels do not turn
+    /// single-precision programs into double ones.
     pub const fn promote(self, other: DType) -> DType {
-        if (self as u8) > (other as u8) { self } else { other }
+        let (small, large) = if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
+        if small.kind() as u8 != large.kind() as u8 {
+            return large;
+        }
+        match large.kind() {
+            Kind::Bool => large,
+            Kind::Int if small.is_unsigned() == large.is_unsigned() => wider(small, large),
+            Kind::Int => {
+                let (signed, unsigned) = if small.is_unsigned() { (large, small) } else { (small, large) };
+                let holds_both = match unsigned {
+                    DType::U8 => DType::I16,
+                    DType::U16 => DType::I32,
+                    DType::U32 => DType::I64,
+                    _ => return DType::F64,
+                };
+                wider(signed, holds_both)
+            }
+            Kind::Float if small.size() == large.size() && small as u8 != large as u8 => DType::F32,
+            Kind::Float => wider(small, large),
+        }
     }
 
     /// What a float-only op computes in: floats as they are, everything else in the default float.
@@ -86,10 +164,67 @@ impl DType {
             Kind::Bool | Kind::Int => DType::DEFAULT_FLOAT,
         }
     }
+
+    /// The smallest and the largest number of an integer dtype; for the rest, what a truth value can be.
+    pub const fn integer_range(self) -> (i128, i128) {
+        match self.kind() {
+            Kind::Int if self.is_unsigned() => (0, (1 << (8 * self.size())) - 1),
+            Kind::Int => (-(1 << (8 * self.size() - 1)), (1 << (8 * self.size() - 1)) - 1),
+            Kind::Bool | Kind::Float => (0, 1),
+        }
+    }
+}
+
+/// The one of more bytes.
+const fn wider(a: DType, b: DType) -> DType {
+    if a.size() > b.size() { a } else { b }
 }
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DType::*;
+    use super::*;
+
+    #[test]
+    fn the_table_of_promotion() {
+        let table = [
+            (I8, U8, I16),
+            (I8, U16, I32),
+            (I8, U32, I64),
+            (I16, U8, I16),
+            (I32, U32, I64),
+            (I64, U32, I64),
+            (U8, U32, U32),
+            (I64, U64, F64),
+            (Bool, U8, U8),
+            (I64, F16, F16),
+            (U64, F32, F32),
+            (F16, BF16, F32),
+            (F16, F64, F64),
+            (BF16, F32, F32),
+        ];
+        for (a, b, c) in table {
+            assert_eq!((a.promote(b), b.promote(a)), (c, c), "{a} {b}");
+        }
+        for (i, a) in DType::ALL.into_iter().enumerate() {
+            assert_eq!((a as usize, a.promote(a)), (i, a));
+            assert_eq!(DType::from_name(a.name()), Some(a));
+        }
+    }
+
+    #[test]
+    fn carriers_hold_what_they_carry() {
+        for dtype in DType::ALL {
+            let carrier = dtype.carrier();
+            assert_eq!((carrier.carrier(), carrier.kind()), (carrier, dtype.kind()), "{dtype}");
+            let ((low, high), (least, most)) = (dtype.integer_range(), carrier.integer_range());
+            assert!(least <= low && high <= most);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod error;
 #[cfg(feature = "faults")]
 pub mod fail;
 mod fail_point;
+mod half;
 mod layout;
 mod loc;
 mod scalar;
@@ -19,6 +20,7 @@ mod team;
 pub use device::Device;
 pub use dtype::{DType, Kind};
 pub use error::{Error, ErrorKind, Result};
+pub use half::{Brain, Half};
 pub use layout::Layout;
 pub use loc::{Loc, LocText, SourceLine, hold_locs, set_foreign_resolver};
 pub use scalar::Scalar;

@@ -1,7 +1,7 @@
 //! A number written in the user's program. It has a kind but no width: it takes the width of
 //! the array it meets, and travels inside the record as 8 bytes.
 
-use crate::{DType, Error, ErrorKind, Kind, Result};
+use crate::{Brain, DType, Error, ErrorKind, Half, Kind, Result};
 use std::fmt;
 
 /// A weakly typed scalar.
@@ -11,6 +11,8 @@ pub enum Scalar {
     Bool(bool),
     /// An integer.
     Int(i64),
+    /// An integer beyond the largest of [`Scalar::Int`].
+    Large(u64),
     /// A float.
     Float(f64),
 }
@@ -20,7 +22,7 @@ impl Scalar {
     pub const fn kind(self) -> Kind {
         match self {
             Scalar::Bool(_) => Kind::Bool,
-            Scalar::Int(_) => Kind::Int,
+            Scalar::Int(_) | Scalar::Large(_) => Kind::Int,
             Scalar::Float(_) => Kind::Float,
         }
     }
@@ -39,39 +41,59 @@ impl Scalar {
         match self {
             Scalar::Bool(_) => DType::Bool,
             Scalar::Int(_) => DType::DEFAULT_INT,
+            Scalar::Large(_) => DType::U64,
             Scalar::Float(_) => DType::DEFAULT_FLOAT,
         }
     }
 
     /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word.
     pub fn to_bits(self, dtype: DType) -> u64 {
-        let float = match self {
-            Scalar::Bool(b) => b as u8 as f64,
-            Scalar::Int(i) => i as f64,
-            Scalar::Float(f) => f,
-        };
-        let int = match self {
-            Scalar::Bool(b) => b as i64,
-            Scalar::Int(i) => i,
-            Scalar::Float(f) => f as i64,
+        let float = self.as_f64();
+        // To integers of fewer bits integers wrap, and floats are clamped.
+        let int = |clamped: fn(f64) -> u64| match self {
+            Scalar::Bool(b) => b as u64,
+            Scalar::Int(i) => i as u64,
+            Scalar::Large(i) => i,
+            Scalar::Float(f) => clamped(f),
         };
         match dtype {
             DType::Bool => (float != 0.0) as u64,
-            DType::I32 => int as i32 as u32 as u64,
-            DType::I64 => int as u64,
+            DType::I8 => int(|f| f as i8 as u64) as u8 as u64,
+            DType::I16 => int(|f| f as i16 as u64) as u16 as u64,
+            DType::I32 => int(|f| f as i32 as u64) as u32 as u64,
+            DType::I64 => int(|f| f as i64 as u64),
+            DType::U8 => int(|f| f as u8 as u64) as u8 as u64,
+            DType::U16 => int(|f| f as u16 as u64) as u16 as u64,
+            DType::U32 => int(|f| f as u32 as u64) as u32 as u64,
+            DType::U64 => int(|f| f as u64),
+            DType::F16 => Half::from_f64(float).0 as u64,
+            DType::BF16 => Brain::from_f64(float).0 as u64,
             // An integer goes straight to single precision, not through double: one rounding.
             DType::F32 => match self {
                 Scalar::Int(i) => (i as f32).to_bits() as u64,
-                _ => (float as f32).to_bits() as u64,
+                Scalar::Large(i) => (i as f32).to_bits() as u64,
+                Scalar::Bool(_) | Scalar::Float(_) => (float as f32).to_bits() as u64,
             },
             DType::F64 => float.to_bits(),
         }
     }
 
+    /// The value of an integer.
+    pub const fn as_integer(self) -> Option<i128> {
+        match self {
+            Scalar::Int(i) => Some(i as i128),
+            Scalar::Large(i) => Some(i as i128),
+            Scalar::Bool(_) | Scalar::Float(_) => None,
+        }
+    }
+
     /// Whether the scalar is an integer that `dtype`, an integer dtype, cannot hold.
     pub const fn overflows(self, dtype: DType) -> bool {
-        match (self, dtype) {
-            (Scalar::Int(i), DType::I32) => i < i32::MIN as i64 || i > i32::MAX as i64,
+        match (self.as_integer(), dtype.kind()) {
+            (Some(value), Kind::Int) => {
+                let (low, high) = dtype.integer_range();
+                value < low || value > high
+            }
             _ => false,
         }
     }
@@ -89,8 +111,16 @@ impl Scalar {
     pub fn from_bits(bits: u64, dtype: DType) -> Scalar {
         match dtype {
             DType::Bool => Scalar::Bool(bits & 0xff != 0),
-            DType::I32 => Scalar::Int(bits as u32 as i32 as i64),
+            DType::I8 => Scalar::Int(bits as i8 as i64),
+            DType::I16 => Scalar::Int(bits as i16 as i64),
+            DType::I32 => Scalar::Int(bits as i32 as i64),
             DType::I64 => Scalar::Int(bits as i64),
+            DType::U8 => Scalar::Int(bits as u8 as i64),
+            DType::U16 => Scalar::Int(bits as u16 as i64),
+            DType::U32 => Scalar::Int(bits as u32 as i64),
+            DType::U64 => Scalar::from(bits),
+            DType::F16 => Scalar::Float(Half(bits as u16).to_f32() as f64),
+            DType::BF16 => Scalar::Float(Brain(bits as u16).to_f32() as f64),
             DType::F32 => Scalar::Float(f32::from_bits(bits as u32) as f64),
             DType::F64 => Scalar::Float(f64::from_bits(bits)),
         }
@@ -101,6 +131,7 @@ impl Scalar {
         match self {
             Scalar::Bool(b) => b as u8 as f64,
             Scalar::Int(i) => i as f64,
+            Scalar::Large(i) => i as f64,
             Scalar::Float(f) => f,
         }
     }
@@ -111,6 +142,7 @@ impl fmt::Display for Scalar {
         match self {
             Scalar::Bool(v) => write!(f, "{v}"),
             Scalar::Int(v) => write!(f, "{v}"),
+            Scalar::Large(v) => write!(f, "{v}"),
             Scalar::Float(v) => write!(f, "{v}"),
         }
     }
@@ -131,6 +163,12 @@ impl From<i32> for Scalar {
 impl From<i64> for Scalar {
     fn from(v: i64) -> Self {
         Scalar::Int(v)
+    }
+}
+
+impl From<u64> for Scalar {
+    fn from(v: u64) -> Self {
+        i64::try_from(v).map_or(Scalar::Large(v), Scalar::Int)
     }
 }
 
@@ -158,6 +196,16 @@ mod tests {
         }
         assert_eq!(Scalar::from_bits(Scalar::Int(-3).to_bits(DType::I32), DType::I32), Scalar::Int(-3));
         assert_eq!(Scalar::Float(0.5).to_bits(DType::Bool), 1);
+        assert_eq!(Scalar::from_bits(u64::MAX, DType::U64), Scalar::Large(u64::MAX));
+        assert_eq!(Scalar::from_bits(Scalar::Int(-3).to_bits(DType::I8), DType::I8), Scalar::Int(-3));
+        assert_eq!((Scalar::Float(300.0).to_bits(DType::U8), Scalar::Float(-1.0).to_bits(DType::U8)), (255, 0));
+    }
+
+    #[test]
+    fn integers_must_fit() {
+        assert!(Scalar::Int(-1).overflows(DType::U8) && Scalar::Int(256).overflows(DType::U8));
+        assert!(!Scalar::Int(255).overflows(DType::U8) && !Scalar::Large(u64::MAX).overflows(DType::U64));
+        assert!(Scalar::Large(1 << 63).overflows(DType::I64) && !Scalar::Large(1 << 63).overflows(DType::F16));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! Invariant: the loop is the one that the tile interpreter would run, so the bits are the same.
 
 use crate::gather::Walk;
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Found, Loop, Operand};
 use crate::simd::Isa;
-use crate::tile::{SPLAT, Scratch, TILE, element, splat};
+use crate::tile::{SPLAT, Scratch, TILE, splat};
 use forerun_base::DType;
 use forerun_ops::Class;
 use forerun_plan::{Io, Program, Reg};
@@ -40,6 +40,7 @@ impl Alone {
         if size > TILE || instr.dst != Reg::Out(0) {
             return None;
         }
+        let Found { run, lanes } = loops::find(isa, instr.op, instr.dtype, instr.out)?;
         let arity = instr.op.row().arity;
         let mut from = [Source::None; 3];
         for (n, (source, arg)) in from.iter_mut().zip(instr.args).enumerate().take(arity) {
@@ -50,7 +51,7 @@ impl Alone {
                 Reg::Input(i) => {
                     let layout = &program.inputs[i as usize].layout;
                     if layout.is_dense() {
-                        Source::Input(i, (loops::lanes(isa) * bytes) as u32)
+                        Source::Input(i, (lanes * bytes) as u32)
                     } else if Walk::new(layout).is_constant() {
                         Source::Constant(i, bytes as u8)
                     } else {
@@ -60,7 +61,7 @@ impl Alone {
                 Reg::Temp(_) | Reg::Out(_) => return None,
             };
         }
-        Some(Alone { run: loops::find(isa, instr.op, instr.dtype, instr.out)?, from, size })
+        Some(Alone { run, from, size })
     }
 
     /// Runs it.
@@ -73,17 +74,16 @@ impl Alone {
         let mut operand = |n: usize| {
             // SAFETY: each splat has its own place, below the end of the scratch.
             let copies = unsafe { splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT) };
-            let copied = |bits: u64, size: u8| {
-                // SAFETY: there is room for one splat, aligned as the scratch is.
-                unsafe { splat(bits, size, copies) };
+            let copied = |element: *const u8, size: u8| {
+                // SAFETY: the caller promises the elements; there is room for one splat, aligned as the scratch is.
+                unsafe { splat(element, size, copies) };
                 Operand { from: copies, step: 0 }
             };
             match self.from[n] {
                 Source::None => Operand::NONE,
                 Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
-                // SAFETY: the caller promises the inputs' elements.
-                Source::Constant(i, size) => copied(unsafe { element(io.inputs[i as usize], size) }, size),
-                Source::Scalar(i, size) => copied(io.scalars[i as usize], size),
+                Source::Constant(i, size) => copied(io.inputs[i as usize], size),
+                Source::Scalar(i, size) => copied((&raw const io.scalars[i as usize]).cast(), size),
             }
         };
         // Written out: a loop over so few would be most of the work.

@@ -68,10 +68,11 @@ impl Copy {
     /// # Safety
     /// Both addresses must be those of the layouts' first elements, of `size` bytes each, and reach all of them.
     pub(crate) unsafe fn run(&self, from: *const u8, to: *mut u8, size: usize, first: usize, last: usize) {
-        // SAFETY: the caller's promise; the sizes are those of the three types.
+        // SAFETY: the caller's promise; the sizes are those of the types.
         unsafe {
             match size {
                 1 => self.run_as::<u8>(from.cast(), to.cast(), first, last),
+                2 => self.run_as::<u16>(from.cast(), to.cast(), first, last),
                 4 => self.run_as::<u32>(from.cast(), to.cast(), first, last),
                 _ => self.run_as::<u64>(from.cast(), to.cast(), first, last),
             }

@@ -5,7 +5,7 @@
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
 use crate::simd::{Isa, Set};
-use forerun_base::{DType, Scalar, Team};
+use forerun_base::{Brain, DType, Half, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
 use std::marker::PhantomData;
 
@@ -121,10 +121,12 @@ impl Executable for Filler {
 /// # Safety
 /// `count` elements of `size` bytes must be writable.
 pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; the sizes are those of the three types.
+    // SAFETY: the caller's promise; the sizes are those of the types.
     unsafe {
         match size {
             1 => std::ptr::write_bytes(to, bits as u8, count),
+            2 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u16>>(), count)
+                .fill(std::mem::MaybeUninit::new(bits as u16)),
             4 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u32>>(), count)
                 .fill(std::mem::MaybeUninit::new(bits as u32)),
             _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
@@ -144,10 +146,14 @@ unsafe fn arange(dtype: DType, start_bits: u64, step_bits: u64, first: usize, to
     // SAFETY: the caller promises `count` elements of the dtype.
     unsafe {
         match dtype {
+            DType::F16 => write(to, count, |i| Half::from_f64(float(i))),
+            DType::BF16 => write(to, count, |i| Brain::from_f64(float(i))),
             DType::F32 => write(to, count, |i| float(i) as f32),
             DType::F64 => write(to, count, float),
-            DType::I32 => write(to, count, |i| int(i) as i32),
-            DType::I64 => write(to, count, int),
+            DType::I8 | DType::U8 => write(to, count, |i| int(i) as i8),
+            DType::I16 | DType::U16 => write(to, count, |i| int(i) as i16),
+            DType::I32 | DType::U32 => write(to, count, |i| int(i) as i32),
+            DType::I64 | DType::U64 => write(to, count, int),
             DType::Bool => write(to, count, |i| int(i) != 0),
         }
     }

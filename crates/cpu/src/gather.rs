@@ -101,10 +101,11 @@ impl Walk {
     /// # Safety
     /// `base` must be the operand's first element, and `to` must take `count` elements of `size` bytes.
     pub(crate) unsafe fn gather(&self, base: *const u8, size: usize, start: usize, count: usize, to: *mut u8) {
-        // SAFETY: the caller's promise; the sizes are those of the three types.
+        // SAFETY: the caller's promise; the sizes are those of the types.
         unsafe {
             match size {
                 1 => self.gather_as::<u8>(base, start, count, to),
+                2 => self.gather_as::<u16>(base, start, count, to),
                 4 => self.gather_as::<u32>(base, start, count, to),
                 _ => self.gather_as::<u64>(base, start, count, to),
             }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod backend;
+mod casts;
 mod copy;
 mod fill;
 mod gather;

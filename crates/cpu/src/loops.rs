@@ -1,10 +1,14 @@
 //! One vector loop for each op, dtype and instruction set, and the table that finds it. The table is made from
 //! the rows of the catalogue: a new pointwise op needs nothing here.
 //!
+//! Arithmetic comes in carriers alone, so the other dtypes need casts (`casts.rs`) and moves, and those, like the arithmetic
+//! of uint64, are compiled once, for the baseline: less code, where no speed is promised.
+//!
 //! Invariant: a loop reads and writes exactly `count` elements an operand, and its tail runs the same vector body as
 //! the rest, so no result depends on where a piece of work was cut.
 
-use crate::simd::{Isa, Memory, Set, collect};
+use crate::casts::{self, CastFrom};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set, collect};
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
 
@@ -140,79 +144,19 @@ pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, 
     }
 }
 
-/// The value in another dtype: to an integer towards zero and clamped (NaN is 0), to bool whether not zero.
-pub(crate) trait CastFrom<A>: Copy {
-    /// The cast.
-    fn cast_from(value: A) -> Self;
-}
-
-macro_rules! casts {
-    ($($from:ty => $($to:ty)*;)*) => {
-        $($(impl CastFrom<$from> for $to {
-            #[inline(always)]
-            fn cast_from(value: $from) -> $to { value as $to }
-        })*
-        impl CastFrom<$from> for bool {
-            #[inline(always)]
-            fn cast_from(value: $from) -> bool { value != (0 as $from) }
-        })*
-        impl CastFrom<bool> for bool {
-            #[inline(always)]
-            fn cast_from(value: bool) -> bool { value }
-        }
-        $(impl CastFrom<bool> for $from {
-            #[inline(always)]
-            fn cast_from(value: bool) -> $from { value as u8 as $from }
-        })*
-    };
-}
-
-casts! {
-    f32 => f32 f64 i32 i64;
-    f64 => f32 f64 i32 i64;
-    i32 => f32 f64 i32 i64;
-    i64 => f32 f64 i32 i64;
-}
-
-fn find_cast<S: Set>(from: DType, to: DType) -> Loop {
-    fn into<S: Set, A: Copy>(to: DType) -> Loop
-    where
-        bool: CastFrom<A>,
-        i32: CastFrom<A>,
-        i64: CastFrom<A>,
-        f32: CastFrom<A>,
-        f64: CastFrom<A>,
-    {
-        match to {
-            DType::Bool => S::cast::<A, bool>(),
-            DType::I32 => S::cast::<A, i32>(),
-            DType::I64 => S::cast::<A, i64>(),
-            DType::F32 => S::cast::<A, f32>(),
-            DType::F64 => S::cast::<A, f64>(),
-        }
-    }
-    match from {
-        DType::Bool => into::<S, bool>(to),
-        DType::I32 => into::<S, i32>(to),
-        DType::I64 => into::<S, i64>(to),
-        DType::F32 => into::<S, f32>(to),
-        DType::F64 => into::<S, f64>(to),
-    }
-}
-
 macro_rules! loops_of {
-    ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { Some(find_cast::<$set>($dtype, $out)) };
+    ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
     ($set:ident, $dtype:expr, $out:expr, Any, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 F32 F64)
+        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Compare, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 F32 F64)
+        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Select, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 F32 F64)
+        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Number, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 F32 F64)
+        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64 F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Float, $arity:tt, $point:ident) => {
         loops_of!(@ $set, $dtype, $arity, $point, F32 F64)
@@ -224,19 +168,21 @@ macro_rules! loops_of {
         loops_of!(@ $set, $dtype, $arity, $point, Bool)
     };
     ($set:ident, $dtype:expr, $out:expr, Bits, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64)
+        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64)
     };
     (@ $set:ident, $dtype:expr, $arity:tt, $point:ident, $($type:ident)*) => {
         match $dtype {
             $(DType::$type => Some(loops_of!(@@ $set, $arity, $point, $type)),)*
-            #[allow(unreachable_patterns, reason = "some ops take every dtype")]
+            // Refused by the op, or computed in the carrier.
             _ => None,
         }
     };
-    (@@ $set:ident, 1, $point:ident, $type:ident) => { $set::unary::<$set::$type, bodies::$point>() };
-    (@@ $set:ident, 2, $point:ident, $type:ident) => { $set::binary::<$set::$type, bodies::$point>() };
-    (@@ $set:ident, 3, Where, $type:ident) => { $set::choice::<$set::$type, bodies::Where>() };
-    (@@ $set:ident, 3, $point:ident, $type:ident) => { $set::ternary::<$set::$type, bodies::$point>() };
+    (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@@@ Baseline, $arity, $point, Lanes<u64, 8>) };
+    (@@ $set:ident, $arity:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $arity, $point, $set::$type) };
+    (@@@ $set:ident, 1, $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
+    (@@@ $set:ident, 2, $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
+    (@@@ $set:ident, 3, Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
+    (@@@ $set:ident, 3, $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
 }
 
 macro_rules! table {
@@ -251,16 +197,53 @@ macro_rules! table {
 
 forerun_ops::for_each_point!(table);
 
+/// A loop, and how many elements its vectors have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) run: Loop,
+    pub(crate) lanes: usize,
+}
+
 /// The loop for operands of `dtype`, and for a cast with a result of `out`; `None` if the op does not take that dtype.
-pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Loop> {
-    match isa {
-        Isa::Baseline => find_in::<crate::simd::Baseline>(op, dtype, out),
+pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Found> {
+    if let Some(run) = find_move(op, dtype) {
+        return Some(Found { run, lanes: 8 });
+    }
+    let run = match isa {
+        Isa::Baseline => find_in::<Baseline>(op, dtype, out),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => find_in::<crate::simd::Avx2>(op, dtype, out),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => find_in::<crate::simd::Avx512>(op, dtype, out),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => find_in::<crate::simd::Baseline>(op, dtype, out),
+        _ => find_in::<Baseline>(op, dtype, out),
+    };
+    let fast = is_fast(dtype) && (op != Point::Cast || is_fast(out));
+    run.map(|run| Found { run, lanes: if fast { lanes(isa) } else { 8 } })
+}
+
+/// Whether a dtype has vectors in every instruction set.
+pub(crate) const fn is_fast(dtype: DType) -> bool {
+    match dtype {
+        DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64 => true,
+        DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => false,
+    }
+}
+
+/// The loop that moves elements of a dtype that is not computed in: by their bytes.
+fn find_move(op: Point, dtype: DType) -> Option<Loop> {
+    fn of_size<V: Memory + Num<Mask: Memory>>(op: Point) -> Option<Loop> {
+        match op {
+            Point::Copy => Some(Baseline::unary::<V, bodies::Copy>()),
+            Point::Where => Some(Baseline::choice::<V, bodies::Where>()),
+            _ => None,
+        }
+    }
+    match dtype.size() {
+        _ if dtype.carrier() == dtype => None,
+        1 => of_size::<Lanes<i8, 8>>(op),
+        2 => of_size::<Lanes<i16, 8>>(op),
+        _ => of_size::<Lanes<i32, 8>>(op),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::copy::Copy;
 use crate::fill::full;
 use crate::gather::Walk;
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Found, Loop, Operand};
 use crate::pointwise::Shared;
 use crate::simd::Isa;
 use forerun_base::{Layout, Team};
@@ -118,13 +118,12 @@ impl Overwrite {
         let with = match &update.value {
             None => With::Scalar,
             Some(value) if value.dtype == update.dtype => With::Value(Copy::new(&value.layout, &update.region)),
-            Some(value) => With::Cast {
-                run: loops::find(isa, Point::Cast, value.dtype, update.dtype)
-                    .unwrap_or_else(|| panic!("cast: no loop for {}", value.dtype)),
-                from: Walk::new(&value.layout),
-                from_size: value.dtype.size(),
-                step: loops::lanes(isa) * value.dtype.size(),
-            },
+            Some(value) => {
+                let Found { run, lanes } = loops::find(isa, Point::Cast, value.dtype, update.dtype)
+                    .unwrap_or_else(|| panic!("cast: no loop for {}", value.dtype));
+                let from_size = value.dtype.size();
+                With::Cast { run, from: Walk::new(&value.layout), from_size, step: lanes * from_size }
+            }
         };
         Overwrite { size: update.dtype.size(), elements: update.size, region: update.region, with }
     }

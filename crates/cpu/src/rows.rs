@@ -7,7 +7,7 @@ use crate::copy::Copy;
 use crate::gather::Walk;
 use crate::place::{PIECE, WORTH_SPLITTING, spread};
 use crate::pointwise::Shared;
-use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape, Team};
+use forerun_base::{Brain, DType, Error, ErrorKind, Half, Layout, Result, Shape, Team};
 use forerun_ops::{Beyond, Num};
 use forerun_plan::{Executable, Io, Rows};
 use std::ops::Range;
@@ -220,7 +220,13 @@ impl Adder {
     ///
     /// # Safety
     /// As for [`Executable::run`], for these rows; `T` is the dtype's type.
-    unsafe fn add<T: Num>(&self, io: Io<'_>, outers: Range<usize>, positions: Range<usize>) {
+    unsafe fn add<T: std::marker::Copy>(
+        &self,
+        io: Io<'_>,
+        outers: Range<usize>,
+        positions: Range<usize>,
+        sum: impl Fn(T, T) -> T,
+    ) {
         let (count, row) = (self.named.count, self.row);
         let (updates, out) = (io.inputs[2].cast::<T>(), io.outputs[0].cast::<T>());
         for outer in outers {
@@ -231,7 +237,7 @@ impl Adder {
                         let from = std::slice::from_raw_parts(updates.add((outer * count + i) * row), row);
                         let to = out.add((outer * self.named.extent + position) * row);
                         let to = std::slice::from_raw_parts_mut(to, row);
-                        to.iter_mut().zip(from).for_each(|(to, from)| *to = to.add(*from));
+                        to.iter_mut().zip(from).for_each(|(to, from)| *to = sum(*to, *from));
                     }
                 });
             }
@@ -242,11 +248,22 @@ impl Adder {
         // SAFETY: the caller's promise is this one.
         unsafe {
             match self.dtype {
-                DType::Bool => self.add::<bool>(io, outers, positions),
-                DType::I32 => self.add::<i32>(io, outers, positions),
-                DType::I64 => self.add::<i64>(io, outers, positions),
-                DType::F32 => self.add::<f32>(io, outers, positions),
-                DType::F64 => self.add::<f64>(io, outers, positions),
+                DType::Bool => self.add(io, outers, positions, <bool as Num>::add),
+                // What wraps, wraps with a sign and without.
+                DType::I8 | DType::U8 => self.add(io, outers, positions, u8::wrapping_add),
+                DType::I16 | DType::U16 => self.add(io, outers, positions, u16::wrapping_add),
+                DType::I32 | DType::U32 => self.add(io, outers, positions, u32::wrapping_add),
+                DType::I64 | DType::U64 => self.add(io, outers, positions, u64::wrapping_add),
+                DType::F16 => {
+                    let sum = |a: Half, b: Half| Half::from_f32(a.to_f32() + b.to_f32());
+                    self.add(io, outers, positions, sum)
+                }
+                DType::BF16 => {
+                    let sum = |a: Brain, b: Brain| Brain::from_f32(a.to_f32() + b.to_f32());
+                    self.add(io, outers, positions, sum)
+                }
+                DType::F32 => self.add(io, outers, positions, <f32 as Num>::add),
+                DType::F64 => self.add(io, outers, positions, <f64 as Num>::add),
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::gather::Walk;
 use crate::jit::{Compiled, RegisterMap};
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Found, Loop, Operand};
 use crate::pairs;
 use crate::stream::{self, Stream};
 use crate::target::Target;
@@ -99,7 +99,7 @@ impl Tiles {
             .collect();
         let place = Places { inputs: inputs.len(), scalars: program.scalars.len(), outputs: program.outputs.len() };
         let moves = |reg: Reg| moves(&inputs, reg);
-        let step = |run: Loop, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
+        let step = |Found { run, lanes }: Found, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
             run,
             to: place.of(dst),
             from: args.map(|reg| place.of(reg)),
@@ -109,14 +109,14 @@ impl Tiles {
         let mut left = &program.code[..];
         while let [instr, rest @ ..] = left {
             if let Some(pair) = pairs::join(isa, left, watched) {
-                code.push(step(pair.run, pair.dst, pair.args, [instr.dtype; 3]));
+                code.push(step(Found { run: pair.run, lanes }, pair.dst, pair.args, [instr.dtype; 3]));
                 left = &rest[1..];
                 continue;
             }
-            let run = loops::find(isa, instr.op, instr.dtype, instr.out)
+            let found = loops::find(isa, instr.op, instr.dtype, instr.out)
                 .unwrap_or_else(|| panic!("{}: no loop for {}", instr.op, instr.dtype));
             let chooser = if instr.op.row().class == Class::Select { DType::Bool } else { instr.dtype };
-            code.push(step(run, instr.dst, instr.args, [chooser, instr.dtype, instr.dtype]));
+            code.push(step(found, instr.dst, instr.args, [chooser, instr.dtype, instr.dtype]));
             left = rest;
         }
         let weight = program.code.iter().map(weight_of).sum();
@@ -313,13 +313,13 @@ impl<'a> Machine<'a> {
         unsafe {
             for (i, input) in tiles.inputs.iter().enumerate() {
                 if let Access::Constant = input.access {
-                    splat(element(io.inputs[i], input.size), input.size, next);
+                    splat(io.inputs[i], input.size, next);
                     slots[i] = next;
                     next = next.add(SPLAT);
                 }
             }
             for (i, &size) in tiles.scalars.iter().enumerate() {
-                splat(io.scalars[i], size, next);
+                splat((&raw const io.scalars[i]).cast(), size, next);
                 slots[places.inputs + i] = next;
                 next = next.add(SPLAT);
             }
@@ -404,34 +404,19 @@ fn is_aligned(address: *const u8) -> bool {
     (address as usize).is_multiple_of(64)
 }
 
-/// The bits of an element of so many bytes.
+/// Writes 16 copies of an element of so many bytes.
 ///
 /// # Safety
-/// It must be readable.
+/// It must be readable, and there must be [`SPLAT`] bytes, aligned to 64.
 #[inline]
-pub(crate) unsafe fn element(from: *const u8, size: u8) -> u64 {
+pub(crate) unsafe fn splat(from: *const u8, size: u8, to: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
         match size {
-            1 => from.read() as u64,
-            4 => from.cast::<u32>().read_unaligned() as u64,
-            _ => from.cast::<u64>().read_unaligned(),
-        }
-    }
-}
-
-/// Writes 16 copies of an element.
-///
-/// # Safety
-/// There must be [`SPLAT`] bytes, aligned to 64.
-#[inline]
-pub(crate) unsafe fn splat(bits: u64, size: u8, to: *mut u8) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match size {
-            1 => to.cast::<[u8; 16]>().write([bits as u8; 16]),
-            4 => to.cast::<[u32; 16]>().write([bits as u32; 16]),
-            _ => to.cast::<[u64; 16]>().write([bits; 16]),
+            1 => to.cast::<[u8; 16]>().write([from.read(); 16]),
+            2 => to.cast::<[u16; 16]>().write([from.cast::<u16>().read_unaligned(); 16]),
+            4 => to.cast::<[u32; 16]>().write([from.cast::<u32>().read_unaligned(); 16]),
+            _ => to.cast::<[u64; 16]>().write([from.cast::<u64>().read_unaligned(); 16]),
         }
     }
 }

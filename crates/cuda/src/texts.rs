@@ -40,6 +40,14 @@ fn single(op: Point, dtype: DType, out: DType, shape: Shape, layout: Layout) -> 
     Program { shape, inputs, scalars: vec![], code, outputs: vec![out], temps: 0 }
 }
 
+/// A program that casts a dtype to every other.
+fn casts(dtype: DType, shape: Shape) -> Program {
+    let inputs = vec![ProgramInput { dtype, layout: Layout::dense(shape) }];
+    let instr = |(n, out)| Instr { op: Point::Cast, dtype, out, dst: Reg::Out(n as u8), args: [Reg::Input(0); 3] };
+    let code = DType::ALL.into_iter().enumerate().map(instr).collect();
+    Program { shape, inputs, scalars: vec![], code, outputs: DType::ALL.to_vec(), temps: 0 }
+}
+
 /// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read an operand, every kind of
 /// structured kernel.
 pub fn texts() -> Vec<(String, String)> {
@@ -47,23 +55,21 @@ pub fn texts() -> Vec<(String, String)> {
     let shape = Shape::of(&[8, 16]);
     for &op in Point::ALL {
         for dtype in DType::ALL {
-            let outs = match op.row().types(dtype) {
-                _ if op == Point::Cast => DType::ALL.to_vec(),
-                Ok((compute, out)) if compute == dtype => vec![out],
+            let moves = op == Point::Copy || op.row().class == Class::Select;
+            let program = match op.row().types(dtype) {
+                _ if op == Point::Cast => casts(dtype, shape),
+                _ if dtype.carrier() != dtype && !moves => continue,
+                Ok((compute, out)) if compute == dtype => single(op, dtype, out, shape, Layout::dense(shape)),
                 _ => continue,
             };
-            for out in outs {
-                let program = single(op, dtype, out, shape, Layout::dense(shape));
-                let text = pointwise_text(&Evaluator::new(&program, None, 0));
-                all.push((format!("{op} {dtype} {out}"), text));
-            }
+            all.push((format!("{op} {dtype}"), pointwise_text(&Evaluator::new(&program, None, 0))));
         }
     }
     for (n, layout) in looks(shape).into_iter().enumerate() {
         for dtype in DType::ALL {
-            let program = single(Point::Add, dtype, dtype, shape, layout);
-            all.push((format!("add {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
-            all.push((format!("add {dtype} look {n} plain"), pointwise_text(&Evaluator::plain(&program, None))));
+            let program = single(Point::Copy, dtype, dtype, shape, layout);
+            all.push((format!("copy {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
+            all.push((format!("copy {dtype} look {n} plain"), pointwise_text(&Evaluator::plain(&program, None))));
         }
     }
     let wide = Shape::of(&[1 << 20, 1 << 12]);
@@ -71,7 +77,7 @@ pub fn texts() -> Vec<(String, String)> {
     let far = single(Point::Add, DType::F32, DType::F32, wide, row);
     all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
     for kind in KINDS {
-        for dtype in DType::ALL {
+        for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
                 let reduce = reduction(kind, dtype, extents);
                 let evaluator = Evaluator::of_reduce(&reduce);
@@ -92,7 +98,7 @@ pub fn texts() -> Vec<(String, String)> {
             }
         }
     }
-    for size in [1, 4, 8] {
+    for size in [1, 2, 4, 8] {
         for rank in [1, 3] {
             for narrow in [false, true] {
                 all.push((format!("copy {size} {rank} {narrow}"), copy_text(size, rank, 16 / size, narrow)));
@@ -101,7 +107,7 @@ pub fn texts() -> Vec<(String, String)> {
         }
     }
     for to in DType::ALL {
-        for from in DType::ALL.map(Some).into_iter().chain([None]) {
+        for from in [Some(to.carrier()), Some(DType::U8), Some(DType::F16), None] {
             all.push((format!("put {from:?} {to}"), put_text(from, to, 2, 1, true)));
         }
         for indices in [DType::I32, DType::I64] {
@@ -115,7 +121,7 @@ pub fn texts() -> Vec<(String, String)> {
         }
     }
     all.push(("take wide".to_owned(), take_text(4, DType::I64, Beyond::Raise, 1, false)));
-    for dtype in [DType::Bool, DType::I32, DType::I64] {
+    for dtype in DType::ALL {
         all.push((format!("matmul {dtype}"), product_text(dtype)));
     }
     all.push(("generic".to_owned(), generic_text()));

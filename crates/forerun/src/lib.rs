@@ -30,7 +30,8 @@ pub use forerun_base::fail;
 #[doc(hidden)]
 pub use forerun_base::fail_point;
 pub use forerun_base::{
-    DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine, set_foreign_resolver,
+    Brain, DType, Device, Error, ErrorKind, Half, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine,
+    set_foreign_resolver,
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;
@@ -53,6 +54,8 @@ pub use forerun_grad as grad;
 /// # }
 /// ```
 pub use forerun_nn as nn;
+/// What dtypes operands promote to.
+pub use forerun_ops::infer::{ArgType, promote};
 /// Calls of every op, for tests to walk.
 pub use forerun_ops::samples;
 pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, Routine, STRUCTURED, Tier};

@@ -22,6 +22,7 @@ fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
         Values::Positive => 4.0 + spread,
         Values::Special if whole => cycle(&[0, 1, -1, 2, -7, 100, -100]),
         Values::Special => EDGES[(n * (2 * place + 1) + n / EDGES.len()) % EDGES.len()],
+        Values::Rising => (n / 2) as f64,
         Values::Index(e) => cycle(&[0, e as i64 - 1, -1, e as i64 / 2, -(e as i64)]),
         Values::Beyond(e) => cycle(&[0, e as i64, -(e as i64) - 1, 2 * e as i64 + 1]),
     }

@@ -9,7 +9,7 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Op, Place, Point, ReduceKind, Routine, STRUCTURED};
+use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
 
 fn loc() -> Loc {
     Loc::default()
@@ -374,14 +374,22 @@ fn routines() {
     for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
         let call = |inputs: &[&Array]| ops::routine(routine, inputs, &[0, 1], loc()).unwrap();
         match routine {
+            Routine::Scan(Scan::Linear) => {
+                check(
+                    routine.name(),
+                    &|x| call(&[&x[0], &x[1]]),
+                    &[x.clone(), array(&shape, &numbers(12, 3, -1.0, 1.0))],
+                );
+            }
             Routine::Order(_) | Routine::Scan(_) => {
                 check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
             }
             Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
             Routine::Along(Along::Take) => check(routine.name(), &|x| call(&[&x[0], &named]), std::slice::from_ref(&x)),
-            Routine::Along(Along::Add) => {
+            Routine::Along(Along::Add | Along::Put) => {
                 check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
             }
+            Routine::Search(_) | Routine::Unique(_) => unreachable!("nothing flows back through indices"),
         }
     }
 }
@@ -438,6 +446,18 @@ fn what_arrays_name() {
             check("setitem", &write, &[x[0].clone(), values]);
         }
     }
+}
+
+#[test]
+fn cumulative_products_with_zeros_are_right() {
+    let cumprod = |x: &[Array]| ops::routine(Routine::Scan(Scan::CumProd), &[&x[0]], &[0], loc()).unwrap();
+    for zeros in [vec![0], vec![2], vec![1, 3], vec![5]] {
+        let mut factors = numbers(6, 4, 0.5, 1.5);
+        zeros.iter().for_each(|i| factors[*i] = 0.0);
+        check("cumprod", &cumprod, &[array(&[6], &factors)]);
+    }
+    check_first("cumprod", &cumprod, &[array(&[0], &[])]);
+    check("cumprod", &cumprod, &[array(&[1], &[0.5])]);
 }
 
 /// The structured ops that the tests above differentiate, and those that have no gradient: a new row fails here.

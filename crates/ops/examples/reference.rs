@@ -11,9 +11,10 @@ Every op of the catalogue. This page is made from its rows by `cargo xtask gen`:
 An op returns at once; reading its result waits for it. Mistakes in shapes and dtypes raise on the line that submits;
 what only the data know (an index out of bounds) raises where the result is read, and names both lines.
 
-Operands are promoted: within integers and within floats the wider dtype wins, a float wins over integers and keeps its
-width, a number in the program takes the width of the array it meets. *Float* below means float64 for float64 and float32
-for anything else. Gradients flow to floats.
+Operands are promoted: within signed integers, within unsigned ones and within floats the wider dtype wins; a signed and an
+unsigned integer become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps
+its width; a number in the program takes the width of the array it meets. *Float* below means a float dtype itself, and float32
+for anything else. Half floats are computed in float32 and rounded after every op. Gradients flow to floats.
 ";
 
 fn main() {

@@ -50,6 +50,7 @@ fn input(input: &Input) -> String {
         Values::Ordinary => {}
         Values::Positive => parts.push("\"values\": \"positive\"".into()),
         Values::Special => parts.push("\"values\": \"special\"".into()),
+        Values::Rising => parts.push("\"values\": \"rising\"".into()),
         Values::Index(extent) => parts.push(format!("\"values\": \"index\", \"extent\": {extent}")),
         Values::Beyond(extent) => parts.push(format!("\"values\": \"beyond\", \"extent\": {extent}")),
     }

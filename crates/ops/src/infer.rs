@@ -104,7 +104,8 @@ pub fn axes_mask(shape: &Shape, axes: Option<&[isize]>) -> Result<u32> {
     Ok(mask)
 }
 
-/// Inference for reductions: the dtype reduced in, the dtype and shape of the result.
+/// Inference for reductions: the dtype reduced in, the dtype and shape of the result. A sum of half floats is made in single
+/// precision and rounded once; integers are summed in 64 bits, with a sign or without as they are.
 pub fn reduce(
     kind: ReduceKind,
     dtype: DType,
@@ -115,11 +116,12 @@ pub fn reduce(
     let name = Op::Reduce(kind).name();
     let (compute, result) = match kind {
         ReduceKind::Sum | ReduceKind::Prod => match dtype.kind() {
-            Kind::Float => (dtype, dtype),
+            Kind::Float => (dtype.carrier(), dtype),
+            Kind::Int if dtype.is_unsigned() => (DType::U64, DType::U64),
             Kind::Bool | Kind::Int => (DType::DEFAULT_INT, DType::DEFAULT_INT),
         },
-        ReduceKind::Max | ReduceKind::Min => (dtype, dtype),
-        ReduceKind::ArgMax | ReduceKind::ArgMin => (dtype, DType::I64),
+        ReduceKind::Max | ReduceKind::Min => (dtype.carrier(), dtype),
+        ReduceKind::ArgMax | ReduceKind::ArgMin => (dtype.carrier(), DType::I64),
     };
     let reduced: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
     if reduced == 0 && !matches!(kind, ReduceKind::Sum | ReduceKind::Prod) {
@@ -301,6 +303,11 @@ mod tests {
     fn reductions_and_reshapes() {
         let (c, r, out) = reduce(ReduceKind::Sum, DType::Bool, &s(&[2, 3]), 0b10, true).unwrap();
         assert_eq!((c, r, out), (DType::I64, DType::I64, s(&[2, 1])));
+        let types = |kind, dtype| reduce(kind, dtype, &s(&[2]), 1, false).map(|(c, r, _)| (c, r)).unwrap();
+        assert_eq!(types(ReduceKind::Sum, DType::U8), (DType::U64, DType::U64));
+        assert_eq!(types(ReduceKind::Sum, DType::F16), (DType::F32, DType::F16));
+        assert_eq!(types(ReduceKind::Max, DType::I8), (DType::I32, DType::I8));
+        assert_eq!(types(ReduceKind::ArgMin, DType::U32), (DType::I64, DType::I64));
         assert!(reduce(ReduceKind::Max, DType::F32, &s(&[0]), 1, false).is_err());
         assert_eq!(reshape(&s(&[2, 6]), &[3, -1]).unwrap(), s(&[3, 4]));
         assert!(reshape(&s(&[2, 6]), &[5, -1]).is_err());

@@ -15,5 +15,5 @@ pub mod symbol;
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Point, PointRow, bodies};
-pub use routine::{Along, Choose, Given, Order, Place, Routine, Scan};
+pub use routine::{Along, Choose, Given, Order, Place, Routine, Scan, Search, Unique};
 pub use structured::{COMPOSITE, STRUCTURED};

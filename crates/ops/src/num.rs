@@ -1,5 +1,6 @@
 //! The traits that pointwise bodies are written over. A type that implements them is one element (the reference:
-//! `f32`, `f64`, `i32`, `i64`, `bool`) or a vector of elements; a body cannot tell which.
+//! `f32`, `f64`, `i32`, `i64`, `u64`, `bool`) or a vector of elements; a body cannot tell which. The other dtypes are
+//! computed in one of these, their carrier.
 //!
 //! Invariant: every method acts on each element alone, so a vector gives the bits its elements would give one
 //! by one. (Only [`NumFloat::mul_add`] may differ: an instruction set without a fused form rounds twice.)
@@ -39,7 +40,7 @@ pub trait Num: Copy {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// Integers and floats.
+/// Integers and floats; of an unsigned integer, the negative is what wraps to it.
 pub trait NumSigned: Num {
     /// A small constant.
     fn small(value: i8) -> Self;

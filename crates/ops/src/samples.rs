@@ -5,7 +5,10 @@
 
 use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
-use forerun_base::DType::{Bool, F32, F64, I32, I64};
+use forerun_base::DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+
+pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
+const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
 
 /// One call of an op.
 #[derive(Clone, Debug)]
@@ -76,6 +79,8 @@ pub enum Values {
     Positive,
     /// Edges: zeros of both signs, infinities, NaN, what overflows.
     Special,
+    /// Whole numbers from 0 on, each of them twice.
+    Rising,
     /// Positions on an axis of this extent, counted from either end.
     Index(usize),
     /// The same, and some beyond both ends; the first of them is the extent.
@@ -323,7 +328,7 @@ fn rows() -> Vec<Sample> {
     let pick = call("pick").with("axis", 1).with("keepdims", false).with("mode", "clip");
     all.push(pick.on([x([3, 4]), at([4], 4)]).fails("pick: index of shape (4,) does not fit (3, 4) without axis 1"));
     let hot = || call("one_hot").with("depth", 4).with("on_value", 2.5).with("off_value", -1.0);
-    let named = [I32, I64, F32, F64];
+    let named = [I8, I16, I32, I64, F16, F32, F64];
     all.push(hot().on([x([2, 3]).values(Values::Index(4))]).with("dtype", "float32").of(named));
     all.push(hot().on([x([3]).values(Values::Beyond(4))]).with("dtype", "float64").of(named));
     all.push(hot().on([x([]).values(Values::Index(4))]).with("dtype", "int64").of(named));
@@ -344,9 +349,10 @@ fn structured() -> Vec<Sample> {
             .fails("setitem: could not broadcast input array from shape (4,) into shape (3,)"),
         call("full").with("shape", [2, 3]).with("value", 3),
         call("full").with("shape", [0]).with("value", 3),
-        call("full").with("shape", [2]).with("value", 1 << 40).of([I32]).fails("full: "),
-        call("arange").with("start", 2).with("stop", 11).with("step", 3).of([I32, I64, F32, F64]),
-        call("arange").with("start", 1.5).with("stop", -2.0).with("step", -0.5).of([F32, F64]),
+        call("full").with("shape", [2]).with("value", 1 << 40).of([I8, U8, I16, U16, I32, U32]).fails("full: "),
+        call("full").with("shape", [2]).with("value", -1).of([U8, U16, U32, U64]).fails("full: integer -1 is out of"),
+        call("arange").with("start", 2).with("stop", 11).with("step", 3).of(NUMBERS),
+        call("arange").with("start", 1.5).with("stop", -2.0).with("step", -0.5).of(FLOATS),
         call("arange")
             .with("start", 0)
             .with("stop", 1)
@@ -357,10 +363,9 @@ fn structured() -> Vec<Sample> {
         call("eye").with("rows", 2).with("columns", 0).with("diagonal", 0),
     ];
     for op in ["normal", "uniform"] {
-        all.push(call(op).with("shape", [3, 5]).of([F32, F64]));
+        all.push(call(op).with("shape", [3, 5]).of(FLOATS));
         all.push(call(op).with("shape", [2]).of([I32]).fails(format!("{op}: needs a float dtype, not int32")));
     }
-    let numbers = [I32, I64, F32, F64];
     for op in ["matmul", "dot"] {
         for (a, b) in [
             (x([3, 4]), x([4, 5])),
@@ -369,16 +374,16 @@ fn structured() -> Vec<Sample> {
             (x([3, 0]), x([0, 2])),
             (x([4, 4]), x([4, 4]).look(Look::Tied)),
         ] {
-            all.push(call(op).on([a, b]).of(numbers));
+            all.push(call(op).on([a, b]).of(NUMBERS));
         }
         let text = "inner dimensions differ: (2, 3) x (2, 3)";
-        all.push(call(op).on([x([2, 3]), x([2, 3])]).of(numbers).fails(text));
+        all.push(call(op).on([x([2, 3]), x([2, 3])]).of(NUMBERS).fails(text));
         all.push(call(op).on([x([2, 2]), x([2, 2])]).of([Bool]).fails("not defined for bool"));
     }
-    all.push(call("matmul").on([x([2, 1, 3, 4]), x([5, 4, 2])]).of(numbers));
-    all.push(call("matmul").on([x([]), x([2])]).of(numbers).fails("matmul: needs at least one dimension: () x (2,)"));
-    all.push(call("dot").on([x([]), x([2, 3])]).of(numbers));
-    all.push(call("dot").on([x([2, 3, 4]), x([5, 4, 2])]).of(numbers));
+    all.push(call("matmul").on([x([2, 1, 3, 4]), x([5, 4, 2])]).of(NUMBERS));
+    all.push(call("matmul").on([x([]), x([2])]).of(NUMBERS).fails("matmul: needs at least one dimension: () x (2,)"));
+    all.push(call("dot").on([x([]), x([2, 3])]).of(NUMBERS));
+    all.push(call("dot").on([x([2, 3, 4]), x([5, 4, 2])]).of(NUMBERS));
     for axis in [0, 1, -1] {
         let join = call("concatenate").with("axis", axis);
         all.push(join.clone().on([x([2, 2]), x([2, 2]).look(Look::Transposed), x([2, 2]).look(Look::Repeated)]));
@@ -392,9 +397,9 @@ fn structured() -> Vec<Sample> {
 
 fn composites() -> Vec<Sample> {
     let mut all = vec![
-        call("clip").on([x([40]).values(Values::Special)]).with("low", -1.0).with("high", 1.5).of([F32, F64]),
-        call("clip").on([x([3, 4]).look(Look::Transposed)]).with("low", -1).of([I32, I64, F32, F64]),
-        call("clip").on([x([0])]).with("high", 1).of([I32, I64, F32, F64]),
+        call("clip").on([x([40]).values(Values::Special)]).with("low", -1.0).with("high", 1.5).of(FLOATS),
+        call("clip").on([x([3, 4]).look(Look::Transposed)]).with("low", -1).of([I8, I16, I32, I64, F16, F32, F64]),
+        call("clip").on([x([0])]).with("high", 1).of(NUMBERS),
     ];
     for op in ["softmax", "log_softmax"] {
         for axis in [0, -1] {
@@ -406,15 +411,16 @@ fn composites() -> Vec<Sample> {
 }
 
 fn layers() -> Vec<Sample> {
-    let floats = [F32, F64];
     let mut all = Vec::new();
     let kinds = ["relu", "sigmoid", "tanh", "softrelu", "softsign", "silu", "gelu", "gelu_erf", "leaky", "elu", "selu"];
     for kind in kinds {
         for input in &looks()[1..] {
-            all.push(call("activation").on([input.clone()]).with("kind", kind).of([I32, I64, F32, F64]));
+            all.push(
+                call("activation").on([input.clone()]).with("kind", kind).of([I8, I32, I64, U8, F16, BF16, F32, F64]),
+            );
         }
     }
-    let norm = |name| call(name).with("axis", 1).with("eps", 1e-3).of(floats);
+    let norm = |name| call(name).with("axis", 1).with("eps", 1e-3).of(FLOATS);
     for input in [x([4, 3]), x([4, 3]).look(Look::Transposed), x([4, 3, 2])] {
         all.push(norm("layer_norm").on([input.clone(), x([3]), x([3])]));
         let statistics = [x([3]), x([3]).values(Values::Positive)];
@@ -432,8 +438,9 @@ fn layers() -> Vec<Sample> {
         all.push(call("dropout").on([x([6, 5]).values(Values::Positive)]).with("p", p).with("training", training));
     }
     let text = "dropout: p must be between 0 and 1, not 1.5";
-    all.push(call("dropout").on([x([2])]).with("p", 1.5).with("training", true).of(floats).fails(text));
-    let dense = |flatten: bool| call("fully_connected").with("flatten", flatten).of([I32, I64, F32, F64]);
+    all.push(call("dropout").on([x([2])]).with("p", 1.5).with("training", true).of(FLOATS).fails(text));
+    let dense =
+        |flatten: bool| call("fully_connected").with("flatten", flatten).of([I8, I32, I64, U8, F16, BF16, F32, F64]);
     all.push(dense(true).on([x([2, 3, 2]), x([4, 6]), x([4])]));
     all.push(dense(true).on([x([3, 2]).look(Look::Transposed), x([4, 2])]));
     all.push(dense(false).on([x([2, 3, 2]), x([4, 2]).look(Look::Transposed), x([4])]));

@@ -65,6 +65,7 @@ macro_rules! bits {
 bits!(bool);
 bits!(i32);
 bits!(i64);
+bits!(u64);
 
 impl Num for bool {
     compare_and_select!();
@@ -184,8 +185,85 @@ macro_rules! integer {
     };
 }
 
+integer!(i8);
+integer!(i16);
 integer!(i32);
 integer!(i64);
+
+impl Num for u64 {
+    compare_and_select!();
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Ord::max(self, other)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Ord::min(self, other)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self
+    }
+}
+
+impl NumSigned for u64 {
+    #[inline(always)]
+    fn small(value: i8) -> Self {
+        value as u64
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.wrapping_sub(other)
+    }
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.wrapping_neg()
+    }
+    #[inline(always)]
+    fn floor_div(self, other: Self) -> Self {
+        self.checked_div(other).unwrap_or(0)
+    }
+    #[inline(always)]
+    fn remainder(self, other: Self) -> Self {
+        self.checked_rem(other).unwrap_or(0)
+    }
+    #[inline(always)]
+    fn power(self, other: Self) -> Self {
+        let (mut result, mut base, mut left) = (1u64, self, other);
+        while left != 0 {
+            if left & 1 == 1 {
+                result = result.wrapping_mul(base);
+            }
+            base = base.wrapping_mul(base);
+            left >>= 1;
+        }
+        result
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn trunc(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn rint(self) -> Self {
+        self
+    }
+}
 
 macro_rules! float {
     ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {

@@ -1,9 +1,13 @@
 //! Builds pointwise programs from records: casts where dtypes differ, one register a value, outputs written last.
+//!
+//! Invariant: arithmetic is in dtypes that are their own carriers. An op on another dtype casts its operands to the carrier
+//! and its result back, so it wraps or rounds after every op, fused or not, and a backend needs nothing for
+//! such dtypes but casts and moves. Casts are instructions like others: elements are read and written as they lie in memory.
 
 use crate::kernel::{Instr, Program, ProgramInput, Reg};
 use crate::segment::Operand;
 use forerun_base::{DType, Shape};
-use forerun_ops::Point;
+use forerun_ops::{Class, Point};
 use std::collections::HashMap;
 
 /// A value inside a program under construction.
@@ -32,7 +36,9 @@ pub(crate) struct Builder {
 
 /// How large a program may grow before it is not fused any further.
 const MOST_INPUTS: usize = 24;
-const MOST_CODE: usize = 64;
+const MOST_CODE: usize = 68;
+/// Values that one record adds at the most: its operands, each cast twice, its result, and that cast twice.
+const ROOM: usize = 12;
 
 impl Builder {
     pub(crate) fn new(shape: Shape) -> Builder {
@@ -48,7 +54,7 @@ impl Builder {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.inputs.len() + 3 <= MOST_INPUTS && self.defs.len() + 8 <= MOST_CODE
+        self.inputs.len() + 3 <= MOST_INPUTS && self.defs.len() + ROOM <= MOST_CODE
     }
 
     fn define(&mut self, def: Def, dtype: DType) -> Ssa {
@@ -91,6 +97,16 @@ impl Builder {
 
     /// Applies an op to operands that already have the right dtypes.
     pub(crate) fn apply(&mut self, op: Point, dtype: DType, result: DType, args: &[Ssa]) -> Ssa {
+        let carrier = dtype.carrier();
+        if carrier == dtype || moves(op) {
+            return self.instruction(op, dtype, result, args);
+        }
+        let carried: Vec<Ssa> = args.iter().map(|&arg| self.cast(arg, carrier)).collect();
+        let value = self.instruction(op, carrier, if result == dtype { carrier } else { result }, &carried);
+        self.cast(value, result)
+    }
+
+    fn instruction(&mut self, op: Point, dtype: DType, result: DType, args: &[Ssa]) -> Ssa {
         let mut all = [args[0]; 3];
         all[..args.len()].copy_from_slice(args);
         self.define(Def::Code { op, dtype, args: all, arity: args.len() as u8 }, result)
@@ -208,6 +224,11 @@ impl Builder {
     }
 }
 
+/// Whether an op gives one of its operands as it is.
+fn moves(op: Point) -> bool {
+    op == Point::Copy || op.row().class == Class::Select
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +268,21 @@ mod tests {
         let first_out = p.code.iter().position(|i| matches!(i.dst, Reg::Out(_))).unwrap();
         assert!(p.code[first_out + 1..].iter().all(|i| !i.args.iter().any(|r| matches!(r, Reg::Input(_)))));
         assert_eq!(p.outputs.len(), 2);
+    }
+
+    #[test]
+    fn an_op_on_a_narrow_dtype_is_carried() {
+        let mut b = Builder::new(Shape::of(&[8]));
+        let h = DType::F16;
+        let layout = Layout::dense(b.shape);
+        let x = b.input(Operand { source: Source::External(0), view: None }, ProgramInput { dtype: h, layout });
+        let square = b.apply(Point::Multiply, h, h, &[x, x]);
+        let sum = b.apply(Point::Add, h, h, &[square, x]);
+        let (p, _) = b.finish(&[sum], None);
+        let code: Vec<(Point, DType, DType)> = p.code.iter().map(|i| (i.op, i.dtype, i.out)).collect();
+        let (f, narrow) = (DType::F32, (Point::Cast, DType::F32, h));
+        let widen = (Point::Cast, h, f);
+        assert_eq!(code, [widen, (Point::Multiply, f, f), narrow, widen, (Point::Add, f, f), narrow]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::hash::WordHash;
 use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Beyond, Given, Op};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -56,10 +57,26 @@ impl Meta {
         meta
     }
 
-    /// The meta of a dense array.
+    /// The meta of a dense array. Each thread remembers some: whoever makes arrays asks for a few of them again and again.
     pub fn dense(dtype: DType, shape: Shape, device: Device) -> &'static Meta {
-        Meta::of(dtype, Layout::dense(shape), device)
+        let mix = |mixed: usize, extent: &usize| mixed.wrapping_mul(31).wrapping_add(*extent);
+        let place = shape.iter().fold(dtype as usize, mix) % REMEMBERED;
+        DENSE.with(|known| match known[place].get() {
+            Some(meta) if meta.dtype == dtype && meta.layout.shape == shape && meta.device == device => meta,
+            _ => {
+                let meta = Meta::of(dtype, Layout::dense(shape), device);
+                known[place].set(Some(meta));
+                meta
+            }
+        })
     }
+}
+
+/// How many dense metas a thread remembers.
+const REMEMBERED: usize = 64;
+
+thread_local! {
+    static DENSE: [Cell<Option<&'static Meta>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
 }
 
 /// What an op needs to know beyond its inputs.

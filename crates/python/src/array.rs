@@ -4,7 +4,9 @@
 
 use crate::advanced;
 use crate::autograd;
-use crate::device::PyDevice;
+use crate::buffer;
+use crate::device::{self, PyDevice};
+use crate::dlpack;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
 use crate::exchange::{to_numpy, writable};
@@ -16,11 +18,13 @@ use crate::outcall;
 use crate::rows::Rows;
 use crate::submit;
 use crate::wait;
-use forerun::{Arg, Array, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
+use forerun::{Arg, Array, DType, Device, Kind, Point, ReduceKind, Scalar, on_device, ops};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PySlice, PyTuple};
+use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
 #[pyclass(frozen, freelist = 256, name = "ndarray", module = "forerun.np")]
@@ -232,6 +236,9 @@ impl PyArray {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: Any) -> PyResult<Py<PyAny>> {
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::object(py, ops::at(&self.0, positions.all()));
+        }
         match index::basic(index)? {
             Some(items) => submit::object(py, ops::index(&self.0, &items)),
             None => advanced::get(py, &self.0, index),
@@ -239,6 +246,9 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::assign(py, &ops::at(&self.0, positions.all()).map_err(raise)?, value);
+        }
         match index::basic(index)? {
             Some(items) => submit::assign(py, &ops::index(&self.0, &items).map_err(raise)?, value),
             None => advanced::set(py, &self.0, index, value),
@@ -264,6 +274,7 @@ impl PyArray {
         Ok(match self.item_now(py, "bool")? {
             Scalar::Bool(value) => value,
             Scalar::Int(value) => value != 0,
+            Scalar::Large(_) => true,
             Scalar::Float(value) => value != 0.0,
         })
     }
@@ -277,6 +288,7 @@ impl PyArray {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
             Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
+            Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -298,11 +310,28 @@ impl PyArray {
             device @ Device::Gpu(_) => Some(PyDevice(device)),
         };
         let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
-        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, device))
+        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, self.0.dtype().name(), device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "str")?, "__str__", ())
+        let values = to_numpy(py, &self.0, "str")?;
+        match self.0.dtype() {
+            DType::BF16 => outcall::call(&outcall::function(py, "forerun._text", "to_str")?, (values,)),
+            _ => outcall::method(&values, "__str__", ()),
+        }
+    }
+
+    /// A small table for notebooks; None for what is no table.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
+        let to_html = outcall::function(py, "forerun._text", "to_html")?;
+        outcall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+    }
+
+    /// What notebooks and shells print.
+    fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = cycle;
+        outcall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -317,14 +346,104 @@ impl PyArray {
     /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
     #[pyo3(signature = (dtype = None, copy = None))]
     fn __array__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         dtype: Option<Any<'_, 'py>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = to_numpy(py, &self.0, "numpy.asarray")?;
+        buffer::raise_missed(slf)?;
+        let (py, array) = (slf.py(), &slf.get().0);
+        if copy == Some(false) && !array.device().is_host() {
+            let text = format!("__array__: elements on {} cannot reach the host without a copy", array.device());
+            return Err(PyValueError::new_err(text));
+        }
+        let array = to_numpy(py, array, "numpy.asarray")?;
         let copy = copy.or(writable().then_some(true));
         outcall::call(&outcall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
+    }
+
+    /// NumPy's ufuncs on arrays of ours are ops of ours.
+    #[pyo3(signature = (ufunc, method, *inputs, **options))]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        ufunc: Any<'_, 'py>,
+        method: Any<'_, 'py>,
+        inputs: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let applied = outcall::function(slf.py(), "forerun._protocols", "array_ufunc")?;
+        outcall::call(&applied, (ufunc, method, inputs, options))
+    }
+
+    /// NumPy's functions on arrays of ours are those of `forerun.np`.
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        func: Any<'_, 'py>,
+        types: Any<'_, 'py>,
+        args: Any<'_, 'py>,
+        kwargs: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let applied = outcall::function(slf.py(), "forerun._protocols", "array_function")?;
+        outcall::call(&applied, (func, types, args, kwargs))
+    }
+
+    /// The namespace whose functions take the array, as the array API standard asks for it.
+    #[pyo3(signature = (*, api_version = None))]
+    fn __array_namespace__<'py>(
+        slf: &Bound<'py, Self>,
+        api_version: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun._protocols", "namespace")?, (api_version,))
+    }
+
+    /// The elements for another library, as DLPack describes them: read-only where nothing is copied.
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Any<'_, 'py>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        dlpack::export(py, &self.0, &dlpack::Asked { stream, max_version, device: dl_device, copy })
+    }
+
+    /// The device of the elements, as DLPack numbers it.
+    fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
+        dlpack::device_of(&self.0)
+    }
+
+    /// Python's buffer protocol: the bytes, read-only.
+    ///
+    /// # Safety
+    /// Python calls it, with a view to fill in.
+    unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        // SAFETY: as Python promises.
+        unsafe { buffer::fill(slf, view, flags) }
+    }
+
+    /// The end of a view.
+    ///
+    /// # Safety
+    /// Python calls it once, for a view that was filled in.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: as Python promises.
+        unsafe { buffer::release(view) }
+    }
+
+    /// How to pickle the array, with its bytes apart where the protocol can.
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun._pickles", "reduce")?, (slf, protocol))
+    }
+
+    /// A copy, for `copy.copy`.
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.copy(py)
+    }
+
+    /// A copy, for `copy.deepcopy`.
+    fn __deepcopy__(&self, py: Python<'_>, _memo: Any) -> PyResult<Py<PyAny>> {
+        self.copy(py)
     }
 
     /// The number of elements of each dimension.
@@ -416,7 +535,7 @@ impl PyArray {
         if index.is_empty() {
             return python_scalar(py, self.item_now(py, "item")?);
         }
-        let element = PyArray(ops::index(&self.0, &index::indices(index)?).map_err(raise)?);
+        let element = PyArray(index::view(&self.0, index)?);
         python_scalar(py, element.item_now(py, "item")?)
     }
 
@@ -436,6 +555,18 @@ impl PyArray {
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         outcall::method(&to_numpy(py, &self.0, "tolist")?, "tolist", ())
+    }
+
+    /// The bytes of the elements in row-major order, or with ``order="F"`` in column-major order.
+    #[pyo3(signature = (order = "C"))]
+    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> PyResult<Bound<'py, PyAny>> {
+        outcall::method(&to_numpy(py, &self.0, "tobytes")?, "tobytes", (order,))
+    }
+
+    /// Writes the elements to a file in row-major order: their bytes, or with ``sep`` as text between separators.
+    #[pyo3(signature = (fid, sep = "", format = "%s"))]
+    fn tofile<'py>(&self, py: Python<'py>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
+        outcall::method(&to_numpy(py, &self.0, "tofile")?, "tofile", (fid, sep, format))
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
@@ -503,11 +634,12 @@ impl PyArray {
         PyArray::as_in_ctx(slf, device)
     }
 
-    /// The same under the name of the array API. Work is ordered by what it reads and writes, so there are no streams.
+    /// The same under the name of the array API; the device may be named by a string. Work is ordered by what it reads and
+    /// writes, so there are no streams.
     #[pyo3(signature = (device, /, *, stream = None))]
-    fn to_device(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>, stream: Option<Any>) -> PyResult<Py<PyAny>> {
+    fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
         match stream {
-            None => PyArray::as_in_ctx(slf, device),
+            None => PyArray::as_in_ctx(slf, &Bound::new(slf.py(), device::of(device)?)?),
             Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
         }
     }
@@ -758,6 +890,7 @@ pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
+        Scalar::Large(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => PyFloat::new(py, value).into_any(),
     })
 }

@@ -5,7 +5,7 @@ use crate::error::raise;
 use forerun::{Device, check_device, device_stats, on_device, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use std::cell::RefCell;
 
 thread_local! {
@@ -70,6 +70,28 @@ impl PyDevice {
     fn __repr__(&self) -> String {
         self.0.to_string()
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str, u8)) {
+        (py.get_type::<PyDevice>(), (self.device_type(), self.device_id()))
+    }
+}
+
+/// The device that a string names: its kind, and after a colon its number, `"gpu:1"`.
+#[pyfunction]
+pub(crate) fn named_device(name: &str) -> PyResult<PyDevice> {
+    let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
+    match number.parse() {
+        Ok(number) => PyDevice::new(kind, number),
+        Err(_) => Err(PyValueError::new_err(format!("device {name} is not known; there are cpu, cpu:0, gpu, gpu:0"))),
+    }
+}
+
+/// A device as an argument: itself, or its name.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyDevice> {
+    if let Ok(name) = object.cast::<PyString>() {
+        return named_device(&name.to_string());
+    }
+    Ok(*object.cast::<PyDevice>()?.get())
 }
 
 /// How many accelerators there are.

@@ -1,11 +1,12 @@
 //! Dtypes as Python objects: light, so that naming one does not import NumPy.
 
+use crate::operand;
 use crate::outcall;
-use forerun::DType;
-use pyo3::exceptions::PyTypeError;
+use forerun::{Arg, ArgType, DType, Shape, promote};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyString, PyTuple, PyType};
 
 /// The type of an array's elements. Equal to NumPy's dtype of the same name, to its name, and usable in its place.
 #[pyclass(frozen, name = "dtype", module = "forerun.np")]
@@ -29,7 +30,12 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
 /// The exception for a dtype that there is not.
 #[cold]
 pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
-    let text = outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string());
+    unknown(&outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string()))
+}
+
+/// The exception for a dtype of that name, which there is not.
+#[cold]
+pub(crate) fn unknown(text: &str) -> PyErr {
     let known = DType::ALL.map(DType::name).join(", ");
     PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
 }
@@ -39,7 +45,7 @@ pub(crate) fn optional(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DTy
     object.map(dtype_of).transpose()
 }
 
-fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     if let Ok(dtype) = object.cast::<PyDType>() {
         return Ok(Some(dtype.get().0));
     }
@@ -59,6 +65,24 @@ fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
         "bool_" => Some(DType::Bool),
         name => DType::from_name(name),
     })
+}
+
+/// The dtype that arrays, dtypes and numbers promote to.
+#[pyfunction]
+#[pyo3(signature = (*operands))]
+pub(crate) fn result_type<'py>(py: Python<'py>, operands: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyDType>> {
+    let mut types = Vec::with_capacity(operands.len());
+    for operand in operands.iter() {
+        types.push(match operand::quick(&operand) {
+            Some(Arg::Array(array)) => ArgType::Array(array.dtype(), array.shape()),
+            Some(Arg::Scalar(scalar)) => ArgType::Scalar(scalar.kind()),
+            None => ArgType::Array(dtype_of(&operand)?, Shape::SCALAR),
+        });
+    }
+    if types.is_empty() {
+        return Err(PyValueError::new_err("result_type: at least one array or dtype is required"));
+    }
+    Ok(object(py, promote(&types)).clone())
 }
 
 #[pymethods]
@@ -84,6 +108,9 @@ impl PyDType {
     /// NumPy's dtype of the same name.
     #[getter(__numpy_dtype__)]
     fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.0 == DType::BF16 {
+            return outcall::call(&outcall::function(py, "forerun._convert", "brain_dtype")?, ());
+        }
         outcall::call(&outcall::function(py, "numpy", "dtype")?, (self.0.name(),))
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     }
 }
 
-/// One exception for several errors: the only one itself, else a group; where Python knows no groups, a list.
+/// One exception for several errors: the only one itself, else a group.
 #[cold]
 pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
     let mut errors = errors;
@@ -40,11 +40,10 @@ pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
         return raise(errors.remove(0));
     }
     let title = format!("{} operations failed", errors.len());
-    let texts: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
     let group = || -> PyResult<PyErr> {
         let exceptions = PyList::new(py, errors.into_iter().map(|error| raise(error).into_value(py)))?;
-        let group = outcall::call(&outcall::function(py, "builtins", "ExceptionGroup")?, (&title, exceptions))?;
+        let group = outcall::call(&outcall::function(py, "builtins", "ExceptionGroup")?, (title, exceptions))?;
         Ok(PyErr::from_value(group))
     };
-    group().unwrap_or_else(|_| PyRuntimeError::new_err(format!("{title}\n{}", texts.join("\n"))))
+    group().unwrap_or_else(|error| error)
 }

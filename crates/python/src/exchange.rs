@@ -1,8 +1,10 @@
-//! Exchange with NumPy through its array interface: out without a copy, in with one.
+//! Exchange with NumPy through its array interface: out without a copy, in with one. NumPy has no bfloat16 of its own: its
+//! elements go out as two bytes without a meaning, which `_convert.py` gives one.
 //!
 //! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
 //! returns.
 
+use crate::array::PyArray;
 use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
@@ -70,7 +72,11 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) 
             found
         }
     };
-    outcall::call(&as_array, (PySnapshot(snapshot),))
+    let elements = outcall::call(&as_array, (PySnapshot(snapshot),))?;
+    match array.dtype() {
+        DType::BF16 => outcall::call(&outcall::function(py, "forerun._convert", "brain_floats")?, (elements,)),
+        _ => Ok(elements),
+    }
 }
 
 /// Whether programs get a copy they may write in the place of the read-only array.
@@ -110,6 +116,9 @@ pub(crate) fn from_numpy(
     let Some(dtype) = DType::ALL.into_iter().find(fits) else {
         return Err(crate::dtype::refused(&outcall::attribute(array, "dtype")?));
     };
+    if dtype == DType::BF16 && crate::dtype::named(&outcall::attribute(array, "dtype")?)? != Some(dtype) {
+        return Err(crate::dtype::refused(&outcall::attribute(array, "dtype")?));
+    }
     let rank = interface.nd as usize;
     // SAFETY: both point at one number for each dimension; without a dimension they may be null and are not read.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
@@ -124,6 +133,13 @@ pub(crate) fn from_numpy(
     // lives through this call; the GIL keeps other threads of Python from writing meanwhile.
     let copied = on(device, || unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) })?;
     submit::object(py, copied)
+}
+
+/// How an array lies in what its cell holds, in elements: how many those are, its first one, its strides.
+#[pyfunction]
+pub(crate) fn placement(x: &Bound<'_, PyArray>) -> (usize, u64, Vec<isize>) {
+    let array = &x.get().0;
+    (array.base().size(), array.offset(), array.layout().strides().to_vec())
 }
 
 /// NumPy's array interface as a C struct.
@@ -165,7 +181,9 @@ unsafe fn numbers<'a>(first: *const isize, count: usize) -> &'a [isize] {
 fn type_kind(dtype: DType) -> c_char {
     let letter = match dtype.kind() {
         Kind::Bool => b'b',
+        Kind::Int if dtype.is_unsigned() => b'u',
         Kind::Int => b'i',
+        Kind::Float if dtype == DType::BF16 => b'V',
         Kind::Float => b'f',
     };
     letter as c_char

@@ -1,12 +1,63 @@
 //! Basic indices, shapes and axes as Python writes them.
 
 use crate::array::PyArray;
+use crate::error::raise;
 use crate::outcall;
-use forerun::Index;
+use forerun::{Array, Index, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+
+/// Positions alone, `x[i]` and `x[i, j]`: what loops write. The numbers, and how many there are.
+pub(crate) struct Positions([isize; MOST], usize);
+
+/// More positions than any array has dimensions are told apart from the rest by the general way.
+const MOST: usize = 8;
+
+impl Positions {
+    /// The index if it is nothing but integers of Python's own.
+    #[inline]
+    pub(crate) fn of(index: &Bound<'_, PyAny>) -> Option<Positions> {
+        let mut found = Positions([0; MOST], 1);
+        if let Some(position) = position(index) {
+            found.0[0] = position;
+            return Some(found);
+        }
+        let parts = index.cast_exact::<PyTuple>().ok()?;
+        found.1 = parts.len();
+        for (to, part) in found.0.get_mut(..found.1)?.iter_mut().zip(parts.iter_borrowed()) {
+            *to = position(&part)?;
+        }
+        Some(found)
+    }
+
+    /// One for each of the first dimensions.
+    #[inline]
+    pub(crate) fn all(&self) -> &[isize] {
+        &self.0[..self.1]
+    }
+}
+
+#[inline]
+fn position(part: &Bound<'_, PyAny>) -> Option<isize> {
+    if !part.is_exact_instance_of::<PyInt>() {
+        return None;
+    }
+    let mut overflow = 0;
+    // SAFETY: the object is exactly an int, for which nothing but overflow can happen, and that sets no error.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(part.as_ptr(), &mut overflow) };
+    (overflow == 0).then_some(value as isize)
+}
+
+/// The view of what an index selects.
+#[inline]
+pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
+    match Positions::of(index) {
+        Some(positions) => ops::at(x, positions.all()).map_err(raise),
+        None => ops::index(x, &indices(index)?).map_err(raise),
+    }
+}
 
 /// The parts of `x[index]`, if all of them are basic; else `None`.
 pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {

@@ -26,13 +26,15 @@ mod _forerun {
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::{
-        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, num_gpus, require_device, reset_gpu_peak,
-        search_cuda_in, set_device, set_tf32,
+        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, named_device, num_gpus, require_device,
+        reset_gpu_peak, search_cuda_in, set_device, set_tf32,
     };
     #[pymodule_export]
-    use crate::dtype::PyDType;
+    use crate::dlpack::from_capsule;
     #[pymodule_export]
-    use crate::exchange::{from_numpy, set_writable_asnumpy};
+    use crate::dtype::{PyDType, result_type};
+    #[pymodule_export]
+    use crate::exchange::{from_numpy, placement, set_writable_asnumpy};
     #[cfg(feature = "faults")]
     #[pymodule_export]
     use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
@@ -50,6 +52,8 @@ mod _forerun {
     use crate::loc::user_line;
     #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
+    #[pymodule_export]
+    use crate::sequence::from_python;
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,

@@ -6,7 +6,7 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::outcall;
-use forerun::{Arg, Array, Device, Error, ErrorKind, Kind, Loc, Scalar, current_device, on_device, ops};
+use forerun::{Arg, Array, DType, Device, Error, ErrorKind, Kind, Loc, Scalar, current_device, on_device, ops};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
@@ -85,11 +85,15 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         if let Some(value) = narrow(object) {
             return Ok(Some(Operand::Scalar(Scalar::Int(value))));
         }
+        if let Ok(value) = object.extract::<u64>() {
+            return Ok(Some(Operand::Scalar(Scalar::Large(value))));
+        }
         // As in NumPy, an integer of any length may meet a float array; an integer array has no room for it.
         if beside.is_some_and(|array| array.dtype().kind() == Kind::Float) {
             return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
         }
-        return Err(PyOverflowError::new_err(format!("integer {object} is out of bounds for int64")));
+        let dtype = beside.map_or(DType::DEFAULT_INT, Array::dtype);
+        return Err(PyOverflowError::new_err(format!("integer {object} is out of bounds for {dtype}")));
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));

@@ -2,7 +2,7 @@
 
 use crate::array::PyArray;
 use crate::submit;
-use forerun::{Array, Index, ops};
+use forerun::{Array, ops};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,6 +35,6 @@ impl Rows {
         if row >= self.array.0.shape()[0] {
             return Ok(None);
         }
-        submit::object(py, ops::index(&self.array.0, &[Index::At(row as isize)])).map(Some)
+        submit::object(py, ops::at(&self.array.0, &[row as isize])).map(Some)
     }
 }

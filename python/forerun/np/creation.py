@@ -7,7 +7,7 @@ from typing import SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, float32, float64, ndarray
+from forerun._forerun import Device, float32, float64, from_python, ndarray
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 
 
@@ -43,14 +43,28 @@ def array(
     >>> np.array([1, 2], dtype="int32")
     array([1, 2], dtype=int32)
     """
-    made = to_array(object, dtype, asked("array", ctx, device))
+    place = device if ctx is None else asked("array", ctx, device)
+    # Lists of Python's own numbers are what is written most.
+    if place is None and (quick := from_python(object, dtype)) is not None:
+        return quick
+    made = to_array(object, dtype, asked("array", None, place))
     return made.copy() if copy and made is object else made
 
 
 def asarray(
-    object: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    object: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    copy: bool | None = None,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
-    """Make an array, or return the one given if it fits; for the arguments see :func:`array`.
+    """Make an array, or return the one given if it fits; for the other arguments see :func:`array`.
+
+    Parameters
+    ----------
+    copy
+        Whether an array that fits already is copied; with ``False`` what needs a copy is refused.
 
     Examples
     --------
@@ -59,7 +73,10 @@ def asarray(
     >>> np.asarray(x) is x
     True
     """
-    return to_array(object, dtype, asked("asarray", ctx, device))
+    made = to_array(object, dtype, asked("asarray", ctx, device))
+    if copy is False and made is not object:
+        raise ValueError("asarray: no array can be made of what was given without a copy")
+    return made.copy() if copy and made is object else made
 
 
 def copy(a: ArrayLike) -> ndarray:

@@ -166,11 +166,12 @@ def piecewise(
     array([2., 1., 7.])
     """
     a = to_array(x)
-    several = isinstance(condlist, (list, tuple)) and len(condlist) > 0
-    several = several and (not isinstance(condlist[0], (bool, int)) or a.ndim == 0)  # type: ignore[index]
-    conditions = to_arrays(*(condlist if several else [condlist]))  # type: ignore[misc]
-    if len(conditions) == 1 and conditions[0].ndim > a.ndim and not several:
-        conditions = list(conditions[0])
+    listed = isinstance(condlist, (list, tuple)) and len(condlist) > 0
+    if listed and not (isinstance(condlist[0], (bool, int)) and a.ndim > 0):  # type: ignore[index]
+        conditions = to_arrays(*condlist)  # type: ignore[misc]
+    else:
+        (alone,) = to_arrays(condlist)
+        conditions = list(alone) if alone.ndim > 1 else [alone]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         count = len(conditions)
         raise ValueError(f"piecewise: with {count} conditions, {count} or {count + 1} functions are expected")

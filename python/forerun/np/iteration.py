@@ -33,13 +33,16 @@ class flatiter:
         self._next = 0
 
     def __len__(self) -> int:
+        """Give the number of elements."""
         return self.base.size
 
     def __iter__(self) -> flatiter:
+        """Start from the first element."""
         self._next = 0
         return self
 
     def __next__(self) -> ndarray:
+        """Give the next element, a view."""
         if self._next >= self.base.size:
             raise StopIteration
         left, place = self._next, []
@@ -50,11 +53,13 @@ class flatiter:
         return self.base[tuple(reversed(place))]
 
     def __getitem__(self, key: Any) -> ndarray:
+        """Give a copy of what an index names."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
         return self.base.reshape(-1)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
+        """Write what an index names."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
         from forerun.np.creation import arange
@@ -67,6 +72,7 @@ class flatiter:
         return self.base.flatten()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Give NumPy's array of the elements; that waits."""
         return self.base.reshape(-1).__array__(dtype, copy)
 
 
@@ -89,9 +95,11 @@ class ndenumerate:
         self._places = ndindex(self._array.shape)
 
     def __iter__(self) -> ndenumerate:
+        """Go on from the next element."""
         return self
 
     def __next__(self) -> tuple[tuple[int, ...], ndarray]:
+        """Give the next position and its element, a view."""
         place = next(self._places)
         return place, self._array[place]
 
@@ -114,7 +122,9 @@ class ndindex:
         self._places: Iterator[tuple[int, ...]] = itertools.product(*map(range, dims))
 
     def __iter__(self) -> ndindex:
+        """Go on from the next position."""
         return self
 
     def __next__(self) -> tuple[int, ...]:
+        """Give the next position."""
         return next(self._places)

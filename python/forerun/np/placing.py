@@ -6,7 +6,7 @@ from typing import Literal
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import ndarray
+from forerun._forerun import dtype, ndarray
 from forerun._types import ArrayLike
 from forerun.np.dtypes import can_cast
 
@@ -30,12 +30,25 @@ def copyto(dst: ndarray, src: ArrayLike, casting: Casting = "same_kind", where: 
     array([1., 0., 3.])
     """
     _target(dst, "copyto")
-    if isinstance(src, ndarray) and not can_cast(src.dtype, dst.dtype, casting):
+    if isinstance(src, ndarray) and not _may_cast(src.dtype, dst.dtype, casting):
         raise TypeError(f"copyto: cannot cast {src.dtype} to {dst.dtype} according to the rule '{casting}'")
     if where is True:
         dst[...] = src
     else:
         _forerun.copy_where(dst, where, src)
+
+
+def _may_cast(source: dtype, target: dtype, casting: Casting) -> bool:
+    if casting == "unsafe" or source == target:
+        return True
+    if casting == "safe":
+        return can_cast(source, target)
+    # What has a kind of no higher rank may lose digits, but nothing else.
+    rank = [
+        next(i for i, kind in enumerate(("bool", "uint", "int", "")) if d.name.startswith(kind))
+        for d in (source, target)
+    ]
+    return casting == "same_kind" and rank[0] <= rank[1]
 
 
 def _repeated(values: ndarray, count: int) -> ndarray:

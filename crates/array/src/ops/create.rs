@@ -5,7 +5,7 @@ use crate::buffer::Buffer;
 use crate::device::{current_device, host_device};
 use crate::memory::no_memory;
 use crate::node::INLINE;
-use crate::ops::{pointwise, transfer};
+use crate::ops::{self, pointwise, transfer};
 use crate::recipe::Recipe;
 use crate::submit::submit;
 use crate::window::window;
@@ -34,14 +34,16 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
     let float = all.iter().any(|s| s.kind() == Kind::Float);
-    let dtype = dtype.unwrap_or(if float { DType::DEFAULT_FLOAT } else { DType::DEFAULT_INT });
+    let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
+    let whole = if large { DType::U64 } else { DType::DEFAULT_INT };
+    let dtype = dtype.unwrap_or(if float { DType::DEFAULT_FLOAT } else { whole });
     if step.as_f64() == 0.0 {
         return Err(Error::new(ErrorKind::Value, "step must not be zero").in_op("arange"));
     }
-    let count = match (start, stop, step) {
+    let count = match all.map(Scalar::as_integer) {
         // Integers are counted as integers: doubles do not tell the large ones apart.
-        (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) => {
-            let (span, step) = (stop as i128 - start as i128, step as i128);
+        [Some(start), Some(stop), Some(step)] => {
+            let span = stop - start;
             (span * step.signum()).max(0).unsigned_abs().div_ceil(step.unsigned_abs()) as f64
         }
         _ => ((stop.as_f64() - start.as_f64()) / step.as_f64()).ceil(),
@@ -101,18 +103,30 @@ fn affine(x: Array, scale: f64, shift: f64, loc: Loc) -> Result<Array> {
     Ok(x)
 }
 
-/// Random numbers, normally distributed.
+/// Random numbers, normally distributed. Half floats are drawn in single precision and rounded.
 pub fn normal(shape: &[usize], mean: f64, scale: f64, dtype: DType, loc: Loc) -> Result<Array> {
     if scale < 0.0 {
         return Err(Error::new(ErrorKind::Value, "scale must not be negative").in_op("normal"));
     }
+    if is_narrow_float(dtype) {
+        return ops::cast(&normal(shape, mean, scale, dtype.carrier(), loc)?, dtype, loc);
+    }
     affine(draw(FillKind::Normal, shape, dtype, loc)?, scale, mean, loc)
 }
 
-/// Random numbers, uniform in [low, high).
+fn is_narrow_float(dtype: DType) -> bool {
+    dtype.kind() == Kind::Float && dtype.carrier() != dtype
+}
+
+/// Random numbers, uniform in [low, high). Half floats are drawn in single precision and rounded.
 pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> Result<Array> {
     if !(high - low).is_finite() {
         return Err(Error::new(ErrorKind::Overflow, "range exceeds valid bounds").in_op("uniform"));
+    }
+    if is_narrow_float(dtype) {
+        let drawn = ops::cast(&uniform(shape, low, high, dtype.carrier(), loc)?, dtype, loc)?;
+        let below = Scalar::Float(just_below(high, dtype).max(low));
+        return pointwise(Point::Minimum, &[Arg::Array(&drawn), Arg::Scalar(below)], loc);
     }
     let drawn = affine(draw(FillKind::Uniform, shape, dtype, loc)?, high - low, low, loc)?;
     if high <= low || (low == 0.0 && high == 1.0) {
@@ -124,6 +138,19 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
         _ => high.next_down(),
     };
     pointwise(Point::Minimum, &[Arg::Array(&drawn), Arg::Scalar(Scalar::Float(below))], loc)
+}
+
+/// The largest number of a float dtype below this one.
+fn just_below(number: f64, dtype: DType) -> f64 {
+    let bits = Scalar::Float(number).to_bits(dtype);
+    let value = |bits| Scalar::from_bits(bits, dtype).as_f64();
+    let sign = 1 << (8 * dtype.size() - 1);
+    match value(bits) {
+        near if near < number => near,
+        0.0 => value(sign | 1),
+        near if near > 0.0 => value(bits - 1),
+        _ => value(bits + 1),
+    }
 }
 
 /// An array of elements in host memory, copied before this returns. It never waits: a loop that feeds data calls

@@ -1,6 +1,7 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
 mod advanced;
+mod at;
 mod create;
 mod laid;
 mod layers;
@@ -18,6 +19,7 @@ mod transfer;
 mod write;
 
 pub use advanced::{copy_where, count, getitem, nonzero, setitem, spread_rows, uncounted};
+pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
 pub use laid::Item;

@@ -5,7 +5,7 @@ use crate::device::common_device;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_in};
 use crate::window::{MemoEntry, MemoKey, window};
-use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -48,7 +48,7 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
             let condition = i == 0 && point.row().class == Class::Select;
             let dtype = if condition { DType::Bool } else { compute };
             words[next] = s.to_bits_checked(dtype).map_err(|e| e.in_op(point.row().name))?;
-            if let (Point::Power, Scalar::Int(..0), 1, DType::I32 | DType::I64) = (point, *s, i, dtype) {
+            if let (Point::Power, Scalar::Int(..0), 1, Kind::Int) = (point, *s, i, dtype.kind()) {
                 let text = "integers to negative integer powers are not allowed";
                 return Err(Error::new(ErrorKind::Value, text).in_op(point.row().name));
             }
@@ -86,29 +86,38 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     // SAFETY: our own window; `infer` does not touch it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
-    if compute == DType::I32 && point.row().class == Class::Compare && args.iter().any(|a| is_beyond(a, compute)) {
-        return compare_wide(point, args, loc);
+    if compute.kind() == Kind::Int
+        && point.row().class == Class::Compare
+        && args.iter().any(|a| matches!(a, Arg::Scalar(s) if s.overflows(compute)))
+    {
+        return compare_beyond(point, args, compute, loc);
     }
     let words = immediates(point, args, compute)?;
     Ok(submit_in(window, recipe, &inputs[..count], words, loc))
 }
 
-fn is_beyond(arg: &Arg<'_>, dtype: DType) -> bool {
-    matches!(arg, Arg::Scalar(s) if s.overflows(dtype))
-}
-
-/// A comparison with a number that the arrays' dtype cannot hold is made in one that can.
+/// A comparison with a number that the arrays' dtype cannot hold: it is beyond all of theirs, as an infinity is.
 #[cold]
-fn compare_wide(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
-    let wide: Result<Vec<Option<Array>>> = args
+fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> Result<Array> {
+    let floats: Result<Vec<Option<Array>>> = args
         .iter()
         .map(|a| match a {
-            Arg::Array(x) => cast(x, DType::I64, loc).map(Some),
+            Arg::Array(x) => cast(x, DType::DEFAULT_FLOAT, loc).map(Some),
             Arg::Scalar(_) => Ok(None),
         })
         .collect();
-    let wide = wide?;
-    let args: Vec<Arg<'_>> = args.iter().zip(&wide).map(|(a, w)| w.as_ref().map_or(*a, Arg::Array)).collect();
+    let floats = floats?;
+    let args: Vec<Arg<'_>> = args
+        .iter()
+        .zip(&floats)
+        .map(|(a, float)| match (a, float) {
+            (Arg::Scalar(s), _) if s.overflows(compute) => {
+                Arg::Scalar(Scalar::Float(f64::INFINITY.copysign(s.as_f64())))
+            }
+            (_, Some(float)) => Arg::Array(float),
+            (a, None) => *a,
+        })
+        .collect();
     pointwise(point, &args, loc)
 }
 

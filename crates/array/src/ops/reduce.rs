@@ -1,12 +1,12 @@
 //! Reductions.
 
 use crate::array::{Arg, Array};
-use crate::ops::pointwise;
 use crate::ops::terms::Terms;
+use crate::ops::{cast, pointwise};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
-use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
@@ -21,13 +21,21 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     let key = (Op::Reduce(kind).code(), [x.meta().id, mask, keepdims as u32]);
     // SAFETY: our own window; inference does not touch it.
     let owner = unsafe { window().owner() };
-    let (recipe, _) = owner.recipe(key, || {
+    let (recipe, result) = owner.recipe(key, || {
         let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
-        let out = Meta::dense(result, out, x.device());
+        // The kernel gives the dtype it reduces in.
+        let made = if result.carrier() == compute { compute } else { result };
+        let out = Meta::dense(made, out, x.device());
         let attrs = Attrs::Reduce { mask, compute };
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, out)), compute))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, out)), result))
     })?;
-    Ok(submit(recipe, &[Input::Array(x)], [0; 2], loc))
+    let reduced = submit(recipe, &[Input::Array(x)], [0; 2], loc);
+    narrowed(reduced, result, loc)
+}
+
+/// The array, or what it is in another dtype.
+fn narrowed(x: Array, dtype: DType, loc: Loc) -> Result<Array> {
+    if x.dtype() == dtype { Ok(x) } else { cast(&x, dtype, loc) }
 }
 
 /// The arithmetic mean over `axes`, or over all of them: a sum, divided by the count.
@@ -35,22 +43,26 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op("mean"))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
-    let x = Terms { op: "mean", loc }.float(x)?;
+    let dtype = x.dtype().to_float();
+    let x = Terms { op: "mean", loc }.wide(x)?;
     let sum = reduce(ReduceKind::Sum, &x, axes, keepdims, loc)?;
-    pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)
+    let mean = pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)?;
+    narrowed(mean, dtype, loc)
 }
 
 /// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
 pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
-    variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)
+    let var = variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)?;
+    narrowed(var, x.dtype().to_float(), loc)
 }
 
+/// The variance in the carrier of its dtype.
 fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool) -> Result<Array> {
     let loc = t.loc;
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(t.op))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
-    let x = t.float(x)?;
+    let x = t.wide(x)?;
     let off = t.two(Point::Subtract, &*x, &mean(&x, axes, true, loc)?)?;
     let sum = reduce(ReduceKind::Sum, &t.one(Point::Square, &off)?, axes, keepdims, loc)?;
     t.two(Point::Divide, &sum, (count as f64 - ddof).max(0.0))
@@ -59,5 +71,6 @@ fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bo
 /// The square root of [`var`].
 pub fn std(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "std", loc };
-    t.one(Point::Sqrt, &variance(t, x, axes, ddof, keepdims)?)
+    let std = t.one(Point::Sqrt, &variance(t, x, axes, ddof, keepdims)?)?;
+    narrowed(std, x.dtype().to_float(), loc)
 }

@@ -10,16 +10,30 @@ use crate::window::{MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Beyond, Op, Point, infer};
 use forerun_plan::{Attrs, Meta, Signature};
+use std::borrow::Cow;
 
 /// The memo's key: an axis takes three bits of the code, what lies beyond its ends two.
 fn key(op: Op, metas: [u32; 3], axis: usize, beyond: Beyond) -> MemoKey {
     (op.code() | ((axis as u16) << 2 | beyond as u16) << 10, metas)
 }
 
+/// Indices as kernels read them: of 32 or 64 bits, with a sign. What is no integer is left for inference to refuse.
+fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
+    match indices.dtype() {
+        DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
+            cast(indices, DType::I64, loc).map(Cow::Owned)
+        }
+        DType::I32 | DType::I64 | DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+            Ok(Cow::Borrowed(indices))
+        }
+    }
+}
+
 /// Rows of `x` along an axis, named by an array of integers: its shape stands in place of the axis. An index that fails
 /// does so when the record runs.
 pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -> Result<Array> {
     let axis = x.shape().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
+    let indices = &*plain_indices(indices, loc)?;
     let metas = [x.meta(), indices.meta()];
     // SAFETY: our own window; inference does not touch it.
     let owner = unsafe { window().owner() };
@@ -44,6 +58,7 @@ pub fn scatter_add(
 ) -> Result<Array> {
     let name = Op::ScatterAdd.name();
     let axis = base.shape().axis(axis).map_err(|e| e.in_op(name))?;
+    let indices = &*plain_indices(indices, loc)?;
     let rows = infer::take(Op::ScatterAdd, &base.shape(), (indices.dtype(), indices.shape()), axis)?;
     let wide = broadcast_to(updates, &rows).map_err(|_| {
         let text = format!("updates {} do not broadcast to the rows {rows}", updates.shape());

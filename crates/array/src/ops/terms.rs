@@ -42,6 +42,14 @@ impl Terms {
         }
     }
 
+    /// The array in the carrier of a float dtype: what is rounded is rounded at the end.
+    pub(crate) fn wide<'a>(&self, x: &'a Array) -> Result<Cow<'a, Array>> {
+        match x.dtype().to_float().carrier() {
+            dtype if dtype == x.dtype() => Ok(Cow::Borrowed(x)),
+            dtype => cast(x, dtype, self.loc).map(Cow::Owned),
+        }
+    }
+
     /// An axis counted from the front.
     pub(crate) fn axis(&self, shape: &Shape, axis: isize) -> Result<usize> {
         shape.axis(axis).map_err(|e| e.in_op(self.op))

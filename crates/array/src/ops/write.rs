@@ -9,10 +9,10 @@ use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::submit::{Input, submit, submit_write};
 use crate::wait;
-use crate::window::Window;
+use crate::window::{Window, window};
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_ops::{FillKind, Op, Point, Routine};
-use forerun_plan::{Attrs, Signature};
+use forerun_plan::{Attrs, Meta, Signature};
 
 /// Points the array's cell at a newer value, which nobody else holds.
 pub(crate) fn repoint(x: &Array, new: &'static Node) {
@@ -115,17 +115,19 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
         return Ok(());
     }
     let base = x.cell().meta();
-    let attrs = Attrs::Update(x.layout());
     let words = [x.offset(), bits];
+    let beside = value.map_or(Meta::SCALARS, |v| v.meta().id);
+    // SAFETY: our own window; interning does not touch it.
+    let owner = unsafe { window().owner() };
+    let (recipe, _) = owner.recipe((Op::Update.code(), [base.id, x.meta().id, beside]), || {
+        let inputs = [Some(base), value.map(Array::meta)];
+        let inputs: Vec<&'static Meta> = inputs.into_iter().flatten().collect();
+        let signature = Signature::of(Op::Update, &inputs, Attrs::Update(x.layout()), base);
+        Ok::<_, Error>((Recipe::of(signature), base.dtype))
+    })?;
     let new = match value {
-        Some(v) => {
-            let recipe = Recipe::of(Signature::of(Op::Update, &[base, v.meta()], attrs, base));
-            submit_write(recipe, &[Input::Cell(x), v.input()], words, loc, x)
-        }
-        None => {
-            let recipe = Recipe::of(Signature::of(Op::Update, &[base], attrs, base));
-            submit_write(recipe, &[Input::Cell(x)], words, loc, x)
-        }
+        Some(v) => submit_write(recipe, &[Input::Cell(x), v.input()], words, loc, x),
+        None => submit_write(recipe, &[Input::Cell(x)], words, loc, x),
     };
     repoint(x, new);
     Ok(())

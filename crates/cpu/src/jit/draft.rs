@@ -25,13 +25,16 @@ pub(super) enum Type {
 }
 
 impl Type {
-    pub(super) fn of(dtype: DType) -> Type {
+    /// The type of a dtype's elements; `None` if the interpreter serves it alone.
+    pub(super) fn of(dtype: DType) -> Option<Type> {
         match dtype {
-            DType::Bool => Type::Truth,
-            DType::I32 => Type::I32,
-            DType::I64 => Type::I64,
-            DType::F32 => Type::F32,
-            DType::F64 => Type::F64,
+            DType::Bool => Some(Type::Truth),
+            DType::I32 => Some(Type::I32),
+            DType::I64 => Some(Type::I64),
+            DType::F32 => Some(Type::F32),
+            DType::F64 => Some(Type::F64),
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => None,
+            DType::F16 | DType::BF16 => None,
         }
     }
 

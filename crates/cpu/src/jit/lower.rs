@@ -46,9 +46,9 @@ impl Lowering<'_> {
         let mut dtypes: HashMap<Reg, DType> = HashMap::new();
         for instr in &self.program.code {
             let row = instr.op.row();
-            let args: Vec<Id> = instr.args[..row.arity].iter().map(|&reg| self.read(reg)).collect();
+            let args: Vec<Id> = instr.args[..row.arity].iter().map(|&reg| self.read(reg)).collect::<Option<_>>()?;
             let value = match instr.op {
-                Point::Cast => self.draft.cast(args[0], Type::of(instr.out))?,
+                Point::Cast => self.draft.cast(args[0], Type::of(instr.out)?)?,
                 op => self.body(op, instr.dtype, &args)?,
             };
             self.values.insert(instr.dst, value);
@@ -65,16 +65,16 @@ impl Lowering<'_> {
     }
 
     /// The value of a register; inputs and scalars are loaded when they are first asked for.
-    fn read(&mut self, reg: Reg) -> Id {
+    fn read(&mut self, reg: Reg) -> Option<Id> {
         if let Some(&value) = self.values.get(&reg) {
-            return value;
+            return Some(value);
         }
         let dtype = match reg {
             Reg::Input(n) => self.program.inputs[n as usize].dtype,
             Reg::Scalar(n) => self.program.scalars[n as usize],
             Reg::Temp(_) | Reg::Out(_) => unreachable!("{reg:?} is read before it is written"),
         };
-        let (slot, moves, type_) = ((self.registers.of)(reg), (self.registers.moves)(reg), Type::of(dtype));
+        let (slot, moves, type_) = ((self.registers.of)(reg), (self.registers.moves)(reg), Type::of(dtype)?);
         if moves {
             self.moving.push((slot, dtype.size() as u8, false));
         }
@@ -87,7 +87,7 @@ impl Lowering<'_> {
             (_, false) => self.draft.atom(What::Scalar(slot), type_, &[]),
         };
         self.values.insert(reg, value);
-        value
+        Some(value)
     }
 
     fn store(&mut self, reg: Reg, value: Id, dtype: DType) {
@@ -120,7 +120,7 @@ impl Lowering<'_> {
                     for (to, &step) in from.iter_mut().zip(&step.from[..arity]) {
                         *to = values[step as usize];
                     }
-                    self.draft.step(verb, Type::of(step.dtype), &from[..arity])?
+                    self.draft.step(verb, Type::of(step.dtype)?, &from[..arity])?
                 }
             };
             values.push(value);

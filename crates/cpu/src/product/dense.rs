@@ -1,9 +1,9 @@
 //! One block of a product, on one thread: the one place that knows which library multiplies.
 
-use super::vector;
+use super::{narrow, vector};
 use crate::copy;
 use crate::simd::Isa;
-use forerun_base::DType;
+use forerun_base::{Brain, DType, Half};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
@@ -52,16 +52,21 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TURNING => turned::<f64>,
         DType::F32 => library::<f32>,
         DType::F64 => library::<f64>,
-        DType::I32 => plain::<i32>,
-        DType::I64 => plain::<i64>,
+        // What wraps, wraps with a sign and without.
+        DType::I8 | DType::U8 => plain::<i8>,
+        DType::I16 | DType::U16 => plain::<i16>,
+        DType::I32 | DType::U32 => plain::<i32>,
+        DType::I64 | DType::U64 => plain::<i64>,
         DType::Bool => plain::<bool>,
+        DType::F16 => narrow::block::<Half>,
+        DType::BF16 => narrow::block::<Brain>,
     }
 }
 
 /// Multiply-adds below which the library's start weighs more than the work.
 const TINY: usize = 256;
 
-unsafe fn library<T: Copy + Default + From<u8> + 'static>(
+pub(super) unsafe fn library<T: Copy + Default + From<u8> + 'static>(
     m: usize,
     n: usize,
     k: usize,

@@ -6,6 +6,7 @@
 mod dense;
 mod grid;
 mod multiply;
+mod narrow;
 mod vector;
 
 pub(crate) use multiply::Multiply;

@@ -33,6 +33,7 @@ element! {
     bool: false, true, false, true, |_| false;
     i32: 0, 1, i32::MIN, i32::MAX, |_| false;
     i64: 0, 1, i64::MIN, i64::MAX, |_| false;
+    u64: 0, 1, u64::MIN, u64::MAX, |_| false;
     f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::is_nan;
     f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
 }

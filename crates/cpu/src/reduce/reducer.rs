@@ -6,7 +6,7 @@
 use super::fold::{Element, Fold, Largest, Product, Smallest, Sum};
 use super::{columns, rows};
 use crate::pointwise::Shared;
-use crate::simd::{Isa, Memory, Set, Work};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
 use crate::target::Target;
 use crate::tile::{Machine, Tiles};
 use forerun_base::{DType, Team};
@@ -145,16 +145,20 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
             DType::I64 => of_kind::<S, S::I64>(kind),
             DType::F32 => of_kind::<S, S::F32>(kind),
             DType::F64 => of_kind::<S, S::F64>(kind),
+            DType::U64 => of_kind::<Baseline, Lanes<u64, 8>>(kind),
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 => {
+                unreachable!("inference reduces {dtype} in {}", dtype.carrier())
+            }
         }
     }
     match isa {
-        Isa::Baseline => of_set::<crate::simd::Baseline>(kind, dtype),
+        Isa::Baseline => of_set::<Baseline>(kind, dtype),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => of_set::<crate::simd::Avx2>(kind, dtype),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => of_set::<crate::simd::Avx512>(kind, dtype),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<crate::simd::Baseline>(kind, dtype),
+        _ => of_set::<Baseline>(kind, dtype),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Elements named along an axis, line by line.
 
-use super::call::{Args, Body, Element};
+use super::call::{Args, Body, Element, Number, with_type};
 use crate::pointwise::Shared;
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
 use forerun_ops::{Along, Beyond};
@@ -19,13 +19,21 @@ pub(super) fn body(routine: Along) -> Body {
             size => unreachable!("no elements of {size} bytes"),
         },
         Along::Add => |args, team| match args.dtype(0) {
-            DType::Bool => add::<u8>(args, team, |a, b| a | b),
-            DType::I32 => add::<i32>(args, team, i32::wrapping_add),
-            DType::I64 => add::<i64>(args, team, i64::wrapping_add),
-            DType::F32 => add::<f32>(args, team, |a, b| a + b),
-            DType::F64 => add::<f64>(args, team, |a, b| a + b),
+            DType::Bool => update::<u8>(args, team, |a, b| a | b),
+            dtype => with_type!(dtype, add(args, team)),
+        },
+        Along::Put => |args, team| match args.dtype(0).size() {
+            1 => update::<u8>(args, team, |_, b| b),
+            2 => update::<u16>(args, team, |_, b| b),
+            4 => update::<u32>(args, team, |_, b| b),
+            8 => update::<u64>(args, team, |_, b| b),
+            size => unreachable!("no elements of {size} bytes"),
         },
     }
+}
+
+fn add<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    update::<T>(args, team, T::plus)
 }
 
 /// The indices as positions; all of them are looked at before anything is written.
@@ -40,8 +48,14 @@ fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
         })
     };
     match args.dtype(1) {
+        DType::I8 => args.input::<i8>(1).iter().map(|i| place(*i as i64)).collect(),
+        DType::I16 => args.input::<i16>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::I32 => args.input::<i32>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::I64 => args.input::<i64>(1).iter().map(|i| place(*i)).collect(),
+        DType::U8 => args.input::<u8>(1).iter().map(|i| place(*i as i64)).collect(),
+        DType::U16 => args.input::<u16>(1).iter().map(|i| place(*i as i64)).collect(),
+        DType::U32 => args.input::<u32>(1).iter().map(|i| place(*i as i64)).collect(),
+        DType::U64 => args.input::<u64>(1).iter().map(|i| place(i64::try_from(*i).unwrap_or(i64::MAX))).collect(),
         dtype => unreachable!("inference refuses {dtype} indices"),
     }
 }
@@ -61,8 +75,8 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// Where several indices name one element, updates are added in their order.
-fn add<T: Element>(args: &Args<'_>, team: &dyn Team, sum: fn(T, T) -> T) -> Result<()> {
+/// Where several indices name one element, its updates are taken in their order.
+fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: fn(T, T) -> T) -> Result<()> {
     let (base, updates, to) = (args.input::<T>(0), args.input::<T>(2), args.output::<T>());
     let positions = positions(args)?;
     to.copy_from_slice(base);
@@ -80,7 +94,7 @@ fn add<T: Element>(args: &Args<'_>, team: &dyn Team, sum: fn(T, T) -> T) -> Resu
                 // SAFETY: pieces have outer positions of their own, within the output.
                 unsafe {
                     let place = to.add((o * extent + positions[from]) * inner + k % inner);
-                    place.write(sum(place.read(), updates[from]));
+                    place.write(with(place.read(), updates[from]));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, choose, order, place, scan};
-use forerun_base::{DType, Result, Team};
+use super::{along, choose, order, place, scan, search, unique};
+use forerun_base::{Brain, DType, Half, Result, Team};
 use forerun_ops::{Place, Routine};
 use forerun_plan::{Executable, Io, RoutineCall};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
         Routine::Order(routine) => order::body(routine),
         Routine::Place(routine) => place::body(routine),
         Routine::Scan(routine) => scan::body(routine),
+        Routine::Search(routine) => search::body(routine),
+        Routine::Unique(routine) => unique::body(routine),
     };
     Arc::new(Compiled { call: call.clone(), body })
 }
@@ -119,15 +121,59 @@ macro_rules! elements {
     ($($type:ty)*) => { $(impl Element for $type {})* };
 }
 
-elements!(u8 u16 u32 u64 i32 i64 f32 f64);
+elements!(u8 u16 u32 u64 i8 i16 i32 i64 Half Brain f32 f64);
+
+/// An element that can be added and multiplied; integers wrap, halves round each time.
+pub(super) trait Number: Element {
+    /// Added to any element, it leaves its bits.
+    const NOTHING: Self;
+
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    (whole: $($whole:ty)*; floats: $($float:ty)*; halves: $($half:ident)*) => {
+        $(impl Number for $whole {
+            const NOTHING: $whole = 0;
+            #[inline(always)]
+            fn plus(self, other: $whole) -> $whole { self.wrapping_add(other) }
+            #[inline(always)]
+            fn times(self, other: $whole) -> $whole { self.wrapping_mul(other) }
+        })*
+        $(impl Number for $float {
+            const NOTHING: $float = -0.0;
+            #[inline(always)]
+            fn plus(self, other: $float) -> $float { self + other }
+            #[inline(always)]
+            fn times(self, other: $float) -> $float { self * other }
+        })*
+        $(impl Number for $half {
+            const NOTHING: $half = $half(0x8000);
+            #[inline(always)]
+            fn plus(self, other: $half) -> $half { $half::from_f32(self.to_f32() + other.to_f32()) }
+            #[inline(always)]
+            fn times(self, other: $half) -> $half { $half::from_f32(self.to_f32() * other.to_f32()) }
+        })*
+    };
+}
+
+numbers!(whole: i8 i16 i32 i64 u8 u16 u32 u64; floats: f32 f64; halves: Half Brain);
 
 /// Calls `$f::<T>(args...)` with the Rust type of a dtype.
 macro_rules! with_type {
     ($dtype:expr, $f:ident ( $($arg:expr),* )) => {
         match $dtype {
-            forerun_base::DType::Bool => $f::<u8>($($arg),*),
+            forerun_base::DType::Bool | forerun_base::DType::U8 => $f::<u8>($($arg),*),
+            forerun_base::DType::I8 => $f::<i8>($($arg),*),
+            forerun_base::DType::I16 => $f::<i16>($($arg),*),
             forerun_base::DType::I32 => $f::<i32>($($arg),*),
             forerun_base::DType::I64 => $f::<i64>($($arg),*),
+            forerun_base::DType::U16 => $f::<u16>($($arg),*),
+            forerun_base::DType::U32 => $f::<u32>($($arg),*),
+            forerun_base::DType::U64 => $f::<u64>($($arg),*),
+            forerun_base::DType::F16 => $f::<forerun_base::Half>($($arg),*),
+            forerun_base::DType::BF16 => $f::<forerun_base::Brain>($($arg),*),
             forerun_base::DType::F32 => $f::<f32>($($arg),*),
             forerun_base::DType::F64 => $f::<f64>($($arg),*),
         }

@@ -2,44 +2,63 @@
 
 use super::call::{Args, Element};
 use crate::pointwise::Shared;
-use forerun_base::Team;
+use forerun_base::{Solo, Team};
 
 /// Elements a piece of work holds at least.
 const PIECE: usize = 1 << 15;
 
+/// Who works on the lines, and who within one: the team takes long lines one after another where they are too few for it.
+pub(super) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &'a dyn Team) {
+    let (outer, count, inner) = args.extents(0);
+    if outer * inner < team.width() && count >= 2 * PIECE { (&Solo, team) } else { (team, &Solo) }
+}
+
+/// What is done with a line: its elements, those of the result, and what is at hand.
+pub(super) type OnLine<'a, T, U, N> = dyn Fn(&[T], &mut [U], &mut N) + Sync + 'a;
+
 /// Calls `f(from, to)` for every line of input 0 along the axis that the first word names. Lines that do not lie together are
 /// brought together first.
 pub(super) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team, f: &(dyn Fn(&[T], &mut [U]) + Sync)) {
+    each_line_near::<T, U, ()>(args, team, &|from, to, ()| f(from, to));
+}
+
+/// As [`each_line`], with something at hand that one thread uses for line after line. Lines of the result may be of another length.
+pub(super) fn each_line_near<T: Element, U: Element, N: Default>(
+    args: &Args<'_>,
+    team: &dyn Team,
+    f: &OnLine<'_, T, U, N>,
+) {
     let (from, to) = (args.input::<T>(0), args.output::<U>());
     let (outer, count, inner) = args.extents(0);
-    if from.is_empty() {
+    if from.is_empty() || to.is_empty() {
         return;
     }
+    let made = to.len() / (outer * inner);
     let target = Shared(to.as_mut_ptr());
-    let one = |line: usize, near: &mut (Vec<T>, Vec<U>)| {
+    let one = |line: usize, gathered: &mut (Vec<T>, Vec<U>), near: &mut N| {
         let (o, i) = (line / inner, line % inner);
-        let first = o * count * inner + i;
+        let (first, place) = (o * count * inner + i, o * made * inner + i);
         let at = target.get();
         if inner == 1 {
             // SAFETY: lines do not overlap, and each lies within the output.
-            let to = unsafe { std::slice::from_raw_parts_mut(at.add(first), count) };
-            return f(&from[first..first + count], to);
+            let to = unsafe { std::slice::from_raw_parts_mut(at.add(place), made) };
+            return f(&from[first..first + count], to, near);
         }
-        let (line, made) = near;
+        let (line, results) = gathered;
         line.clear();
         line.extend((0..count).map(|k| from[first + k * inner]));
-        made.resize(count, U::default());
-        f(line, made);
-        for (k, element) in made.iter().enumerate() {
+        results.resize(made, U::default());
+        f(line, results, near);
+        for (k, element) in results.iter().enumerate() {
             // SAFETY: as above.
-            unsafe { at.add(first + k * inner).write(*element) };
+            unsafe { at.add(place + k * inner).write(*element) };
         }
     };
     let lines = outer * inner;
     let per_piece = (PIECE / count).max(1);
     let piece = |p: usize| {
-        let mut near = (Vec::new(), Vec::new());
-        (p * per_piece..lines.min((p + 1) * per_piece)).for_each(|line| one(line, &mut near));
+        let (mut gathered, mut near) = ((Vec::new(), Vec::new()), N::default());
+        (p * per_piece..lines.min((p + 1) * per_piece)).for_each(|line| one(line, &mut gathered, &mut near));
     };
     team.split(lines.div_ceil(per_piece), &piece);
 }

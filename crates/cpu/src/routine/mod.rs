@@ -3,9 +3,13 @@
 mod along;
 mod call;
 mod choose;
+mod keys;
 mod lines;
 mod order;
 mod place;
+mod radix;
 mod scan;
+mod search;
+mod unique;
 
 pub(crate) use call::compile;

@@ -1,42 +1,141 @@
 //! Elements by size. Equal ones keep their order; NaN comes last, whichever way.
 
-use super::call::{Args, Body, Element, with_type};
-use super::lines::each_line;
+use super::call::{Args, Body, with_type};
+use super::keys::{Key, Ordered};
+use super::lines::{each_line_near, teams};
+use super::radix::{Far, Near, Places, radix};
+use crate::pointwise::Shared;
 use forerun_base::{Result, Team};
 use forerun_ops::Order;
-use std::cmp::Ordering;
+
+/// Elements up to which a line is put in order by comparing.
+const SHORT: usize = 200;
 
 pub(super) fn body(routine: Order) -> Body {
     match routine {
         Order::Sort => |args, team| with_type!(args.dtype(0), sort(args, team)),
         Order::Argsort => |args, team| with_type!(args.dtype(0), argsort(args, team)),
+        Order::Argtop => |args, team| with_type!(args.dtype(0), argtop(args, team)),
     }
 }
 
-/// Which of two comes first.
-fn order<T: Element>(descending: bool) -> impl Fn(&T, &T) -> Ordering + Copy {
-    let nan = |x: &T| x.partial_cmp(x).is_none();
-    move |a, b| match a.partial_cmp(b) {
-        Some(order) if descending => order.reverse(),
-        Some(order) => order,
-        None => nan(a).cmp(&nan(b)),
-    }
-}
-
-fn sort<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let order = order::<T>(args.word(1) != 0);
-    each_line::<T, T>(args, team, &|from, to| {
-        to.copy_from_slice(from);
-        to.sort_by(order);
-    });
+fn sort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let descending = args.word(1) != 0;
+    let (team, within) = teams(args, team);
+    each_line_near::<T, T, Vec<T::Key>>(args, team, &|from, to, near| sort_line(from, to, near, descending, within));
     Ok(())
 }
 
-fn argsort<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let order = order::<T>(args.word(1) != 0);
-    each_line::<T, i64>(args, team, &|from, to| {
-        to.iter_mut().enumerate().for_each(|(i, place)| *place = i as i64);
-        to.sort_by(|a, b| order(&from[*a as usize], &from[*b as usize]));
+fn sort_line<T: Ordered>(from: &[T], to: &mut [T], near: &mut Vec<T::Key>, descending: bool, team: &dyn Team) {
+    let count = from.len();
+    near.clear();
+    if count <= SHORT || u32::try_from(count).is_err() {
+        near.extend(from.iter().map(|x| x.key(descending)));
+        near.sort_unstable();
+        to.iter_mut().zip(near.iter()).for_each(|(to, key)| *to = T::from_key(*key, descending));
+    } else {
+        near.reserve(count);
+        let target = Shared(to.as_mut_ptr());
+        // Keys are as large as elements, so the result is one of the places.
+        let places = Places { near: near.as_mut_ptr(), far: to.as_mut_ptr().cast() };
+        let load = |i: usize| from[i].key(descending);
+        // SAFETY: the result and the reserved place hold as many keys as there are elements; places that are handed out lie within.
+        unsafe {
+            radix(count, places, team, load, |at, key| target.get().add(at).write(T::from_key(key, descending)));
+        }
+    }
+    zeros_as_they_came(from, to, descending);
+}
+
+/// The two zeros are equal, but have keys of their own: where both occur, puts them in the order they came in.
+fn zeros_as_they_came<T: Ordered>(from: &[T], to: &mut [T], descending: bool) {
+    if T::default().zero().is_none() {
+        return;
+    }
+    let zero = T::default().joined(descending);
+    let first = to.partition_point(|x| x.joined(descending) < zero);
+    let count = to[first..].partition_point(|x| x.zero().is_some());
+    let zeros = &mut to[first..first + count];
+    if zeros.first().and_then(|x| x.zero()) != zeros.last().and_then(|x| x.zero()) {
+        zeros.iter_mut().zip(from.iter().filter(|x| x.zero().is_some())).for_each(|(to, x)| *to = *x);
+    }
+}
+
+fn argsort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let descending = args.word(1) != 0;
+    let (team, within) = teams(args, team);
+    match T::Key::BITS <= 32 {
+        true => each_line_near::<T, i64, Vec<Near>>(args, team, &|from, to, near| {
+            argsort_near(from, to, near, descending, within);
+        }),
+        false => each_line_near::<T, i64, [Vec<Far<T::Key>>; 2]>(args, team, &|from, to, near| {
+            argsort_far(from, to, near, descending, within);
+        }),
+    }
+    Ok(())
+}
+
+fn argsort_short<T: Ordered>(from: &[T], to: &mut [i64], descending: bool) {
+    to.iter_mut().enumerate().for_each(|(i, place)| *place = i as i64);
+    to.sort_by_key(|i| from[*i as usize].joined(descending));
+}
+
+/// Keys and indices fit into the place of an index.
+fn argsort_near<T: Ordered>(from: &[T], to: &mut [i64], near: &mut Vec<Near>, descending: bool, team: &dyn Team) {
+    let count = from.len();
+    if u32::try_from(count).is_err() {
+        return argsort_short(from, to, descending);
+    }
+    let load = |i: usize| Near((from[i].joined(descending).bits(0) as u64) << 32 | i as u64);
+    near.clear();
+    if count <= SHORT {
+        near.extend((0..count).map(load));
+        near.sort_unstable_by_key(|item| item.0);
+        to.iter_mut().zip(near.iter()).for_each(|(to, item)| *to = item.0 as u32 as i64);
+        return;
+    }
+    near.reserve(count);
+    let target = Shared(to.as_mut_ptr());
+    let places = Places { near: near.as_mut_ptr(), far: to.as_mut_ptr().cast() };
+    // SAFETY: the result and the reserved place hold as many items as there are elements; places that are handed out lie within.
+    unsafe { radix(count, places, team, load, |at, item| target.get().add(at).write(item.0 as u32 as i64)) };
+}
+
+fn argsort_far<T: Ordered>(
+    from: &[T],
+    to: &mut [i64],
+    places: &mut [Vec<Far<T::Key>>; 2],
+    descending: bool,
+    team: &dyn Team,
+) {
+    let count = from.len();
+    if count <= SHORT || u32::try_from(count).is_err() {
+        return argsort_short(from, to, descending);
+    }
+    places.iter_mut().for_each(|place| {
+        place.clear();
+        place.reserve(count);
+    });
+    let target = Shared(to.as_mut_ptr());
+    let [near, far] = places;
+    let places = Places { near: near.as_mut_ptr(), far: far.as_mut_ptr() };
+    let load = |i: usize| Far(from[i].joined(descending), i as u32);
+    // SAFETY: both places were reserved; places that are handed out lie within the result.
+    unsafe { radix(count, places, team, load, |at, item| target.get().add(at).write(item.1 as i64)) };
+}
+
+/// The first few of the order: the rest is only told apart from them.
+fn argtop<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let descending = args.word(1) != 0;
+    each_line_near::<T, i64, Vec<(T::Key, i64)>>(args, team, &|from, to, near| {
+        near.clear();
+        near.extend(from.iter().zip(0..).map(|(x, i)| (x.joined(descending), i)));
+        let wanted = to.len();
+        if wanted < near.len() {
+            near.select_nth_unstable(wanted);
+        }
+        near[..wanted].sort_unstable();
+        to.iter_mut().zip(near.iter()).for_each(|(to, (_, i))| *to = *i);
     });
     Ok(())
 }

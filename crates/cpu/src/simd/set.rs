@@ -56,7 +56,7 @@ pub(crate) trait Set: 'static {
     /// The loop over three operands.
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
     /// The loop that casts.
-    fn cast<A: Copy, B: Copy + crate::loops::CastFrom<A>>() -> Loop;
+    fn cast<A: Copy, B: Copy + crate::casts::CastFrom<A>>() -> Loop;
     /// A batch of random blocks, as [`crate::philox::words`] makes them.
     ///
     /// # Safety

@@ -224,9 +224,13 @@ macro_rules! x86_set {
                 // SAFETY: the caller promises the features.
                 unsafe { $interleave(words) }
             }
-            fn cast<A: Copy, B: Copy + loops::CastFrom<A>>() -> Loop {
+            fn cast<A: Copy, B: Copy + crate::casts::CastFrom<A>>() -> Loop {
                 #[target_feature(enable = $features)]
-                unsafe fn run<A: Copy, B: Copy + loops::CastFrom<A>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+                unsafe fn run<A: Copy, B: Copy + crate::casts::CastFrom<A>>(
+                    to: *mut u8,
+                    from: &[Operand; 3],
+                    count: usize,
+                ) {
                     // SAFETY: the caller's promise is this one.
                     unsafe { loops::cast::<A, B, $lanes>(to, from, count) }
                 }

@@ -1,7 +1,7 @@
 //! A reference for kernels, one element at a time, and what it takes to run both.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use forerun_base::{DType, Layout, Scalar, Shape, Solo, Team};
+use forerun_base::{DType, Kind, Layout, Scalar, Shape, Solo, Team};
 use forerun_cpu::{CpuBackend, Isa};
 use forerun_ops::{Body, Point, bodies};
 use forerun_plan::{Backend, Executable, Instr, Io, Kernel, Program, ProgramInput, Reg};
@@ -80,7 +80,8 @@ impl Random {
         let bits = (0..count)
             .map(|_| match dtype {
                 DType::Bool => self.next() & 1,
-                DType::I32 | DType::I64 => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
+                _ if dtype.is_unsigned() => Scalar::Int((self.next() % 41) as i64).to_bits(dtype),
+                _ if dtype.kind() == Kind::Int => Scalar::Int((self.next() % 41) as i64 - 20).to_bits(dtype),
                 _ => Scalar::Float(self.unit() * 8.0 - 4.0).to_bits(dtype),
             })
             .collect();
@@ -91,10 +92,17 @@ impl Random {
     pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Data {
         let special: Vec<u64> = match dtype {
             DType::Bool => vec![0, 1],
-            DType::I32 => [0, 1, -1, 2, i32::MIN, i32::MAX, 7, -7].map(|i: i32| i as u32 as u64).to_vec(),
-            DType::I64 => [0, 1, -1, 2, i64::MIN, i64::MAX, 7, -7].map(|i: i64| i as u64).to_vec(),
+            _ if dtype.kind() == Kind::Int => {
+                let (low, high) = dtype.integer_range();
+                let bits = |i: i128| Scalar::Int(i as i64).to_bits(dtype);
+                [0, 1, -1, 2, low, high, high / 2 + 1, 7, -7].map(bits).to_vec()
+            }
             _ => {
-                let tiny = if dtype == DType::F32 { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
+                let tiny = match dtype {
+                    DType::F16 => 2f64.powi(-14),
+                    DType::F64 => f64::MIN_POSITIVE,
+                    _ => f32::MIN_POSITIVE as f64,
+                };
                 [
                     0.0,
                     -0.0,
@@ -119,6 +127,11 @@ impl Random {
                     3e9,
                     -3e9,
                     1e19,
+                    65504.0,
+                    65520.0,
+                    300.7,
+                    -129.5,
+                    40000.25,
                 ]
                 .map(|f| Scalar::Float(f).to_bits(dtype))
                 .to_vec()
@@ -128,8 +141,9 @@ impl Random {
         for bits in &mut ordinary {
             match self.next() % 3 {
                 0 => *bits = special[self.next() as usize % special.len()],
-                1 if dtype == DType::F32 => *bits = self.next() & 0xffff_ffff,
-                1 if dtype == DType::F64 => *bits = self.next(),
+                1 if dtype != DType::Bool && dtype.carrier() != DType::I32 && dtype.carrier() != DType::I64 => {
+                    *bits = self.next() >> (64 - 8 * dtype.size())
+                }
                 _ => {}
             }
         }
@@ -155,20 +169,21 @@ bits! {
     bool, |b| b != 0, |v| v as u64;
     i32, |b| b as i32, |v: i32| v as u32 as u64;
     i64, |b| b as i64, |v: i64| v as u64;
+    u64, |b| b, |v: u64| v;
     f32, |b| f32::from_bits(b as u32), |v: f32| v.to_bits() as u64;
     f64, f64::from_bits, f64::to_bits;
 }
 
 macro_rules! apply_of {
     ($args:expr, $dtype:expr, Cast, $arity:tt, $point:ident) => { unreachable!() };
-    ($args:expr, $dtype:expr, Any, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Compare, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Select, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Number, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Any, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Compare, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Select, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Number, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Float, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Predicate, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Logic, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool) };
-    ($args:expr, $dtype:expr, Bits, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64) };
+    ($args:expr, $dtype:expr, Bits, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64) };
     (@ $args:expr, $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
         match $dtype {
             $(DType::$name => apply_of!(@@ $args, $arity, $point, $type),)*
@@ -204,20 +219,19 @@ macro_rules! reference {
 
 forerun_ops::for_each_point!(reference);
 
+/// The op on one element of any dtype: in its carrier.
+pub(crate) fn carried(op: Point, dtype: DType, args: &[u64]) -> u64 {
+    let carrier = dtype.carrier();
+    let args: Vec<u64> = args.iter().map(|&arg| cast(arg, dtype, carrier)).collect();
+    cast(apply(op, carrier, &args), carrier, dtype)
+}
+
+/// The dtypes that have vectors in every instruction set, and machine code.
+pub(crate) const FAST: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+
 /// A cast of one element.
 pub(crate) fn cast(bits: u64, from: DType, to: DType) -> u64 {
-    match (from, to) {
-        (_, DType::Bool) => match from {
-            DType::F32 => (f32::from_bits(bits as u32) != 0.0) as u64,
-            DType::F64 => (f64::from_bits(bits) != 0.0) as u64,
-            _ => (bits != 0) as u64,
-        },
-        (DType::F32, DType::I32) => f32::from_bits(bits as u32) as i32 as u32 as u64,
-        (DType::F64, DType::I32) => f64::from_bits(bits) as i32 as u32 as u64,
-        (DType::F32, DType::F64) => (f32::from_bits(bits as u32) as f64).to_bits(),
-        (DType::F32, DType::F32) | (DType::F64, DType::F64) => bits,
-        _ => Scalar::from_bits(bits, from).to_bits(to),
-    }
+    if from == to { bits } else { Scalar::from_bits(bits, from).to_bits(to) }
 }
 
 /// Where element `i` of a row-major walk over a layout lies, relative to the first.
@@ -250,6 +264,9 @@ pub(crate) fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[
             let args = instr.args.map(read);
             let value = match instr.op {
                 Point::Cast => cast(args[0], instr.dtype, instr.out),
+                // What is not computed in is moved.
+                Point::Copy if instr.dtype.carrier() != instr.dtype => args[0],
+                Point::Where if instr.dtype.carrier() != instr.dtype => args[if args[0] != 0 { 1 } else { 2 }],
                 op => apply(op, instr.dtype, &args),
             };
             match instr.dst {

@@ -1,19 +1,22 @@
 // Any program, an element at a time: what serves until the program's own kernel is compiled. Words: elements, inputs,
-// scalars, outputs, instructions, rank; extents; an input: address, dtype, strides; scalars; an output: address, dtype; code.
+// scalars, outputs, instructions, rank; extents; an input: address, bytes of an element, strides; scalars; an
+// output: address, bytes of an element; code.
 struct P { u64 w[CODE_WORDS]; };
 
-DEV u64 read(u64 address, u64 dtype, i64 offset) {
-    switch (dtype) {
-        case 0: return ((const u8*)address)[offset];
-        case 1: case 3: return ((const u32*)address)[offset];
+DEV u64 read(u64 address, u64 size, i64 offset) {
+    switch (size) {
+        case 1: return ((const u8*)address)[offset];
+        case 2: return ((const u16*)address)[offset];
+        case 4: return ((const u32*)address)[offset];
         default: return ((const u64*)address)[offset];
     }
 }
 
-DEV void write(u64 address, u64 dtype, u64 offset, u64 bits) {
-    switch (dtype) {
-        case 0: ((u8*)address)[offset] = (u8)bits; break;
-        case 1: case 3: ((u32*)address)[offset] = (u32)bits; break;
+DEV void write(u64 address, u64 size, u64 offset, u64 bits) {
+    switch (size) {
+        case 1: ((u8*)address)[offset] = (u8)bits; break;
+        case 2: ((u16*)address)[offset] = (u16)bits; break;
+        case 4: ((u32*)address)[offset] = (u32)bits; break;
         default: ((u64*)address)[offset] = bits;
     }
 }

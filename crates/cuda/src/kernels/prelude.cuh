@@ -1,10 +1,16 @@
 // The number traits in CUDA C: each function is a method of the catalogue's traits, with the reference's bits.
 // Compiled without contraction: a fused multiply-add is where a body says so and nowhere else.
+typedef signed char i8;
+typedef short i16;
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 #define DEV static __device__ __forceinline__
+// Half floats are moved and cast, never computed in.
+struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
 
 DEV bool n_add(bool a, bool b) { return a | b; }
 DEV bool n_mul(bool a, bool b) { return a & b; }
@@ -25,6 +31,7 @@ DEV bool n_nan(bool) { return false; }
 COMPARE(bool)
 COMPARE(int)
 COMPARE(i64)
+COMPARE(u64)
 COMPARE(float)
 COMPARE(double)
 
@@ -67,6 +74,33 @@ COMPARE(double)
     }
 INTEGER(int, u32)
 INTEGER(i64, u64)
+
+DEV u64 n_add(u64 a, u64 b) { return a + b; }
+DEV u64 n_sub(u64 a, u64 b) { return a - b; }
+DEV u64 n_mul(u64 a, u64 b) { return a * b; }
+DEV u64 n_max(u64 a, u64 b) { return a > b ? a : b; }
+DEV u64 n_min(u64 a, u64 b) { return a < b ? a : b; }
+DEV u64 n_neg(u64 a) { return 0 - a; }
+DEV u64 n_abs(u64 a) { return a; }
+DEV u64 n_bitand(u64 a, u64 b) { return a & b; }
+DEV u64 n_bitor(u64 a, u64 b) { return a | b; }
+DEV u64 n_bitxor(u64 a, u64 b) { return a ^ b; }
+DEV u64 n_bitnot(u64 a) { return ~a; }
+DEV u64 n_floor(u64 a) { return a; }
+DEV u64 n_ceil(u64 a) { return a; }
+DEV u64 n_trunc(u64 a) { return a; }
+DEV u64 n_rint(u64 a) { return a; }
+DEV bool n_nan(u64) { return false; }
+DEV u64 n_floordiv(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
+DEV u64 n_remainder(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
+DEV u64 n_power(u64 a, u64 b) {
+    u64 result = 1, base = a;
+    for (u64 left = b; left != 0; left >>= 1) {
+        if (left & 1) result *= base;
+        base *= base;
+    }
+    return result;
+}
 
 #define FLOAT(T, S, U, MANTISSA, BIAS, TWO_THIRDS, AS_BITS, AS_FLOAT, TO_INT, X) \
     DEV T n_add(T a, T b) { return a + b; } \
@@ -115,36 +149,119 @@ FLOAT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __
 DEV float n_power(float a, float b) { return (float)pow((double)a, (double)b); }
 DEV double n_power(double a, double b) { return pow(a, b); }
 
-// Casts: to an integer towards zero and clamped, NaN is 0; to bool whether not zero.
-#define CASTS(T) \
+// Half floats from singles, to nearest and ties to even, as the host narrows them; and back.
+DEV f16 f16_of(float value) {
+    const u32 bits = (u32)__float_as_int(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    const u32 normal = (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13;
+    const u32 small = (u32)__float_as_int(__int_as_float((int)size) + 0.5f) - 0x3f000000u;
+    const u32 finite = size < 0x38800000u ? small : normal < 0x7c00u ? normal : 0x7c00u;
+    return f16{(u16)(sign | (size > 0x7f800000u ? 0x7e00u | (size >> 13 & 0x3ffu) : finite))};
+}
+DEV bf16 bf16_of(float value) {
+    const u32 bits = (u32)__float_as_int(value), near = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return bf16{(u16)(value != value ? bits >> 16 | 0x40u : near)};
+}
+DEV float wide_of(f16 value) {
+    const u32 sign = (value.bits & 0x8000u) << 16, size = (value.bits & 0x7fffu) << 13;
+    const u32 small = (u32)__float_as_int(__int_as_float((int)(size + 0x38800000u)) - __int_as_float(0x38800000));
+    const u32 large = size + (size < 0x0f800000u ? 0x38000000u : 0x70000000u);
+    return __int_as_float((int)(sign | (size < 0x00800000u ? small : large)));
+}
+DEV float wide_of(bf16 value) { return __int_as_float((int)((u32)value.bits << 16)); }
+// A single whose last bit is set if it is not the double itself, so that it may be rounded once more.
+DEV float to_odd(double value) {
+    const float near = (float)value;
+    const int bits = __float_as_int(near);
+    if ((double)near == value || (bits & 1) || value != value) return near;
+    return __int_as_float(fabs((double)near) > fabs(value) ? bits - 1 : bits + 1);
+}
+
+// Casts: to an integer, integers wrap, and floats are cut off towards zero and clamped, NaN is 0; to bool whether not zero.
+#define FROM_INTEGER(T) \
     DEV bool to_bool(T a) { return a != 0; } \
+    DEV i8 to_i8(T a) { return (i8)a; } \
+    DEV i16 to_i16(T a) { return (i16)a; } \
+    DEV int to_i32(T a) { return (int)a; } \
+    DEV i64 to_i64(T a) { return (i64)a; } \
+    DEV u8 to_u8(T a) { return (u8)a; } \
+    DEV u16 to_u16(T a) { return (u16)a; } \
+    DEV u32 to_u32(T a) { return (u32)a; } \
+    DEV u64 to_u64(T a) { return (u64)a; } \
+    DEV f16 to_f16(T a) { return f16_of(to_odd((double)a)); } \
+    DEV bf16 to_bf16(T a) { return bf16_of(to_odd((double)a)); } \
     DEV float to_f32(T a) { return (float)a; } \
     DEV double to_f64(T a) { return (double)a; }
-CASTS(bool)
-CASTS(int)
-CASTS(i64)
-CASTS(float)
-CASTS(double)
-DEV int to_i32(bool a) { return a; }
-DEV int to_i32(int a) { return a; }
-DEV int to_i32(i64 a) { return (int)a; }
-DEV int to_i32(float a) { return a != a ? 0 : __float2int_rz(a); }
-DEV int to_i32(double a) { return a != a ? 0 : __double2int_rz(a); }
-DEV i64 to_i64(bool a) { return a; }
-DEV i64 to_i64(int a) { return a; }
-DEV i64 to_i64(i64 a) { return a; }
-DEV i64 to_i64(float a) { return a != a ? 0 : __float2ll_rz(a); }
-DEV i64 to_i64(double a) { return a != a ? 0 : __double2ll_rz(a); }
+FROM_INTEGER(bool)
+FROM_INTEGER(i8)
+FROM_INTEGER(i16)
+FROM_INTEGER(int)
+FROM_INTEGER(i64)
+FROM_INTEGER(u8)
+FROM_INTEGER(u16)
+FROM_INTEGER(u32)
+FROM_INTEGER(u64)
+
+DEV int clamped(int a, int low, int high) { return a < low ? low : a > high ? high : a; }
+#define FROM_FLOAT(T, TO) \
+    DEV bool to_bool(T a) { return a != 0; } \
+    DEV int to_i32(T a) { return a != a ? 0 : TO(int)(a); } \
+    DEV i64 to_i64(T a) { return a != a ? 0 : TO(ll)(a); } \
+    DEV i8 to_i8(T a) { return (i8)clamped(to_i32(a), -128, 127); } \
+    DEV i16 to_i16(T a) { return (i16)clamped(to_i32(a), -32768, 32767); } \
+    DEV u8 to_u8(T a) { return (u8)clamped(to_i32(a), 0, 255); } \
+    DEV u16 to_u16(T a) { return (u16)clamped(to_i32(a), 0, 65535); } \
+    DEV u32 to_u32(T a) { return a != a || a < 0 ? 0 : TO(uint)(a); } \
+    DEV u64 to_u64(T a) { return a != a || a < 0 ? 0 : TO(ull)(a); } \
+    DEV float to_f32(T a) { return (float)a; } \
+    DEV double to_f64(T a) { return (double)a; }
+#define SINGLE_TO(type) __float2##type##_rz
+#define DOUBLE_TO(type) __double2##type##_rz
+FROM_FLOAT(float, SINGLE_TO)
+FROM_FLOAT(double, DOUBLE_TO)
+DEV f16 to_f16(float a) { return f16_of(a); }
+DEV f16 to_f16(double a) { return f16_of(to_odd(a)); }
+DEV bf16 to_bf16(float a) { return bf16_of(a); }
+DEV bf16 to_bf16(double a) { return bf16_of(to_odd(a)); }
+
+#define FROM_HALF(T) \
+    DEV bool to_bool(T a) { return to_bool(wide_of(a)); } \
+    DEV i8 to_i8(T a) { return to_i8(wide_of(a)); } \
+    DEV i16 to_i16(T a) { return to_i16(wide_of(a)); } \
+    DEV int to_i32(T a) { return to_i32(wide_of(a)); } \
+    DEV i64 to_i64(T a) { return to_i64(wide_of(a)); } \
+    DEV u8 to_u8(T a) { return to_u8(wide_of(a)); } \
+    DEV u16 to_u16(T a) { return to_u16(wide_of(a)); } \
+    DEV u32 to_u32(T a) { return to_u32(wide_of(a)); } \
+    DEV u64 to_u64(T a) { return to_u64(wide_of(a)); } \
+    DEV float to_f32(T a) { return wide_of(a); } \
+    DEV double to_f64(T a) { return wide_of(a); }
+FROM_HALF(f16)
+FROM_HALF(bf16)
+DEV f16 to_f16(f16 a) { return a; }
+DEV f16 to_f16(bf16 a) { return f16_of(wide_of(a)); }
+DEV bf16 to_bf16(f16 a) { return bf16_of(wide_of(a)); }
+DEV bf16 to_bf16(bf16 a) { return a; }
 
 // Elements of a dtype, from and to the words that scalars travel in.
+#define INTEGER_WORD(T, U) \
+    DEV void unpack(u64 w, T& v) { v = (T)(U)w; } \
+    DEV u64 packed(T v) { return (U)v; }
+INTEGER_WORD(i8, u8)
+INTEGER_WORD(i16, u16)
+INTEGER_WORD(int, u32)
+INTEGER_WORD(i64, u64)
+INTEGER_WORD(u8, u8)
+INTEGER_WORD(u16, u16)
+INTEGER_WORD(u32, u32)
+INTEGER_WORD(u64, u64)
 DEV void unpack(u64 w, bool& v) { v = (w & 0xff) != 0; }
-DEV void unpack(u64 w, int& v) { v = (int)(u32)w; }
-DEV void unpack(u64 w, i64& v) { v = (i64)w; }
+DEV void unpack(u64 w, f16& v) { v.bits = (u16)w; }
+DEV void unpack(u64 w, bf16& v) { v.bits = (u16)w; }
 DEV void unpack(u64 w, float& v) { v = __int_as_float((int)(u32)w); }
 DEV void unpack(u64 w, double& v) { v = __longlong_as_double((i64)w); }
 DEV u64 packed(bool v) { return v; }
-DEV u64 packed(int v) { return (u32)v; }
-DEV u64 packed(i64 v) { return (u64)v; }
+DEV u64 packed(f16 v) { return v.bits; }
+DEV u64 packed(bf16 v) { return v.bits; }
 DEV u64 packed(float v) { return (u32)__float_as_int(v); }
 DEV u64 packed(double v) { return (u64)__double_as_longlong(v); }
 template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }

@@ -26,7 +26,8 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
             const i64 place = __shfl_sync(0xffffffffu, at, source);
             if (column < row) {
                 T* to = (T*)p.w[3] + (outer * extent + place) * row + column;
-                *to = n_add(*to, ((const T*)p.w[1])[(outer * count + first + source) * row + column]);
+                const T update = ((const T*)p.w[1])[(outer * count + first + source) * row + column];
+                *to = NARROW(n_add(WIDE(*to), WIDE(update)));
             }
         }
     }

@@ -11,11 +11,11 @@ pub(super) const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
 /// The C type of a dtype, as one word.
 pub(crate) fn c_type(dtype: DType) -> &'static str {
     match dtype {
-        DType::Bool => "bool",
         DType::I32 => "int",
-        DType::I64 => "i64",
         DType::F32 => "float",
         DType::F64 => "double",
+        DType::Bool | DType::I8 | DType::I16 | DType::I64 => short(dtype),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => short(dtype),
     }
 }
 
@@ -23,6 +23,7 @@ pub(crate) fn c_type(dtype: DType) -> &'static str {
 pub(crate) fn element_type(size: usize) -> &'static str {
     match size {
         1 => "u8",
+        2 => "u16",
         4 => "u32",
         _ => "u64",
     }
@@ -32,8 +33,16 @@ pub(crate) fn element_type(size: usize) -> &'static str {
 pub(super) fn short(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
+        DType::I8 => "i8",
+        DType::I16 => "i16",
         DType::I32 => "i32",
         DType::I64 => "i64",
+        DType::U8 => "u8",
+        DType::U16 => "u16",
+        DType::U32 => "u32",
+        DType::U64 => "u64",
+        DType::F16 => "f16",
+        DType::BF16 => "bf16",
         DType::F32 => "f32",
         DType::F64 => "f64",
     }
@@ -54,7 +63,7 @@ fn constant(bits: u64, dtype: DType) -> String {
     match dtype {
         DType::F32 => format!("__int_as_float(0x{:x})", (value as f32).to_bits()),
         DType::F64 => format!("__longlong_as_double(0x{bits:x}LL)"),
-        _ => format!("({})({})", c_type(dtype), value as i64),
+        dtype => format!("({})({})", c_type(dtype), value as i64),
     }
 }
 
@@ -75,6 +84,15 @@ fn steps(script: &Script, to: &mut String) {
 
 /// The function of an op on operands of `dtype`; nothing for what has no body (a cast) or does not take the dtype.
 pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
+    if dtype.carrier() != dtype {
+        // What is not computed in is moved.
+        let (t, name) = (c_type(dtype), function(op, dtype));
+        return match op {
+            Point::Copy => Some(format!("DEV {t} {name}({t} a0) {{ return a0; }}\n")),
+            Point::Where => Some(format!("DEV {t} {name}(bool a0, {t} a1, {t} a2) {{ return a0 ? a1 : a2; }}\n")),
+            _ => None,
+        };
+    }
     let script = script(op, dtype)?;
     let row = op.row();
     let types = |n: usize| if row.class == Class::Select && n == 0 { "bool" } else { c_type(dtype) };
@@ -85,6 +103,16 @@ pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
     steps(&script, &mut text);
     let _ = write!(text, "    return t{result};\n}}\n");
     Some(text)
+}
+
+/// How elements are computed in: to the carrier and back.
+pub(super) fn carried(dtype: DType) -> String {
+    format!(
+        "typedef {} C;\n#define WIDE(x) to_{}(x)\n#define NARROW(x) to_{}(x)\n",
+        c_type(dtype.carrier()),
+        short(dtype.carrier()),
+        short(dtype)
+    )
 }
 
 /// The function that makes two normal numbers of two uniform ones.

@@ -1,7 +1,7 @@
 //! Fills as CUDA C. Random numbers are those of the host: same counters, same words, and normal numbers by the same body.
 
-use super::bodies::{PRELUDE, c_type, normal_pair_text};
-use forerun_base::DType;
+use super::bodies::{PRELUDE, c_type, normal_pair_text, short};
+use forerun_base::{DType, Kind};
 use forerun_plan::FillKind;
 
 /// The kernel of a fill, and the elements that a thread makes at a time.
@@ -20,17 +20,15 @@ pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
         _ => 16 / dtype.size(),
     };
     let each = |value: &str| format!("    for (int e = 0; e < PACK; ++e) made[e] = {value};\n");
+    let cast = |value: &str| format!("to_{}({value})", short(dtype));
     let body = match kind {
         FillKind::Full => each("scalar<T>(p.w[2])"),
-        FillKind::Arange if matches!(dtype, DType::F32 | DType::F64) => {
-            each("(T)(scalar<double>(p.w[2]) + (double)(i64)(at + e) * scalar<double>(p.w[3]))")
+        FillKind::Arange if dtype.kind() == Kind::Float => {
+            each(&cast("scalar<double>(p.w[2]) + (double)(i64)(at + e) * scalar<double>(p.w[3])"))
         }
-        FillKind::Arange => each(match dtype {
-            DType::Bool => "p.w[2] + (at + e) * p.w[3] != 0",
-            _ => "(T)(p.w[2] + (at + e) * p.w[3])",
-        }),
+        FillKind::Arange => each(&cast("p.w[2] + (at + e) * p.w[3]")),
         // Row i has its one at column i + k; stacked matrices follow each other.
-        FillKind::Eye => each("(T)((i64)((at + e) % p.w[5]) == (i64)((at + e) / p.w[5] % p.w[4]) + (i64)p.w[2])"),
+        FillKind::Eye => each(&cast("(i64)((at + e) % p.w[5]) == (i64)((at + e) / p.w[5] % p.w[4]) + (i64)p.w[2]")),
         FillKind::Uniform if double => {
             WORDS.to_owned() + "    made[0] = uniform(w[0], w[1]);\n    made[1] = uniform(w[2], w[3]);\n"
         }

@@ -32,7 +32,7 @@ pub(crate) fn generic_text() -> String {
                 format!("scalar<{t}>({})", ["a", "b", "x"][n])
             };
             let args: Vec<String> = (0..row.arity).map(read).collect();
-            let code = op as u32 * 8 + dtype as u32;
+            let code = op as u32 * 16 + dtype as u32;
             let name = bodies::function(op, dtype);
             let _ = writeln!(cases, "        case {code}: made = packed({name}({})); break;", args.join(", "));
         }
@@ -40,7 +40,7 @@ pub(crate) fn generic_text() -> String {
     let mut casts = String::new();
     for from in DType::ALL {
         for to in DType::ALL {
-            let code = from as u32 * 8 + to as u32;
+            let code = from as u32 * 16 + to as u32;
             let _ = writeln!(
                 casts,
                 "            case {code}: made = packed(to_{}(scalar<{}>(a))); break;",
@@ -52,7 +52,7 @@ pub(crate) fn generic_text() -> String {
     let _ = write!(
         text,
         "DEV void step_of(int op, int dtype, int out, u64 a, u64 b, u64 x, u64& made) {{\n    if (op == {}) {{\n        \
-         switch (dtype * 8 + out) {{\n{casts}        }}\n        return;\n    }}\n    switch (op * 8 + dtype) {{\n{cases}    }}\n}}\n",
+         switch (dtype * 16 + out) {{\n{casts}        }}\n        return;\n    }}\n    switch (op * 16 + dtype) {{\n{cases}    }}\n}}\n",
         Point::Cast as u32
     );
     text.push_str(include_str!("../kernels/generic.cuh"));
@@ -75,12 +75,12 @@ pub(crate) fn encode(program: &Program, bound: Bound<'_>) -> Option<Vec<u64>> {
     let mut words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
     for (n, input) in program.inputs.iter().enumerate() {
         words.push(bound.inputs[n]);
-        words.push(input.dtype as u64);
+        words.push(input.dtype.size() as u64);
         words.extend(space.strides[n].iter().map(|&s| s as i64 as u64));
     }
     words.extend(&bound.scalars[..scalars]);
     for (dtype, address) in program.outputs.iter().zip(bound.outputs) {
-        words.extend([*address, *dtype as u64]);
+        words.extend([*address, dtype.size() as u64]);
     }
     let slot = |reg: Reg| match reg {
         Reg::Input(n) => n as usize,
@@ -121,8 +121,8 @@ mod tests {
             temps: 0,
         };
         let words = encode(&program, Bound { inputs: &[64], outputs: &[128], scalars: &[7] }).unwrap();
-        let add = 1 | 3 << 8 | 3 << 12 | 2 << 16 | 1 << 40;
-        assert_eq!(words[..14], [10, 1, 1, 1, 1, 1, 10, 64, 3, 1, 7, 128, 3, add]);
+        let add = 1 | 11 << 8 | 11 << 12 | 2 << 16 | 1 << 40;
+        assert_eq!(words[..14], [10, 1, 1, 1, 1, 1, 10, 64, 4, 1, 7, 128, 4, add]);
         let large = Program { temps: 120, ..program };
         assert!(encode(&large, Bound { inputs: &[64], outputs: &[128], scalars: &[7] }).is_none());
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn every_row_has_a_case() {
         let text = generic_text();
-        assert!(text.contains("case 11: made = packed(op_add_f32(scalar<float>(a), scalar<float>(b))); break;"));
-        assert_eq!(text.matches("made = packed(to_").count(), 25);
+        assert!(text.contains("case 27: made = packed(op_add_f32(scalar<float>(a), scalar<float>(b))); break;"));
+        assert_eq!(text.matches("made = packed(to_").count(), DType::ALL.len() * DType::ALL.len());
     }
 }

@@ -1,9 +1,10 @@
-//! Products that no library has: of integers and of truth values.
+//! Products that no library is asked for: of integers, of truth values and of half floats.
 
-use super::bodies::{PRELUDE, c_type};
+use super::bodies::{PRELUDE, c_type, carried};
 use forerun_base::DType;
 
 /// The kernel of a plain product.
 pub(crate) fn product_text(dtype: DType) -> String {
-    format!("{PRELUDE}typedef {} T;\n{}", c_type(dtype), include_str!("../kernels/product.cuh"))
+    let (t, carried) = (c_type(dtype), carried(dtype));
+    format!("{PRELUDE}typedef {t} T;\n{carried}{}", include_str!("../kernels/product.cuh"))
 }

@@ -1,6 +1,6 @@
 //! Kernels that go by indices, as CUDA C.
 
-use super::bodies::{PRELUDE, c_type, element_type};
+use super::bodies::{PRELUDE, c_type, carried, element_type};
 use forerun_base::DType;
 use forerun_ops::Beyond;
 
@@ -22,5 +22,6 @@ pub(crate) fn take_text(size: usize, indices: DType, beyond: Beyond, pack: usize
 
 /// Rows added to.
 pub(crate) fn scatter_text(dtype: DType, indices: DType, beyond: Beyond) -> String {
-    format!("{}{}", opening(c_type(dtype), indices, beyond), include_str!("../kernels/scatter.cuh"))
+    let (opening, carried) = (opening(c_type(dtype), indices, beyond), carried(dtype));
+    format!("{opening}{carried}{}", include_str!("../kernels/scatter.cuh"))
 }

@@ -21,6 +21,6 @@ pub(super) fn rule(
             let went = ops::routine(argsort, &[&places], &words[..1], loc)?;
             Ok(vec![Some(ops::routine(Routine::Along(Along::Take), &[grad, &went], &words[..1], loc)?)])
         }
-        Order::Argsort => unreachable!("indices are never on the tape"),
+        Order::Argsort | Order::Argtop => unreachable!("indices are never on the tape"),
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn rule(
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
+        Routine::Search(_) | Routine::Unique(_) => unreachable!("indices are never on the tape"),
     }
 }
 

@@ -9,6 +9,7 @@ family! {
     Along {
         Take, "take_along_axis", "x, indices, axis", Some(2), true, "elements that indices name along an axis, line by line";
         Add, "add_along_axis", "base, indices, updates, axis", Some(3), true, "an array with updates added where indices name elements along an axis";
+        Put, "put_along_axis", "base, indices, updates, axis", Some(3), true, "an array with updates in place of what indices name along an axis; of several, the last stays";
     }
 }
 
@@ -26,8 +27,8 @@ impl Family for Along {
         }
         match self {
             Along::Take => Ok((dtype, named)),
-            Along::Add if given[2] == (dtype, named) => Ok((dtype, shape)),
-            Along::Add => {
+            Along::Add | Along::Put if given[2] == (dtype, named) => Ok((dtype, shape)),
+            Along::Add | Along::Put => {
                 let text = format!("updates are {} {}, not {dtype} {named}", given[2].0, given[2].1);
                 Err(Error::new(ErrorKind::Value, text))
             }
@@ -42,7 +43,7 @@ impl Family for Along {
         match (self, i) {
             (_, 1) => None,
             (Along::Add, 0) => Some(Needs::NOTHING),
-            (Along::Take, _) | (Along::Add, _) => Some(Needs::input(1)),
+            (Along::Take, _) | (Along::Add, _) | (Along::Put, _) => Some(Needs::input(1)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Choose, Order, Place, Scan};
+use super::{Along, Choose, Order, Place, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Result, Shape};
@@ -132,7 +132,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Choose, Order, Place, Scan);
+families!(Along, Choose, Order, Place, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.

@@ -13,6 +13,8 @@ mod order;
 mod place;
 pub(crate) mod samples;
 mod scan;
+mod search;
+mod unique;
 
 pub use along::Along;
 pub use choose::Choose;
@@ -20,3 +22,5 @@ pub use families::{Given, Routine};
 pub use order::Order;
 pub use place::Place;
 pub use scan::Scan;
+pub use search::Search;
+pub use unique::Unique;

@@ -1,9 +1,7 @@
 //! Samples of routines: as for the rest of the catalogue, with their words in one argument.
 
-use crate::samples::{Input, Look, Sample, Value, Values, at, call, x};
+use crate::samples::{Input, Look, NUMBERS, Sample, Value, Values, at, call, x};
 use forerun_base::DType::{self, Bool, F32, F64, I32, I64};
-
-const NUMBERS: [DType; 4] = [I32, I64, F32, F64];
 
 pub(crate) fn samples() -> Vec<Sample> {
     let mut all = Vec::new();
@@ -12,6 +10,8 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(along());
     all.extend(choose());
     all.extend(place());
+    all.extend(search());
+    all.extend(unique());
     all
 }
 
@@ -20,6 +20,10 @@ fn order() -> Vec<Sample> {
     for op in ["sort", "argsort"] {
         for descending in [0, 1] {
             all.push(call(op).on([x([40]).values(Values::Special)]).with("words", [0, descending]));
+            // Long enough to be ordered digit by digit, with narrow and with wide digits.
+            for count in [201, 20_000] {
+                all.push(call(op).on([x([count]).values(Values::Special)]).with("words", [0, descending]));
+            }
             for axis in [0, 1, -1] {
                 for input in
                     [x([3, 4, 5]), x([4, 5]).look(Look::Transposed), x([3, 4]).look(Look::Backwards), x([0, 3])]
@@ -30,6 +34,14 @@ fn order() -> Vec<Sample> {
         }
         all.push(call(op).on([x([2, 3])]).with("words", [2, 0]).fails(format!("{op}: axis 2 is out of bounds")));
     }
+    let top = |axis: i64, descending: i64, count: i64| call("argtop").with("words", [axis, descending, count]);
+    for descending in [0, 1] {
+        all.push(top(0, descending, 7).on([x([40]).values(Values::Special)]));
+        all.push(top(1, descending, 2).on([x([3, 4, 5])]));
+        all.push(top(-1, descending, 5).on([x([4, 5]).look(Look::Transposed)]));
+        all.push(top(0, descending, 0).on([x([4, 5])]));
+    }
+    all.push(top(0, 0, 3).on([x([2])]).fails("argtop: 3 elements are wanted of 2 along axis 0"));
     all
 }
 
@@ -41,11 +53,29 @@ fn scan() -> Vec<Sample> {
                 all.push(call(op).on([input]).with("words", [axis]).of(NUMBERS));
             }
         }
+        // Whole runs, side by side, and what is left of one.
+        for input in [x([5000]), x([1100, 3])] {
+            all.push(call(op).on([input]).with("words", [0]).of([I32, I64]));
+        }
         all.push(call(op).on([x([2])]).with("words", [1]).of(NUMBERS).fails(format!("{op}: axis 1 is out of bounds")));
         all.push(
             call(op).on([x([2])]).with("words", [0]).of([DType::Bool]).fails(format!("{op}: not defined for bool")),
         );
     }
+    for op in ["argcummax", "argcummin"] {
+        for axis in [0, -1] {
+            all.push(call(op).on([x([3, 4, 5])]).with("words", [axis]));
+            all.push(call(op).on([x([4, 5]).look(Look::Transposed)]).with("words", [axis]));
+        }
+        all.push(call(op).on([x([40]).values(Values::Special)]).with("words", [0]));
+        all.push(call(op).on([x([2])]).with("words", [1]).fails(format!("{op}: axis 1 is out of bounds")));
+    }
+    let linear = |axis: i64| call("linear_scan").with("words", [axis]);
+    for axis in [0, 1, -1] {
+        all.push(linear(axis).on([x([3, 4, 2]), x([3, 4, 2]).look(Look::Backwards)]).of([F32, F64]));
+    }
+    all.push(linear(0).on([x([3]), x([2])]).of([F32]).fails("linear_scan: factors are float32 (2,), not float32 (3,)"));
+    all.push(linear(0).on([x([3]), x([3])]).of([I32]).fails("linear_scan: not defined for int32"));
     all
 }
 
@@ -53,18 +83,21 @@ fn along() -> Vec<Sample> {
     let mut all = Vec::new();
     let beyond = || x([3, 4]).values(Values::Beyond(3)).dtype(I64);
     let take = |axis: i64| call("take_along_axis").with("words", [axis]);
+    let put = |axis: i64| call("put_along_axis").with("words", [axis]);
     let add = |axis: i64| call("add_along_axis").with("words", [axis]);
     for input in [x([3, 4]), x([3, 4]).look(Look::Transposed)] {
         all.push(take(0).on([input.clone(), at([5, 4], 3)]));
         all.push(take(-1).on([input.clone(), at([3, 2], 4).dtype(I32)]));
         all.push(add(0).on([input.clone(), at([5, 4], 3), x([5, 4])]).of(NUMBERS));
-        all.push(add(1).on([input, at([3, 6], 4), x([3, 6])]).of(NUMBERS));
+        all.push(add(1).on([input.clone(), at([3, 6], 4), x([3, 6])]).of(NUMBERS));
+        all.push(put(1).on([input, at([3, 6], 4), x([3, 6])]));
     }
     all.push(take(0).on([x([3, 4]), at([0, 4], 3)]));
     let bad = "index 3 is out of bounds for axis 0 with size 3";
     all.push(take(0).on([x([3, 4]), beyond()]).fails(format!("take_along_axis: {bad}")));
     all.push(take(0).on([x([3, 4]), x([3, 4]).dtype(F32)]).fails("take_along_axis: indices must be integers"));
     all.push(take(0).on([x([3, 4]), at([3, 5], 3)]).fails("take_along_axis: indices (3, 5) do not fit (3, 4)"));
+    all.push(put(0).on([x([3, 4]), beyond(), x([3, 4])]).fails(format!("put_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), beyond(), x([3, 4])]).of(NUMBERS).fails(format!("add_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), at([3, 4], 3), x([2, 4])]).of([F32]).fails("add_along_axis: updates are float32"));
     all
@@ -125,5 +158,60 @@ fn place() -> Vec<Sample> {
     all.push(named("is_last", &[]).on([at_four()]));
     all.push(named("is_last", &[]).on([at([], 3)]));
     all.push(named("is_last", &[]).on([x([3]).dtype(F32)]).fails("is_last: positions are int64"));
+    all
+}
+
+fn search() -> Vec<Sample> {
+    let mut all = Vec::new();
+    let rising = || x([7]).values(Values::Rising);
+    for right in [0, 1] {
+        let search = || call("searchsorted").with("words", [right]);
+        for input in [x([3, 4]), x([4, 5]).look(Look::Transposed), x([0, 3]), x([]), x([16]).values(Values::Special)] {
+            all.push(search().on([rising(), input.clone()]));
+            all.push(call("digitize").with("words", [right]).on([rising(), input]));
+        }
+        all.push(search().on([x([0]), x([3])]));
+    }
+    all.push(
+        call("searchsorted")
+            .on([x([2, 2]), x([3])])
+            .with("words", [0])
+            .fails("searchsorted: numbers in order have one dimension"),
+    );
+    all.push(
+        call("searchsorted")
+            .on([x([2]).dtype(I32), x([3]).dtype(I64)])
+            .with("words", [0])
+            .fails("searchsorted: dtypes differ: int32 and int64"),
+    );
+    all.push(
+        call("digitize")
+            .on([x([40]), x([3])])
+            .with("words", [0])
+            .of([F32, I32])
+            .fails("digitize: bins must rise or fall"),
+    );
+    all
+}
+
+fn unique() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for input in [x([9]).values(Values::Rising), x([0]), x([4, 3]).values(Values::Rising), x([5, 0])] {
+        all.push(call("groups").on([input]).with("words", [0]));
+    }
+    all.push(call("groups").on([x([])]).with("words", [0]).fails("groups: not defined for shape ()"));
+    let groups = || x([9]).values(Values::Rising);
+    all.push(call("group_starts").on([groups()]).with("words", [5]).of([I64]));
+    all.push(
+        call("group_starts").on([groups()]).with("words", [4]).of([I64]).fails("group_starts: the numbers are not"),
+    );
+    all.push(call("group_starts").on([x([3])]).with("words", [4]).of([I64]).fails("group_starts: 4 groups of 3"));
+    all.push(
+        call("group_starts").on([x([3])]).with("words", [1]).of([F32]).fails("group_starts: groups must be integers"),
+    );
+    for input in [x([6, 2]), x([5, 1]), x([0, 2]), x([3, 0]), x([4, 5]).look(Look::Transposed)] {
+        all.push(call("row_order").on([input]).with("words", [0]));
+    }
+    all.push(call("row_order").on([x([3])]).with("words", [0]).fails("row_order: not defined for shape (3,)"));
     all
 }

@@ -1,0 +1,148 @@
+//! Casts: from any dtype to any other.
+//!
+//! To an integer, an integer wraps, and a float is cut off towards zero and clamped (NaN is 0); to bool, whether not zero.
+//! Everything is rounded once, but for 64-bit integers on their way to a half float, which are doubles first.
+//! (NumPy leaves floats beyond the range of an integer to the processor; clamping gives the same everywhere.)
+
+use crate::loops::{self, Loop};
+use crate::simd::{Baseline, Set};
+use forerun_base::{Brain, DType, Half};
+
+/// An element of another dtype, cast.
+pub(crate) trait CastFrom<A>: Copy {
+    /// The cast.
+    fn cast_from(value: A) -> Self;
+}
+
+/// Calls `$then!` with the type of the elements of each dtype.
+macro_rules! for_each_dtype {
+    ($then:ident) => {
+        $then! {
+            Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+            F16 Half, BF16 Brain, F32 f32, F64 f64
+        }
+    };
+}
+
+macro_rules! numbers {
+    ($($from:ident)*) => {
+        $(numbers!(@ $from: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+        impl CastFrom<$from> for bool {
+            #[inline(always)]
+            fn cast_from(value: $from) -> bool { value != (0 as $from) }
+        }
+        impl CastFrom<bool> for $from {
+            #[inline(always)]
+            fn cast_from(value: bool) -> $from { value as u8 as $from }
+        })*
+    };
+    (@ $from:ident: $($to:ident)*) => {
+        $(impl CastFrom<$from> for $to {
+            #[inline(always)]
+            fn cast_from(value: $from) -> $to { value as $to }
+        })*
+    };
+}
+
+numbers! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
+
+impl CastFrom<bool> for bool {
+    #[inline(always)]
+    fn cast_from(value: bool) -> bool {
+        value
+    }
+}
+
+macro_rules! halves {
+    ($half:ident: $($other:ident by $wide:ident as $from_wide:ident,)*) => {
+        $(impl CastFrom<$other> for $half {
+            #[inline(always)]
+            fn cast_from(value: $other) -> $half { $half::$from_wide($wide::cast_from(value)) }
+        }
+        impl CastFrom<$half> for $other {
+            #[inline(always)]
+            fn cast_from(value: $half) -> $other { $other::cast_from(value.to_f32()) }
+        })*
+        impl CastFrom<$half> for $half {
+            #[inline(always)]
+            fn cast_from(value: $half) -> $half { value }
+        }
+    };
+    ($($half:ident)*) => {
+        $(halves! {
+            $half: bool by f32 as from_f32, i8 by f32 as from_f32, i16 by f32 as from_f32, u8 by f32 as from_f32,
+            u16 by f32 as from_f32, i32 by f64 as from_f64, i64 by f64 as from_f64, u32 by f64 as from_f64,
+            u64 by f64 as from_f64, f32 by f32 as from_f32, f64 by f64 as from_f64,
+        })*
+    };
+}
+
+halves! { Half Brain }
+
+impl CastFrom<Half> for Brain {
+    #[inline(always)]
+    fn cast_from(value: Half) -> Brain {
+        Brain::from_f32(value.to_f32())
+    }
+}
+
+impl CastFrom<Brain> for Half {
+    #[inline(always)]
+    fn cast_from(value: Brain) -> Half {
+        Half::from_f32(value.to_f32())
+    }
+}
+
+/// The loop that casts, with vectors of the set if both dtypes have some, else of the baseline.
+pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
+    if !(loops::is_fast(from) && loops::is_fast(to)) {
+        return Some(any(from, to));
+    }
+    fn into<S: Set, A: Copy>(to: DType) -> Option<Loop>
+    where
+        bool: CastFrom<A>,
+        i32: CastFrom<A>,
+        i64: CastFrom<A>,
+        f32: CastFrom<A>,
+        f64: CastFrom<A>,
+    {
+        match to {
+            DType::Bool => Some(S::cast::<A, bool>()),
+            DType::I32 => Some(S::cast::<A, i32>()),
+            DType::I64 => Some(S::cast::<A, i64>()),
+            DType::F32 => Some(S::cast::<A, f32>()),
+            DType::F64 => Some(S::cast::<A, f64>()),
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => {
+                None
+            }
+        }
+    }
+    match from {
+        DType::Bool => into::<S, bool>(to),
+        DType::I32 => into::<S, i32>(to),
+        DType::I64 => into::<S, i64>(to),
+        DType::F32 => into::<S, f32>(to),
+        DType::F64 => into::<S, f64>(to),
+        DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => None,
+    }
+}
+
+macro_rules! table {
+    ($($name:ident $type:ty),*) => {
+        fn any(from: DType, to: DType) -> Loop {
+            fn into<A: Copy>(to: DType) -> Loop
+            where
+                $($type: CastFrom<A>,)*
+            {
+                match to {
+                    $(DType::$name => Baseline::cast::<A, $type>(),)*
+                }
+            }
+            match from {
+                $(DType::$name => into::<$type>(to),)*
+            }
+        }
+    };
+}
+
+for_each_dtype!(table);

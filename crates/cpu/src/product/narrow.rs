@@ -1,0 +1,86 @@
+//! Products of half floats: panels of both matrices are widened to single precision and multiplied there, and what comes of
+//! it is rounded once.
+//!
+//! Invariant: the dimension summed over is never cut, so nothing is rounded but sums that are done.
+
+use super::dense::{Matrix, library};
+use forerun_base::{Brain, Half};
+use std::cell::RefCell;
+
+/// A half float.
+pub(super) trait Narrow: Copy + 'static {
+    fn widen(self) -> f32;
+    fn round(value: f32) -> Self;
+}
+
+impl Narrow for Half {
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+    fn round(value: f32) -> Self {
+        Half::from_f32(value)
+    }
+}
+
+impl Narrow for Brain {
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+    fn round(value: f32) -> Self {
+        Brain::from_f32(value)
+    }
+}
+
+/// Elements of a panel, about.
+const PANEL: usize = 256 * 1024;
+
+thread_local! {
+    /// A panel of A, one of B, and their product. Kept, since panels follow each other.
+    static SCRATCH: RefCell<[Vec<f32>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
+}
+
+/// Rows `0 .. rows` and columns `0 .. columns` of a matrix, widened, row by row.
+///
+/// # Safety
+/// The matrix must reach them.
+unsafe fn widen<H: Narrow>(from: Matrix, rows: usize, columns: usize, to: &mut Vec<f32>) {
+    to.clear();
+    for row in 0..rows as isize {
+        let first = from.first.cast::<H>().wrapping_offset(row * from.rows);
+        // SAFETY: elements of the matrix, which the caller promises.
+        to.extend((0..columns as isize).map(|column| unsafe { first.offset(column * from.columns).read() }.widen()));
+    }
+}
+
+/// As every block of a product: `c = a * b`.
+///
+/// # Safety
+/// As for [`super::dense::Block`].
+pub(super) unsafe fn block<H: Narrow>(m: usize, n: usize, k: usize, a: Matrix, b: Matrix, c: *mut u8, c_rows: usize) {
+    let (height, width) = ((PANEL / k).clamp(1, m.max(1)), (PANEL / k).clamp(1, n.max(1)));
+    SCRATCH.with_borrow_mut(|[left, right, made]| {
+        for column in (0..n).step_by(width) {
+            let width = width.min(n - column);
+            let first = b.first.cast::<H>().wrapping_offset(column as isize * b.columns);
+            // SAFETY: columns of B, which the caller promises.
+            unsafe { widen::<H>(Matrix { first: first.cast(), ..b }, k, width, right) };
+            for row in (0..m).step_by(height) {
+                let height = height.min(m - row);
+                let first = a.first.cast::<H>().wrapping_offset(row as isize * a.rows);
+                made.resize(height * width, 0.0);
+                // SAFETY: rows of A and elements of C, which the caller promises; the panels are dense.
+                unsafe {
+                    widen::<H>(Matrix { first: first.cast(), ..a }, height, k, left);
+                    let dense =
+                        |panel: &[f32], columns: usize| Matrix::new(panel.as_ptr().cast(), (columns as isize, 1));
+                    let to = made.as_mut_ptr().cast();
+                    library::<f32>(height, width, k, dense(left, k), dense(right, width), to, width);
+                    for (i, line) in made.chunks_exact(width).take(height).enumerate() {
+                        let to = c.cast::<H>().add((row + i) * c_rows + column);
+                        line.iter().enumerate().for_each(|(j, &value)| to.add(j).write(H::round(value)));
+                    }
+                }
+            }
+        }
+    });
+}

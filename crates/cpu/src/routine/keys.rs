@@ -1,0 +1,195 @@
+//! Elements as whole numbers that have the same order.
+//!
+//! Invariant: `key` is one to one but for NaN, which all have the largest key; so an element comes back from its key. The two
+//! zeros have neighbouring keys: whoever holds them to be equal joins them with [`Ordered::joined`].
+
+use super::call::Element;
+use forerun_base::{Brain, Half};
+
+/// A whole number without a sign.
+pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
+    /// How many bits it has.
+    const BITS: u32;
+
+    /// The bits from `shift` on, the lowest of them at least.
+    fn bits(self, shift: u32) -> usize;
+}
+
+macro_rules! keys {
+    ($($type:ty)*) => {
+        $(impl Key for $type {
+            const BITS: u32 = <$type>::BITS;
+            #[inline(always)]
+            fn bits(self, shift: u32) -> usize { (self >> shift) as usize }
+        })*
+    };
+}
+
+keys!(u8 u16 u32 u64);
+
+/// An element with a place in the order. NaN comes last, whichever way.
+pub(super) trait Ordered: Element {
+    /// Its place.
+    type Key: Key;
+
+    /// Its place, from the smallest on or from the largest on.
+    fn key(self, descending: bool) -> Self::Key;
+
+    /// As [`Ordered::key`], with one place for the two zeros.
+    fn joined(self, descending: bool) -> Self::Key;
+
+    /// The element of a place.
+    fn from_key(key: Self::Key, descending: bool) -> Self;
+
+    /// Whether the element is one of two zeros, and which; `None` if it is no zero or there is one zero only.
+    fn zero(self) -> Option<bool>;
+}
+
+macro_rules! whole {
+    ($($type:ty, $key:ty, $flip:expr;)*) => {
+        $(impl Ordered for $type {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self, descending: bool) -> $key {
+                let key = self as $key ^ $flip;
+                if descending { !key } else { key }
+            }
+            #[inline(always)]
+            fn joined(self, descending: bool) -> $key {
+                self.key(descending)
+            }
+            #[inline(always)]
+            fn from_key(key: $key, descending: bool) -> $type {
+                (if descending { !key } else { key } ^ $flip) as $type
+            }
+            #[inline(always)]
+            fn zero(self) -> Option<bool> {
+                None
+            }
+        })*
+    };
+}
+
+whole! {
+    u8, u8, 0;
+    u16, u16, 0;
+    u32, u32, 0;
+    u64, u64, 0;
+    i8, u8, 1 << 7;
+    i16, u16, 1 << 15;
+    i32, u32, 1 << 31;
+    i64, u64, 1 << 63;
+}
+
+macro_rules! floats {
+    ($($type:ty, $key:ty;)*) => {
+        $(impl Ordered for $type {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self, descending: bool) -> $key {
+                const SIGN: $key = 1 << (<$key>::BITS - 1);
+                let bits = self.to_bits();
+                // Negative numbers fall as their bits rise.
+                let key = bits ^ (((bits as <$key as Signed>::Of >> (<$key>::BITS - 1)) as $key) | SIGN);
+                let key = if descending { !key } else { key };
+                if self.is_nan() { <$key>::MAX } else { key }
+            }
+            #[inline(always)]
+            fn joined(self, descending: bool) -> $key {
+                // A zero without a sign: all but -0 stay what they are.
+                (self + 0.0).key(descending)
+            }
+            #[inline(always)]
+            fn from_key(key: $key, descending: bool) -> $type {
+                const SIGN: $key = 1 << (<$key>::BITS - 1);
+                // Turned downwards, the largest key would be read as a NaN of the other sign; any NaN will do.
+                let key = if descending { !key } else { key };
+                let mask = ((!key as <$key as Signed>::Of >> (<$key>::BITS - 1)) as $key) | SIGN;
+                <$type>::from_bits(key ^ mask)
+            }
+            #[inline(always)]
+            fn zero(self) -> Option<bool> {
+                (self == 0.0).then(|| self.is_sign_negative())
+            }
+        })*
+    };
+}
+
+/// The type with a sign of the same width.
+trait Signed {
+    type Of;
+}
+
+impl Signed for u32 {
+    type Of = i32;
+}
+
+impl Signed for u64 {
+    type Of = i64;
+}
+
+floats! {
+    f32, u32;
+    f64, u64;
+}
+
+macro_rules! halves {
+    ($($type:ident)*) => {
+        $(impl Ordered for $type {
+            type Key = u16;
+            #[inline(always)]
+            fn key(self, descending: bool) -> u16 {
+                let key = self.0 ^ (((self.0 as i16 >> 15) as u16) | 1 << 15);
+                let key = if descending { !key } else { key };
+                if self.to_f32().is_nan() { u16::MAX } else { key }
+            }
+            #[inline(always)]
+            fn joined(self, descending: bool) -> u16 {
+                (if self.zero().is_some() { $type(0) } else { self }).key(descending)
+            }
+            #[inline(always)]
+            fn from_key(key: u16, descending: bool) -> $type {
+                let key = if descending { !key } else { key };
+                $type(key ^ (((!key as i16 >> 15) as u16) | 1 << 15))
+            }
+            #[inline(always)]
+            fn zero(self) -> Option<bool> {
+                (self.0 & 0x7fff == 0).then_some(self.0 != 0)
+            }
+        })*
+    };
+}
+
+halves!(Half Brain);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_order_of_floats() {
+        let rising = [f32::NEG_INFINITY, -1e30, -1.5, -1e-45, -0.0, 0.0, 1e-45, 1.5, 1e30, f32::INFINITY, f32::NAN];
+        for descending in [false, true] {
+            let keys: Vec<u32> = rising.iter().map(|x| x.key(descending)).collect();
+            let (last, numbers) = keys.split_last().unwrap();
+            assert_eq!(*last, u32::MAX);
+            assert!(numbers.windows(2).all(|w| (w[0] < w[1]) != descending), "{keys:?}");
+            assert!(numbers.iter().all(|key| key < last));
+            for x in rising {
+                let back = f32::from_key(x.key(descending), descending);
+                assert!(back.to_bits() == x.to_bits() || back.is_nan() && x.is_nan(), "{back} for {x}");
+            }
+            assert_eq!((-0.0f32).joined(descending), 0.0f32.joined(descending));
+            assert_eq!((-f32::NAN).key(descending), u32::MAX);
+        }
+    }
+
+    #[test]
+    fn keys_have_the_order_of_integers() {
+        for (a, b) in [(i32::MIN, -1), (-1, 0), (0, i32::MAX)] {
+            assert!(a.key(false) < b.key(false) && a.key(true) > b.key(true));
+            assert_eq!((i32::from_key(a.key(true), true), i32::from_key(b.key(false), false)), (a, b));
+        }
+        assert!((i64::MIN).key(false) < (-3i64).key(false));
+    }
+}

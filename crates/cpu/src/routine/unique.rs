@@ -1,0 +1,70 @@
+//! Groups of neighbours that are equal.
+
+use super::call::{Args, Body, Element, with_type};
+use super::keys::Ordered;
+use forerun_base::{DType, Error, ErrorKind, Result, Team};
+use forerun_ops::Unique;
+
+pub(super) fn body(routine: Unique) -> Body {
+    match routine {
+        Unique::Groups => |args, _| with_type!(args.dtype(0), groups(args)),
+        Unique::Starts => |args, _| match args.dtype(0) {
+            DType::I32 => starts::<i32>(args),
+            DType::I64 => starts::<i64>(args),
+            dtype => unreachable!("inference refuses {dtype} groups"),
+        },
+        Unique::RowOrder => |args, team| with_type!(args.dtype(0), row_order(args, team)),
+    }
+}
+
+/// The rows of input 0; the elements of a line are rows of one.
+fn rows<'a, T: Element>(args: &'a Args<'_>) -> (&'a [T], usize) {
+    let shape = args.call.inputs[0].1;
+    (args.input::<T>(0), shape[1..].iter().product())
+}
+
+fn groups<T: Ordered>(args: &Args<'_>) -> Result<()> {
+    let equal_nan = args.word(0) != 0;
+    let ((elements, width), to) = (rows::<T>(args), args.output::<i64>());
+    let nan = |x: &T| x.partial_cmp(x).is_none();
+    let equal = |a: &T, b: &T| a == b || equal_nan && nan(a) && nan(b);
+    let mut group = 0;
+    for (i, to) in to.iter_mut().enumerate() {
+        if i > 0 && !(0..width).all(|k| equal(&elements[(i - 1) * width + k], &elements[i * width + k])) {
+            group += 1;
+        }
+        *to = group;
+    }
+    Ok(())
+}
+
+/// A group starts where the number is larger than before; what comes before the first group has the number -1.
+fn starts<T: Element + Into<i64>>(args: &Args<'_>) -> Result<()> {
+    let (groups, to) = (args.input::<T>(0), args.output::<i64>());
+    let mut before = -1;
+    let mut found = 0;
+    for (i, group) in groups.iter().enumerate() {
+        let group: i64 = (*group).into();
+        if group != before {
+            // What is written stays within the groups asked for, and is all of them.
+            match to.get_mut(found) {
+                Some(to) if group == found as i64 => *to = i as i64,
+                _ => return Err(wrong(to.len())),
+            }
+            (before, found) = (group, found + 1);
+        }
+    }
+    if found == to.len() { Ok(()) } else { Err(wrong(to.len())) }
+}
+
+fn wrong(count: usize) -> Error {
+    Error::new(ErrorKind::Value, format!("the numbers are not those of {count} groups, one after another"))
+}
+
+fn row_order<T: Ordered>(args: &Args<'_>, _: &dyn Team) -> Result<()> {
+    let ((elements, width), to) = (rows::<T>(args), args.output::<i64>());
+    let row = |i: i64| elements[i as usize * width..][..width].iter().map(|x| x.joined(false));
+    to.iter_mut().enumerate().for_each(|(i, place)| *place = i as i64);
+    to.sort_by(|a, b| row(*a).cmp(row(*b)));
+    Ok(())
+}

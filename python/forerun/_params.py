@@ -1,0 +1,99 @@
+"""MXNet's ``.params`` files: a magic number, arrays one after another, their names.
+
+Dense arrays of every version that MXNet wrote are read. All of the file is gone through and checked before anything is
+allocated.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from forerun._forerun import ndarray
+from forerun._readers import Source, bytes_needed, to_array
+
+# The list of arrays, and eight bytes that are kept for later.
+MAGIC = struct.pack("<QQ", 0x112, 0)
+# An array: of 64-bit extents, with a kind of storage, with NumPy's shapes. Before them the number was the rank.
+_V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_DTYPES = (
+    "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64",
+    "bfloat16",
+)  # fmt: skip
+
+
+class _Entry(NamedTuple):
+    """Where an array lies: its dtype and shape, its first byte and how many there are."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    bytes: int
+
+
+def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
+    """Read a file from its start: a dict if its arrays have names, else a list."""
+    source.skip(len(MAGIC), "the magic number")
+    entries = [_entry(source, f"array {number}") for number in range(_count(source, "the number of arrays", 4))]
+    names = [_name(source, number) for number in range(_count(source, "the number of names", 8))]
+    if names and len(names) != len(entries):
+        raise source.refused(f"{len(names)} names for {len(entries)} arrays")
+    if len(set(names)) != len(names):
+        raise source.refused("two arrays have one name")
+    if source.left:
+        raise source.refused(f"{source.left} bytes at the end belong to nothing")
+    arrays = []
+    for number, entry in enumerate(entries):
+        source.file.seek(entry.begin)
+        what = f"array {number}"
+        again = Source(source.file, source.where, entry.bytes)
+        arrays.append(to_array(again, what, again.take(entry.bytes, what), entry.dtype, entry.shape))
+    return dict(zip(names, arrays, strict=True)) if names else arrays
+
+
+def _entry(source: Source, what: str) -> _Entry:
+    """Read everything of an array but its bytes, which are passed over."""
+    (version,) = _numbers(source, what, "<I")
+    if version in (_V2, _V3):
+        (storage,) = _numbers(source, what, "<i")
+        if storage != 0:
+            raise source.refused(f"{what} is sparse (storage {storage}); only dense ones are read")
+    if version in (_V1, _V2, _V3):
+        (rank,) = _numbers(source, what, "<i")
+        form = "q"
+    else:
+        rank, form = version, "I"
+    # Only NumPy's shapes know arrays without dimensions; elsewhere that is an array that was never filled.
+    if rank < 0 or (rank == 0 and version != _V3):
+        raise source.refused(f"{what} was saved before it had elements")
+    source.expect(rank * struct.calcsize(form), f"the shape of {what}")
+    shape = _numbers(source, what, f"<{rank}{form}")
+    if any(extent < 0 for extent in shape):
+        raise source.refused(f"{what}: shape {shape} has a negative extent")
+    _, _, flag = _numbers(source, what, "<iii")
+    if not 0 <= flag < len(_DTYPES):
+        raise source.refused(f"{what}: dtype number {flag} is not known")
+    count = bytes_needed(source, what, _DTYPES[flag], shape)
+    begin = source.file.tell()
+    source.skip(count, what)
+    return _Entry(_DTYPES[flag], shape, begin, count)
+
+
+def _name(source: Source, number: int) -> str:
+    what = f"the name of array {number}"
+    (length,) = _numbers(source, what, "<Q")
+    try:
+        return source.take(length, what).decode()
+    except UnicodeDecodeError as error:
+        raise source.refused(f"{what} is no text") from error
+
+
+def _count(source: Source, what: str, least: int) -> int:
+    """Read how many things follow, each of which has some bytes at least."""
+    (count,) = _numbers(source, what, "<Q")
+    source.expect(count * least, what)
+    return int(count)
+
+
+def _numbers(source: Source, what: str, form: str) -> tuple[int, ...]:
+    return struct.unpack(form, source.take(struct.calcsize(form), what))

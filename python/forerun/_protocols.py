@@ -1,0 +1,108 @@
+"""What NumPy and the array API standard ask of an array: which of our functions stands for one of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from forerun._forerun import ndarray
+
+# The reductions that NumPy spells as methods of ufuncs.
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+# The versions of the standard that can be asked for: each contains those before it.
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+def namespace(api_version: str | None = None) -> ModuleType:
+    """Give the functions that take our arrays, as far as the standard has names for them."""
+    from forerun import np
+
+    if api_version is not None and api_version not in _VERSIONS:
+        known = ", ".join(_VERSIONS)
+        raise ValueError(f"__array_namespace__: version {api_version!r} is not known; there are {known}")
+    return np
+
+
+def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any] | None) -> Any:
+    """Apply one of NumPy's ufuncs by an op of ours; give ``NotImplemented`` where there is none."""
+    import numpy
+
+    if any(_has_own_say(value) for value in inputs):
+        return NotImplemented
+    options = dict(options or {})
+    name = ufunc.__name__
+    if options.pop("out", None) is not None:
+        raise TypeError(f"numpy.{name}: out= is not supported where an array of forerun takes part")
+    if method == "reduce":
+        return _reduced(name, inputs, options)
+    found = _function(name, numpy.__name__) if method == "__call__" else None
+    if found is None:
+        return NotImplemented
+    if options:
+        raise TypeError(f"numpy.{name}: {_listed(options)} not supported where an array of forerun takes part")
+    return found(*inputs)
+
+
+def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the function of ours that has the name of one of NumPy's."""
+    import numpy
+
+    if not all(issubclass(kind, (ndarray, numpy.ndarray)) for kind in types):
+        return NotImplemented
+    found = _function(func.__name__, func.__module__)
+    if found is None:
+        name = f"{func.__module__}.{func.__name__}"
+        raise TypeError(f"{name}: not implemented for arrays of forerun; asnumpy() gives NumPy's")
+    if kwargs.get("out") is not None:
+        raise TypeError(f"numpy.{func.__name__}: out= is not supported where an array of forerun takes part")
+    return found(*args, **kwargs)
+
+
+def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Apply ``ufunc.reduce``: NumPy's default axis is the first."""
+    found = _function(_REDUCED.get(name, ""), "numpy")
+    if found is None:
+        return NotImplemented
+    (array,) = inputs
+    axis = options.pop("axis", 0)
+    # Of no dimensions NumPy lets the first one be reduced.
+    named = {"axis": None if array.ndim == 0 and axis in (0, -1) else axis, "keepdims": options.pop("keepdims", False)}
+    if (dtype := options.pop("dtype", None)) is not None:
+        array = array.astype(dtype, copy=False)
+    if options:
+        raise TypeError(f"numpy.{name}.reduce: {_listed(options)} not supported for arrays of forerun")
+    return found(array, **named)
+
+
+def _function(name: str, module: str) -> Callable[..., Any] | None:
+    """Find the function of a public name of NumPy's."""
+    from forerun import np
+
+    place: Any = np
+    for part in module.split(".")[1:]:
+        place = getattr(place, part, None)
+    found = getattr(place, name, None) if name in getattr(place, "__all__", ()) else None
+    return found if callable(found) else None
+
+
+def _has_own_say(value: Any) -> bool:
+    """Say whether a value is of a library that wants to be asked about ufuncs itself."""
+    import numpy
+
+    if isinstance(value, (ndarray, numpy.ndarray, numpy.generic)):
+        return False
+    return hasattr(type(value), "__array_ufunc__")
+
+
+def _listed(options: dict[str, Any]) -> str:
+    names = ", ".join(f"{name}=" for name in options)
+    return f"{names} {'is' if len(options) == 1 else 'are'}"

@@ -1,0 +1,115 @@
+"""What readers of files share: bytes that are counted before they are taken, shapes that are believed only if they fit.
+
+Invariant: nothing is allocated for a claim of a file beyond the bytes that the file has.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from forerun import _fail, _forerun
+from forerun._forerun import dtype as _dtype
+from forerun._forerun import from_numpy, ndarray
+from forerun._refused import refused
+
+if TYPE_CHECKING:
+    import numpy
+
+# What arrays can be: their dimensions, and what a machine can address, however empty they are.
+MOST_DIMENSIONS = 8
+_MOST_BYTES = 2**63 - 1
+# How much is read at a time where nobody knows how much there is.
+_PIECE = 1 << 20
+
+
+class Source:
+    """A file that is read from where it stands, its name for messages, and how many bytes are left, if known."""
+
+    def __init__(self, file: BinaryIO, where: str, left: int | None) -> None:
+        self.file = file
+        self.where = where
+        self.left = left
+
+    def refused(self, text: str) -> ValueError:
+        """Make the error of a file that is not what it should be."""
+        return refused(f"{self.where}: {text}")
+
+    def expect(self, count: int, what: str) -> None:
+        """Fail unless so many bytes are left, as far as that is known."""
+        if self.left is not None and count > self.left:
+            raise self.refused(f"{what} needs {count} bytes, {self.left} are left")
+
+    def take(self, count: int, what: str) -> bytearray:
+        """Read so many bytes."""
+        self.expect(count, what)
+        data = bytearray()
+        while len(data) < count:
+            piece = self.file.read(min(count - len(data), _PIECE))
+            if not piece:
+                raise self.refused(f"{what} needs {count} bytes, the file ended after {len(data)}")
+            data += piece
+        self._passed(count)
+        return data
+
+    def skip(self, count: int, what: str) -> None:
+        """Pass over so many bytes of a file whose length is known."""
+        self.expect(count, what)
+        self.file.seek(count, os.SEEK_CUR)
+        self._passed(count)
+
+    def _passed(self, count: int) -> None:
+        if self.left is not None:
+            self.left -= count
+
+
+def remaining(file: BinaryIO) -> int | None:
+    """Say how many bytes of a file are left, if it can tell."""
+    try:
+        here = file.tell()
+        end = file.seek(0, os.SEEK_END)
+        file.seek(here)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return max(end - here, 0)
+
+
+def bytes_needed(source: Source, what: str, dtype: str, shape: Sequence[int]) -> int:
+    """Say how many bytes an array has. Fails for a dtype and shapes that no array can have."""
+    if not is_known(dtype):
+        raise source.refused(f"{what}: dtype {dtype} is not supported")
+    if len(shape) > MOST_DIMENSIONS:
+        raise source.refused(f"{what}: {len(shape)} dimensions, the most are {MOST_DIMENSIONS}")
+    size = _dtype(dtype).itemsize
+    # An empty array has no bytes to be compared with, whatever its other dimensions are.
+    if math.prod(extent for extent in shape if extent) * size > _MOST_BYTES:
+        raise source.refused(f"{what}: no array of {dtype} can have the shape {tuple(shape)}")
+    return math.prod(shape) * size
+
+
+def is_known(dtype: str) -> bool:
+    """Say whether there are arrays of a dtype that a file names."""
+    return isinstance(getattr(_forerun, dtype, None), _dtype)
+
+
+def are_counts(numbers: Any) -> bool:
+    """Say whether something is a list or a tuple of counts."""
+    return isinstance(numbers, (list, tuple)) and all(type(number) is int and number >= 0 for number in numbers)
+
+
+def to_array(
+    source: Source, what: str, raw: bytes | bytearray, dtype: str, shape: Sequence[int], order: str = "<C"
+) -> ndarray:
+    """Make an array of bytes: ``<`` or ``>`` is their order in an element, ``C`` or ``F`` that of the elements."""
+    import numpy
+
+    _fail.point("file.read")
+    kind = numpy.dtype(dtype).newbyteorder("<" if order[0] == "<" else ">")
+    # Only zero and one are truth values.
+    if dtype == "bool" and raw and max(raw) > 1:
+        raise source.refused(f"{what}: a bool is neither 0 nor 1")
+    values: numpy.ndarray = numpy.frombuffer(raw, kind)
+    values = values.reshape(shape, order=order[1])  # type: ignore[call-overload]
+    return from_numpy(values.astype(kind.newbyteorder("="), copy=False))

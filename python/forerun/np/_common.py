@@ -1,0 +1,73 @@
+"""What the functions of this package share: common dtypes and lines along an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import dtype, float32, float64, ndarray
+from forerun._pointwise import where
+from forerun._types import ArrayLike, AxisLike
+
+
+def common_dtype(*arrays: ndarray) -> dtype:
+    """Name the dtype that arrays have together; nothing is computed."""
+    made = _forerun.full((0,), 0, arrays[0].dtype)
+    for array in arrays[1:]:
+        made = where(True, made, _forerun.full((0,), 0, array.dtype))
+    return made.dtype
+
+
+def alike(a: ArrayLike, b: ArrayLike) -> tuple[ndarray, ndarray]:
+    """Make two arrays of one dtype. A number takes the dtype of the other where that can hold it."""
+    if isinstance(b, (bool, int, float)) and not isinstance(a, (bool, int, float)):
+        a = to_array(a)
+        b = to_array(b, a.dtype if is_float(a) or isinstance(b, int) else float64, a.device)
+    elif isinstance(a, (bool, int, float)) and isinstance(b, ndarray):
+        a = to_array(a, b.dtype if is_float(b) or isinstance(a, int) else float64, b.device)
+    home = a.device if isinstance(a, ndarray) else b.device if isinstance(b, ndarray) else None
+    x, y = to_array(a, None, home), to_array(b, None, home)
+    both = common_dtype(x, y)
+    return x.astype(both, copy=False), y.astype(both, copy=False)
+
+
+def is_float(x: ndarray) -> bool:
+    """Say whether elements are floats."""
+    return "float" in x.dtype.name
+
+
+def is_whole(x: ndarray) -> bool:
+    """Say whether elements are integers."""
+    return "int" in x.dtype.name
+
+
+def in_floats(x: ndarray) -> ndarray:
+    """Give an array as floats: the default ones, if it has none."""
+    return x if is_float(x) else x.astype(float32)
+
+
+def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
+    """Count an axis from the front, and refuse one that is not there."""
+    place = axis.__index__()
+    if not -ndim <= place < ndim:
+        raise IndexError(f"{op}: axis {place} is out of bounds for an array of {ndim} dimensions")
+    return place % ndim
+
+
+def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]]:
+    """Bring what lies along axes into one last axis; give the shape of the rest with those axes kept, too."""
+    if axis is None:
+        axes = list(range(x.ndim))
+    else:
+        every = axis if isinstance(axis, Sequence) else [axis]
+        axes = [one_axis(op, a, x.ndim) for a in every]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{op}: an axis is named twice: {tuple(axes)}")
+    rest = [d for d in range(x.ndim) if d not in axes]
+    count = math.prod(x.shape[d] for d in axes)
+    kept = tuple(1 if d in axes else x.shape[d] for d in range(x.ndim))
+    moved = x.transpose(*rest, *axes) if x.ndim > 1 else x
+    return moved.reshape(*[x.shape[d] for d in rest], count), kept

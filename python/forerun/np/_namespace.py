@@ -1,0 +1,81 @@
+"""What the array API standard lets a program ask about a namespace."""
+
+from __future__ import annotations
+
+from forerun import _forerun
+from forerun._forerun import Device, current_device, dtype, num_gpus
+
+# The standard's kinds and the dtypes in them; those that are absent are left out of every answer.
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+_GROUPS = {
+    "integral": ("signed integer", "unsigned integer"),
+    "numeric": ("signed integer", "unsigned integer", "real floating", "complex floating"),
+}
+
+
+class NamespaceInfo:
+    """What :func:`__array_namespace_info__` returns.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> info = np.__array_namespace_info__()
+    >>> info.default_device()
+    cpu(0)
+    >>> info.dtypes(kind="bool")
+    {'bool': dtype('bool')}
+    """
+
+    def capabilities(self) -> dict[str, bool | int]:
+        """Say what the namespace can do."""
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 8}
+
+    def default_device(self) -> Device:
+        """Give the device that new arrays live on."""
+        return current_device()
+
+    def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, dtype]:
+        """Give the dtypes of arrays that are made without one."""
+        wanted = {
+            "real floating": "float32",
+            "complex floating": "complex64",
+            "integral": "int64",
+            "indexing": "int64",
+        }
+        known = self.dtypes(device=device)
+        return {kind: known[name] for kind, name in wanted.items() if name in known}
+
+    def dtypes(
+        self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, dtype]:
+        """Give the dtypes of a kind, of several, or all of them."""
+        asked = tuple(_KINDS) if kind is None else (kind,) if isinstance(kind, str) else kind
+        names: list[str] = []
+        for each in asked:
+            for part in _GROUPS.get(each, (each,)):
+                if part not in _KINDS:
+                    raise ValueError(f"dtypes: kind {each!r} is not known; there are {', '.join([*_KINDS, *_GROUPS])}")
+                names += _KINDS[part]
+        return {name: getattr(_forerun, name) for name in names if hasattr(_forerun, name)}
+
+    def devices(self) -> list[Device]:
+        """Give the devices that there are."""
+        return [Device("cpu"), *(Device("gpu", number) for number in range(num_gpus()))]
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """Return what the array API standard lets a program ask about the namespace.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.__array_namespace_info__().default_dtypes()["real floating"]
+    dtype('float32')
+    """
+    return NamespaceInfo()

@@ -1,0 +1,277 @@
+"""Orders, and places among numbers in order. Equal elements keep their order; NaN comes last, whichever way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import ndarray
+from forerun._types import ArrayLike
+from forerun.np._common import alike, one_axis
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "digitize",
+    "lexsort",
+    "msort",
+    "partition",
+    "put_along_axis",
+    "searchsorted",
+    "sort",
+    "take_along_axis",
+]
+
+
+def sort(
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:
+    """Put elements in order along an axis.
+
+    Parameters
+    ----------
+    a
+        The elements.
+    axis
+        The axis; all elements in one line with ``None``.
+    kind, stable
+        Not looked at: every order is stable.
+    descending
+        Whether the largest come first.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.sort(np.array([3.0, 1.0, 2.0]))
+    array([1., 2., 3.])
+    """
+    x, place = _line(to_array(a), axis)
+    return _forerun.routine("sort", [x], [place, int(descending)])
+
+
+def argsort(
+    a: ArrayLike,
+    axis: SupportsIndex | None = -1,
+    kind: str | None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:
+    """Give the indices that put elements in order along an axis.
+
+    Parameters
+    ----------
+    a
+        The elements.
+    axis
+        The axis; all elements in one line with ``None``.
+    kind, stable
+        Not looked at: every order is stable.
+    descending
+        Whether the largest come first.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.argsort(np.array([3.0, 1.0, 2.0]))
+    array([1, 2, 0])
+    """
+    x, place = _line(to_array(a), axis)
+    return _forerun.routine("argsort", [x], [place, int(descending)])
+
+
+def _line(x: ndarray, axis: SupportsIndex | None) -> tuple[ndarray, int]:
+    """Give the array and its axis; all of it in one line without an axis."""
+    return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
+
+
+def partition(
+    a: ArrayLike, kth: SupportsIndex | Sequence[SupportsIndex], axis: SupportsIndex | None = -1, kind: str | None = None
+) -> ndarray:
+    """Put elements so that the ``kth`` is where an order would put it, smaller ones before it.
+
+    The whole line is put in order, which is one way to do so.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.partition(np.array([3.0, 1.0, 2.0]), 1)[1]
+    array(2.)
+    """
+    x, place = _line(to_array(a), axis)
+    _check_kth("partition", x, kth, place)
+    return _forerun.routine("sort", [x], [place, 0])
+
+
+def argpartition(
+    a: ArrayLike, kth: SupportsIndex | Sequence[SupportsIndex], axis: SupportsIndex | None = -1, kind: str | None = None
+) -> ndarray:
+    """Give indices that put the ``kth`` element where an order would put it, smaller ones before it.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1]
+    array(2)
+    """
+    x, place = _line(to_array(a), axis)
+    _check_kth("argpartition", x, kth, place)
+    return _forerun.routine("argsort", [x], [place, 0])
+
+
+def _check_kth(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> None:
+    count = x.shape[one_axis(op, axis, x.ndim)]
+    for k in kth if isinstance(kth, Sequence) else [kth]:
+        if not -count <= k.__index__() < count:
+            raise ValueError(f"{op}: kth {k.__index__()} is out of bounds for {count} elements along axis {axis}")
+
+
+def msort(a: ArrayLike) -> ndarray:
+    """Put elements in order along the first axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.msort(np.array([[3.0, 1.0], [2.0, 4.0]]))
+    array([[2., 1.],
+           [3., 4.]])
+    """
+    return sort(a, 0)
+
+
+def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: SupportsIndex = -1) -> ndarray:
+    """Give the indices that put elements in order by several keys, the last key first.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.lexsort([np.array([1, 2, 0]), np.array([5, 4, 4])])
+    array([2, 1, 0])
+    """
+    every = [to_array(key) for key in keys]  # type: ignore[union-attr]
+    if not every:
+        raise TypeError("lexsort: needs at least one key")
+    order = argsort(every[0], axis)
+    for key in every[1:]:
+        if key.shape != every[0].shape:
+            raise ValueError(f"lexsort: keys differ in shape: {every[0].shape} and {key.shape}")
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> ndarray:
+    """Find the places where values would be put into numbers in order.
+
+    Parameters
+    ----------
+    a
+        Numbers in order, in one dimension.
+    v
+        The values.
+    side
+        ``"left"`` of numbers that are equal, or ``"right"`` of them.
+    sorter
+        The indices that put ``a`` in order, if it is in none.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.searchsorted(np.array([1.0, 2.0, 3.0]), 2.5)
+    array(2)
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be left or right, not {side}")
+    numbers, values = alike(a, v)
+    if sorter is not None:
+        numbers = _forerun.take(numbers, sorter, 0)
+    return _forerun.routine("searchsorted", [numbers, values], [int(side == "right")])
+
+
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
+    """Say by number in which interval values lie: 0 for those before the first edge.
+
+    Parameters
+    ----------
+    x
+        The values.
+    bins
+        The edges, which rise or fall; reading the result raises ``ValueError`` if they do neither.
+    right
+        Whether a value on an edge belongs to the interval that the edge ends.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.digitize(np.array([0.5, 1.5, 9.0]), np.array([0.0, 1.0, 2.0]))
+    array([1, 2, 3])
+    """
+    edges, values = alike(bins, x)
+    return _forerun.routine("digitize", [edges, values], [int(right)])
+
+
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> ndarray:
+    """Take the elements that indices name along an axis, line by line.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.array([[3.0, 1.0], [2.0, 4.0]])
+    >>> np.take_along_axis(x, np.argsort(x, 1), 1)
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    x, named, place = _along("take_along_axis", arr, indices, axis)
+    return _forerun.routine("take_along_axis", [x, named], [place])
+
+
+def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None) -> None:
+    """Write values to where indices point along an axis, line by line. Of several for one place, the last stays.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.zeros((2, 3))
+    >>> np.put_along_axis(x, np.array([[0], [2]]), 7, 1)
+    >>> x
+    array([[7., 0., 0.],
+           [0., 0., 7.]])
+    """
+    x, named, place = _along("put_along_axis", arr, indices, axis)
+    updates = to_array(values, x.dtype, x.device)
+    updates = _forerun.broadcast_to(updates, named.shape)
+    arr[...] = _forerun.routine("put_along_axis", [x, named, updates], [place]).reshape(*arr.shape)
+
+
+def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:
+    """Give array and indices with the same extents but for the axis, as broadcasting makes them."""
+    x = to_array(arr)
+    named = to_array(indices, None, x.device)
+    if axis is None:
+        if named.ndim != 1:
+            raise ValueError(f"{op}: indices have one dimension when axis is None, not {named.shape}")
+        return x.reshape(-1), named, 0
+    place = one_axis(op, axis, x.ndim)
+    if named.ndim != x.ndim:
+        raise ValueError(f"{op}: indices {named.shape} have not as many dimensions as {x.shape}")
+    for d in range(x.ndim):
+        if d != place and x.shape[d] != named.shape[d] and 1 not in (x.shape[d], named.shape[d]):
+            raise ValueError(f"{op}: indices {named.shape} do not fit {x.shape} along axis {place}")
+
+    def spread(array: ndarray) -> ndarray:
+        extents: list[Any] = [_extent(x.shape[d], named.shape[d]) for d in range(x.ndim)]
+        extents[place] = array.shape[place]
+        return array if tuple(extents) == array.shape else _forerun.broadcast_to(array, extents)
+
+    return (spread(x) if op == "take_along_axis" else x), spread(named), place
+
+
+def _extent(a: int, b: int) -> int:
+    """Give the extent that two broadcast to."""
+    return b if a == 1 else a

@@ -1,0 +1,105 @@
+"""Run the array API's own test suite on `forerun.np` and on peers, and print where they differ.
+
+Usage::
+
+    python tests/conformance/compare.py SUITE [--examples 200] [--version 2024.12] [--out docs/conformance]
+
+SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun,
+numpy, array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is
+run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. Fails if `forerun.np` fails
+a test that a peer passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+OURS = "forerun.np"
+PEERS = ("numpy", "array_api_strict")
+
+
+def run(suite: pathlib.Path, module: str, examples: int, version: str) -> dict[str, str]:
+    """Run the suite on a module; the outcome of each test by its name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = pathlib.Path(scratch, "report.json")
+        environment = {**os.environ, "ARRAY_API_TESTS_MODULE": module, "ARRAY_API_TESTS_VERSION": version}
+        command = [
+            sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--tb=no",
+            f"--max-examples={examples}", "--json-report", f"--json-report-file={report}", "array_api_tests",
+        ]  # fmt: skip
+        subprocess.run(command, cwd=suite, env=environment, stdout=subprocess.DEVNULL, check=False)
+        tests = json.loads(report.read_text())["tests"]
+    return {test["nodeid"].removeprefix("array_api_tests/"): test["outcome"] for test in tests}
+
+
+def versions() -> str:
+    """Name what is compared, with versions."""
+    import array_api_strict
+    import numpy
+
+    import forerun
+
+    return (
+        f"forerun {forerun.__version__}, NumPy {numpy.__version__}, "
+        f"array_api_strict {array_api_strict.__version__}, CPython {sys.version.split()[0]}"
+    )
+
+
+def table(outcomes: dict[str, dict[str, str]]) -> list[str]:
+    """Count outcomes a file of the suite."""
+    files = sorted({name.split("::")[0] for results in outcomes.values() for name in results})
+    lines = ["| file | " + " | ".join(outcomes) + " |", "|---|" + "---|" * len(outcomes)]
+    for file in [*files, ""]:
+        cells = []
+        for results in outcomes.values():
+            here = [outcome for name, outcome in results.items() if name.startswith(file)]
+            bad = sum(outcome in ("failed", "error") for outcome in here)
+            cells.append(f"{here.count('passed')} passed, {bad} failed, {here.count('skipped')} skipped")
+        lines.append(f"| {file or '**all**'} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def main() -> int:
+    """Compare, print, and say by the exit status whether a peer is ahead."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=pathlib.Path)
+    parser.add_argument("--examples", type=int, default=200)
+    parser.add_argument("--version", default="2024.12")
+    parser.add_argument("--out", type=pathlib.Path)
+    args = parser.parse_args()
+    outcomes = {module: run(args.suite, module, args.examples, args.version) for module in (OURS, *PEERS)}
+    behind = [
+        (name, [peer for peer in PEERS if outcomes[peer].get(name) == "passed"])
+        for name, outcome in outcomes[OURS].items()
+        if outcome in ("failed", "error") and any(outcomes[peer].get(name) == "passed" for peer in PEERS)
+    ]
+    told = f"python tests/conformance/compare.py SUITE --examples {args.examples} --version {args.version}"
+    lines = [
+        "# The array API's test suite",
+        "",
+        f"`{told}`, where SUITE is a checkout of data-apis/array-api-tests, printed:",
+        "",
+        versions() + ".",
+        "",
+        *table(outcomes),
+        "",
+        f"Tests that `{OURS}` fails and a peer passes: {len(behind)}.",
+        "",
+        *(f"- `{name}` ({', '.join(peers)})" for name, peers in sorted(behind)),
+    ]
+    text = "\n".join(lines).rstrip() + "\n"
+    print(text)
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / "array-api.md").write_text(text)
+    return 1 if behind else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
