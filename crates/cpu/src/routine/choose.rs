@@ -64,6 +64,27 @@ fn chosen(mask: &[u8], range: std::ops::Range<usize>, first: usize, mut each: im
     }
 }
 
+/// Writes `of(i)` for every chosen element of a piece, one after another. Each is written and then kept or not, so that
+/// nothing has to be guessed.
+///
+/// # Safety
+/// The places of a range must be the caller's to write.
+unsafe fn pack<T>(
+    mask: &[u8],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut T,
+    of: impl Fn(usize) -> T,
+) {
+    let (mut i, mut n) = (range.start, places.start);
+    while n < places.end {
+        // SAFETY: `n` is one of the places; a piece has as many chosen elements as places, so `i` stays inside.
+        unsafe { to.add(n).write(of(i)) };
+        n += (mask[i] != 0) as usize;
+        i += 1;
+    }
+}
+
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {
     let text = format!("the mask is true {} times, not {said}", found.unwrap_or(&0));
     Err(Error::new(ErrorKind::Value, text))
@@ -78,6 +99,10 @@ fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let target = Shared(to.as_mut_ptr());
     team.split(pieces(mask), &|p| {
         let to = target.get();
+        if shape.rank() == 1 {
+            // SAFETY: as below.
+            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to, |i| i as i64) };
+        }
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let mut left = i;
             for d in (0..shape.rank()).rev() {
@@ -106,6 +131,11 @@ fn compress<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let target = Shared(to.as_mut_ptr());
     team.split(outer * pieces(mask), &|work| {
         let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
+        if inner == 1 {
+            let from = &from[o * mask.len()..][..mask.len()];
+            // SAFETY: as below.
+            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to.add(o * count), |i| from[i]) };
+        }
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let (from, at) = (&from[(o * mask.len() + i) * inner..][..inner], (o * count + n) * inner);
             // SAFETY: pieces write rows of their own, within the output.

@@ -4,7 +4,7 @@ use super::call::{Args, Body, Element};
 use crate::gather::Walk;
 use crate::pointwise::Shared;
 use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape, Team};
-use forerun_ops::{Beyond, Place};
+use forerun_ops::{Given, Place};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -26,58 +26,86 @@ pub(super) fn body(routine: Place) -> Body {
     }
 }
 
-/// The first index of a piece that names nothing: which one, in order, and what it says.
-type Bad = (usize, i64);
+/// An index that names nothing: which array of indices, which one in order, and what it says.
+type Bad = (usize, usize, i64);
+
+enum Indices<'a> {
+    Narrow(&'a [i32]),
+    Wide(&'a [i64]),
+}
 
 fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (to, shape) = (args.output::<i64>(), args.call.out.1);
-    to.fill(args.scalar(0) as i64);
-    for (k, (dtype, named)) in args.call.inputs.iter().enumerate() {
-        let (axis, extent, stride) = (args.word(3 * k), args.word(3 * k + 1) as usize, args.word(3 * k + 2));
-        let wide = Layout::dense(*named).broadcast_to(shape).expect("inference looked at it");
-        let bad = match dtype {
-            DType::I32 => add(args.input::<i32>(k), &wide, (extent, stride), to, team),
-            DType::I64 => add(args.input::<i64>(k), &wide, (extent, stride), to, team),
-            dtype => return Err(Error::new(ErrorKind::Index, format!("indices must be int32 or int64, not {dtype}"))),
+    let wide = |named: &Shape| Walk::new(&Layout::dense(*named).broadcast_to(shape).expect("inference looked at it"));
+    let along = |(k, (dtype, named)): (usize, &Given)| {
+        let indices = match dtype {
+            DType::I32 => Indices::Narrow(args.input(k)),
+            DType::I64 => Indices::Wide(args.input(k)),
+            dtype => unreachable!("inference refuses {dtype} indices"),
         };
-        if let Some((_, index)) = bad {
-            let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
-            return Err(Error::new(ErrorKind::Index, text));
-        }
-    }
-    Ok(())
-}
-
-/// Adds what indices along one axis say to all positions; gives the first index that says nothing.
-fn add<T: Element + Into<i64>>(
-    indices: &[T],
-    wide: &Layout,
-    (extent, stride): (usize, i64),
-    to: &mut [i64],
-    team: &dyn Team,
-) -> Option<Bad> {
-    let (walk, size, target) = (Walk::new(wide), to.len(), Shared(to.as_mut_ptr()));
-    let pieces = size.div_ceil(PIECE);
+        (indices, wide(named), (args.word(3 * k + 1), args.word(3 * k + 2)))
+    };
+    let axes: Vec<(Indices<'_>, Walk, (i64, i64))> = args.call.inputs.iter().enumerate().map(along).collect();
+    let start = args.scalar(0) as i64;
+    let (size, target, pieces) = (to.len(), Shared(to.as_mut_ptr()), to.len().div_ceil(PIECE));
     let mut bad: Vec<Option<Bad>> = vec![None; pieces];
     let found = Shared(bad.as_mut_ptr());
     team.split(pieces, &|piece| {
-        let (to, first) = (target.get(), piece * PIECE);
-        let mut wrong = None;
-        walk.runs(first, PIECE.min(size - first), |offset, step, done, length| {
-            for i in 0..length {
-                let index: i64 = indices[(offset + i as isize * step) as usize].into();
-                let Some(position) = Beyond::Raise.position(index, extent) else {
-                    wrong = wrong.or(Some((first + done + i, index)));
-                    continue;
-                };
-                // SAFETY: pieces add to positions of their own.
-                unsafe { *to.add(first + done + i) += position as i64 * stride };
-            }
-        });
-        // SAFETY: one place a piece.
-        unsafe { found.get().add(piece).write(wrong) };
+        let first = piece * PIECE;
+        let count = PIECE.min(size - first);
+        // SAFETY: pieces have positions of their own, and a place each for what they found.
+        let (to, found) =
+            unsafe { (std::slice::from_raw_parts_mut(target.get().add(first), count), &mut *found.get().add(piece)) };
+        to.fill(start);
+        for (k, (indices, walk, along)) in axes.iter().enumerate() {
+            let wrong = match indices {
+                Indices::Narrow(indices) => add(indices, walk, first, *along, to),
+                Indices::Wide(indices) => add(indices, walk, first, *along, to),
+            };
+            *found = found.or(wrong.map(|(i, index)| (k, i, index)));
+        }
     });
-    bad.into_iter().flatten().min()
+    match bad.into_iter().flatten().min() {
+        None => Ok(()),
+        Some((k, _, index)) => {
+            let (axis, extent) = (args.word(3 * k), args.word(3 * k + 1));
+            let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+            Err(Error::new(ErrorKind::Index, text))
+        }
+    }
+}
+
+/// Adds what indices along one axis say to the positions from `first` on; gives the first that says nothing.
+fn add<T: Element + Into<i64>>(
+    indices: &[T],
+    walk: &Walk,
+    first: usize,
+    (extent, stride): (i64, i64),
+    to: &mut [i64],
+) -> Option<(usize, i64)> {
+    let mut wrong = false;
+    let mut one = |to: &mut i64, index: &T| {
+        let index: i64 = (*index).into();
+        wrong |= index >= extent || index < -extent;
+        *to = to.wrapping_add((index + if index < 0 { extent } else { 0 }).wrapping_mul(stride));
+    };
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let (to, offset) = (&mut to[done..done + length], offset as usize);
+        match step {
+            1 => to.iter_mut().zip(&indices[offset..offset + length]).for_each(|(to, index)| one(to, index)),
+            _ => to.iter_mut().for_each(|to| one(to, &indices[offset])),
+        }
+    });
+    if !wrong {
+        return None;
+    }
+    let mut bad = None;
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let index = |i: usize| -> i64 { indices[(offset + i as isize * step) as usize].into() };
+        let outside = |i: &usize| !(-extent..extent).contains(&index(*i));
+        bad = bad.or((0..length).find(outside).map(|i| (first + done + i, index(i))));
+    });
+    bad
 }
 
 /// A row: its layout, from its first element on.
@@ -92,8 +120,13 @@ fn row(args: &Args<'_>) -> Layout {
 pub(super) fn check_put(args: &Args<'_>) -> Result<()> {
     let size = args.call.out.1.size() as i64;
     let Some((low, high)) = row(args).extent() else { return Ok(()) };
-    let outside = |position: &&i64| **position < -(low as i64) || **position > size - 1 - high as i64;
-    match args.input::<i64>(1).iter().find(outside) {
+    let outside = |position: &i64| *position < -(low as i64) || *position > size - 1 - high as i64;
+    let positions = args.input::<i64>(1);
+    // Whether one is outside is asked without a branch; which one, only then.
+    if !positions.iter().fold(false, |found, position| found | outside(position)) {
+        return Ok(());
+    }
+    match positions.iter().find(|position| outside(position)) {
         None => Ok(()),
         Some(position) => {
             let text = format!("a row at position {position} reaches beyond {size} elements");

@@ -2,7 +2,7 @@
 
 use super::families::{Family, Given, family};
 use crate::gradient::Needs;
-use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 
 family! {
     /// Indices along several axes, as positions among the elements in one dimension, and what is written there.
@@ -63,8 +63,8 @@ fn positions(given: &[Given], words: &[i64]) -> Result<Given> {
     }
     let mut shape = Shape::SCALAR;
     for (dtype, named) in given {
-        if dtype.kind() != Kind::Int {
-            return Err(Error::new(ErrorKind::Index, format!("indices must be integers, not {dtype}")));
+        if !matches!(dtype, DType::I32 | DType::I64) {
+            return Err(Error::new(ErrorKind::Index, format!("indices must be int32 or int64, not {dtype}")));
         }
         let Some(both) = shape.broadcast(named) else {
             let all: Vec<String> = given.iter().map(|(_, shape)| shape.to_string()).collect();

@@ -141,7 +141,7 @@ fn place() -> Vec<Sample> {
     all.push(named("positions", &[0, 3, 4, 1, 4, 1]).on([at([3], 3), beyond]).fails(bad));
     let apart = "positions: shape mismatch: indexing arrays could not be broadcast together: (3,) (2,)";
     all.push(named("positions", &[0, 3, 4, 1, 4, 1]).on([at([3], 3), at([2], 4)]).fails(apart));
-    all.push(named("positions", &[0, 3, 4]).on([x([3]).dtype(F32)]).fails("positions: indices must be integers"));
+    all.push(named("positions", &[0, 3, 4]).on([x([3]).dtype(F32)]).fails("positions: indices must be int32 or int64"));
     for input in [x([3, 4]), x([3, 4]).look(Look::Transposed)] {
         all.push(call("put").with("words", []).on([input.clone(), at_four(), x([5])]));
         all.push(call("put").with("words", [2, 6]).on([input.clone(), at_four(), x([5, 2])]));
