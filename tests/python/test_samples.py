@@ -17,6 +17,7 @@ import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
 import numpy
 import pytest
 from decompositions import DECOMPOSITIONS, reconstructed
+from placements import PLACEMENTS
 from routines import ROUTINES
 
 from forerun import _forerun, np, npx
@@ -395,6 +396,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "embedding": lambda index, table: table[index],
     **ROUTINES,
     **DECOMPOSITIONS,
+    **PLACEMENTS,
 }
 
 
