@@ -86,7 +86,7 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "svd": lambda x, words: packed(*numpy.linalg.svd(x, full_matrices=bool(words[0]))),
     "svdvals": lambda x, words: numpy.linalg.svd(x, compute_uv=False),
     "eigh": lambda x, words: packed(*numpy.linalg.eigh(x, "LU"[words[0]])),
-    "eig": lambda x, words: packed(*map(in_pairs, numpy.linalg.eig(x + 0j))),
-    "eigvals": lambda x, words: in_pairs(numpy.linalg.eigvals(x + 0j)),
+    "eig": lambda x, words: packed(*(in_pairs(part + 0j) for part in numpy.linalg.eig(x))),
+    "eigvals": lambda x, words: in_pairs(numpy.linalg.eigvals(x) + 0j),
     "eigvalsh": lambda x, words: numpy.linalg.eigvalsh(x, "LU"[words[0]]),
 }

@@ -264,6 +264,7 @@ OWN: dict[str, Callable[[], object]] = {
     "np.linalg.cholesky": lambda: np.linalg.cholesky(np.eye(3)),
     "np.linalg.inv": lambda: np.linalg.inv(np.eye(3)),
     "np.linalg.matrix_power": lambda: np.linalg.matrix_power(np.eye(3), -2),
+    "np.linalg.outer": lambda: np.linalg.outer(array(3), array(2)),
     "np.linalg.solve": lambda: np.linalg.solve(np.eye(3), array(3, 2)),
     "np.linalg.tensorinv": lambda: np.linalg.tensorinv(np.eye(3), 1),
     "np.linalg.tensorsolve": lambda: np.linalg.tensorsolve(np.eye(3), array(3)),

@@ -6,13 +6,15 @@ import itertools
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
-from conftest import Run
 
 from forerun import autograd, np, npx
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 DTYPES = ["float32", "float64"]
 SQUARE = [(0, 0), (1, 1), (2, 2), (5, 5), (17, 17), (33, 33), (3, 4, 4), (2, 3, 3, 3), (0, 3, 3), (2, 0, 0)]
@@ -282,6 +284,26 @@ def test_powers_and_chains() -> None:
         close(np.linalg.multi_dot([np.array(x) for x in given]), numpy.linalg.multi_dot(given), 10)
     with pytest.raises(ValueError, match="multi_dot: needs at least two arrays"):
         np.linalg.multi_dot([np.eye(2)])
+
+
+def test_products_of_the_standard() -> None:
+    a, b = drawn((2, 3, 3), "float64"), drawn((2, 3, 3), "float64", 1)
+    x, y = np.array(a), np.array(b)
+    close(np.linalg.matmul(x, y), a @ b)
+    close(np.linalg.matrix_transpose(x), turned(a))
+    close(np.linalg.outer(x[0, 0], y[0, 1]), numpy.outer(a[0, 0], b[0, 1]))
+    close(np.linalg.vecdot(x, y, axis=1), numpy.linalg.vecdot(a, b, axis=1))
+    axes = ([1, 2], [2, 1])
+    close(np.linalg.tensordot(x, y, axes), numpy.tensordot(a, b, axes))
+    for offset in (-1, 0, 2):
+        close(np.linalg.diagonal(x, offset=offset), numpy.linalg.diagonal(a, offset=offset))
+        close(np.linalg.trace(x, offset=offset), numpy.linalg.trace(a, offset=offset))
+    for axis in (-1, 1):
+        close(np.linalg.cross(x, y, axis=axis), numpy.linalg.cross(a, b, axis=axis))
+    with pytest.raises(ValueError, match=re.escape("outer: needs one dimension each: (3, 3) x (3,)")):
+        np.linalg.outer(np.eye(3), np.ones((3,)))
+    with pytest.raises(ValueError, match=re.escape("cross: vectors must have 3 elements: (2,) x (2,)")):
+        np.linalg.cross(np.ones((2,)), np.ones((2,)))
 
 
 def test_tensor_equations() -> None:

@@ -27,6 +27,9 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
     /// With the imaginary part turned round.
     fn turned(self) -> Self;
 
+    /// The distance from zero.
+    fn modulus(self) -> Self::Part;
+
     /// The natural logarithm of the modulus.
     fn ln_modulus(self) -> Self;
 
@@ -60,6 +63,10 @@ macro_rules! elements {
 
             fn turned(self) -> $float {
                 self
+            }
+
+            fn modulus(self) -> $float {
+                self.abs()
             }
 
             fn ln_modulus(self) -> $float {
@@ -100,12 +107,16 @@ macro_rules! elements {
                 Complex { re: self.re, im: -self.im }
             }
 
+            fn modulus(self) -> $float {
+                self.re.hypot(self.im)
+            }
+
             fn ln_modulus(self) -> Complex<$float> {
-                Element::of(self.re.hypot(self.im).ln())
+                Element::of(self.modulus().ln())
             }
 
             fn direction(self) -> Complex<$float> {
-                let modulus = self.re.hypot(self.im);
+                let modulus = self.modulus();
                 Complex { re: self.re / modulus, im: self.im / modulus }
             }
 
@@ -144,5 +155,25 @@ pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.nrows();
     for (at, place) in to.iter_mut().enumerate() {
         *place = from[(at % columns, at / columns)].turned();
+    }
+}
+
+/// The direction of the first element of a column that is at least half as long as the longest.
+///
+/// A vector of a decomposition may be turned by any direction. Turned so that this one is positive, it does not jump when the
+/// matrix changes a little, which differences of it would show.
+pub(crate) fn leading<T: Element>(a: &[T], rows: usize, columns: usize, column: usize) -> T {
+    let at = |i: usize| a[i * columns + column];
+    let longest = (0..rows).fold(T::Part::default(), |most, i| {
+        let modulus = at(i).modulus();
+        if modulus > most { modulus } else { most }
+    });
+    (0..rows).map(at).find(|x| x.modulus() + x.modulus() >= longest).map_or(T::ONE, T::direction)
+}
+
+/// Turns a column round by a direction.
+pub(crate) fn turn_column<T: Element>(a: &mut [T], rows: usize, columns: usize, column: usize, direction: T) {
+    for i in 0..rows {
+        a[i * columns + column] = a[i * columns + column].times(direction.turned());
     }
 }

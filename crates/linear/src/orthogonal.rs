@@ -1,6 +1,6 @@
 //! Factors whose columns are orthogonal.
 
-use crate::element::{Element, all_finite, write, write_adjoint};
+use crate::element::{Element, all_finite, leading, turn_column, write, write_adjoint};
 use crate::failure::Failure;
 use faer::MatRef;
 
@@ -43,6 +43,12 @@ pub(crate) fn svd<T: Element>(
     write_adjoint(found.V(), vh);
     let values = found.S().column_vector();
     s.iter_mut().enumerate().for_each(|(i, place)| *place = values[i]);
+    let width = found.U().ncols();
+    for k in 0..m.min(n) {
+        let direction = leading(u, m, width, k);
+        turn_column(u, m, width, k, direction);
+        vh[k * n..(k + 1) * n].iter_mut().for_each(|x| *x = x.times(direction));
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors.
 
-use crate::element::{Complex, Element, all_finite, write};
+use crate::element::{Complex, Element, all_finite, leading, turn_column, write};
 use crate::failure::Failure;
 use faer::linalg::solvers::Eigen;
 use faer::{MatRef, Side};
@@ -46,6 +46,10 @@ pub(crate) fn eigh<T: Element>(
     let s = found.S().column_vector();
     values.iter_mut().enumerate().for_each(|(i, place)| *place = s[i]);
     write(found.U(), vectors);
+    for k in 0..n {
+        let direction = leading(vectors, n, n, k);
+        turn_column(vectors, n, n, k, direction);
+    }
     Ok(())
 }
 
@@ -83,6 +87,8 @@ where
             let x = u[(i, j)];
             vectors[i * n + j] = Complex { re: x.re / length, im: x.im / length };
         }
+        let direction = leading(vectors, n, n, j);
+        turn_column(vectors, n, n, j, direction);
     }
     Ok(())
 }
