@@ -155,8 +155,8 @@ def piecewise(
 ) -> ndarray:
     """Take each element from the function of the last condition that holds there.
 
-    One function more than conditions is for where none holds; without it, 0. Every function is called on all of ``x``, so
-    that nothing waits; it must treat elements one by one. The result has the dtype of ``x``.
+    One function more than conditions is for where none holds; without it, 0. Every function is called on all of
+    ``x``, so that nothing waits; it must treat elements one by one. The result has the dtype of ``x``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Going through elements one by one. Elements are arrays without dimensions, so that going through them waits for none."""
+"""Going through elements one by one: as arrays without dimensions, so that going through them waits for none."""
 
 from __future__ import annotations
 
