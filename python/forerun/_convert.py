@@ -83,6 +83,29 @@ def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.n
     return snapshot.copy() if copy else snapshot
 
 
+def places(value: Any) -> ndarray | bool:
+    """Make an array of integers or of truth values of what names elements in an index; of one truth value, that."""
+    import numpy
+
+    try:
+        read = numpy.asarray(value)
+    except ValueError:
+        raise IndexError(
+            f"only integers, slices, None, Ellipsis and arrays of either kind name elements, not {value!r}"
+        ) from None
+    if isinstance(value, (list, tuple)) and read.size == 0:
+        read = read.astype(numpy.int64)
+    if read.dtype.kind == "b":
+        return bool(read) if read.ndim == 0 else from_numpy(read, None)
+    if read.dtype.kind not in "iu":
+        if read.ndim == 0 and not hasattr(value, "__array__"):
+            raise IndexError(
+                f"only integers, slices, None, Ellipsis and arrays name elements, not {type(value).__name__}"
+            )
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return from_numpy(read.astype(numpy.int64, copy=False), None)
+
+
 def brain_dtype() -> numpy.dtype:
     """Give the dtype that package ``ml_dtypes`` adds to NumPy; without the package a ``TypeError``."""
     import numpy

@@ -6,7 +6,7 @@ The table is ``blocking.txt``: a name and a word a line. A new name fails the te
 |---|---|
 | never | it submits or looks at shapes |
 | waits | it reads a value |
-| may | it reads a value for some kinds of arguments: nested lists of arrays |
+| may | it reads a value for some kinds of arguments: nested lists of arrays, masks whose count is a shape |
 | plain | it has nothing to do with arrays: a constant, a type, a module, a device |
 
 Wherever a plain number is wanted, an axis or an extent, an array in its place is read: that is the blocker
@@ -156,6 +156,17 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "ndarray.__float__": lambda _: float(array()),
     "ndarray.__int__": lambda _: int(array()),
     "ndarray.__index__": lambda _: [1, 2][np.array(1)],
+    "np.argwhere": lambda _: np.argwhere(array(2)),
+    "np.compress": lambda _: np.compress(array(2) > 0, array(2)),
+    "np.extract": lambda _: np.extract(array(2) > 0, array(2)),
+    "np.flatnonzero": lambda _: np.flatnonzero(array(2)),
+    "np.ix_": lambda _: np.ix_(array(2) > 0),
+    "np.nonzero": lambda _: np.nonzero(array(2)),
+    "np.where": lambda _: np.where(array(2) > 0),
+    "ndarray.compress": lambda _: array(2).compress(array(2) > 0),
+    "ndarray.nonzero": lambda _: array(2).nonzero(),
+    "ndarray.__getitem__": lambda _: array(2)[array(2) > 0],
+    "ndarray.__setitem__": lambda _: array(2, 2).__setitem__((array(2) > 0, np.array([0, 1])), 0),
     "ndarray._repr_html_": lambda _: array(2)._repr_html_(),
     "ndarray._repr_pretty_": lambda _: array(2)._repr_pretty_(None, False),
     "ndarray.__repr__": lambda _: repr(array(2)),
@@ -291,7 +302,15 @@ OWN: dict[str, Callable[[], object]] = {
     "ndarray.backward": lambda: recorded()[1].backward(),
     "npx.batch_norm": lambda: npx.batch_norm(array(3, 3), array(3), array(3), array(3), array(3)),
     "npx.layer_norm": lambda: npx.layer_norm(array(3, 3), array(3), array(3)),
-    "ndarray.__setitem__": lambda: array(3).__setitem__(slice(None), 2),
+    "np.choose": lambda: np.choose(np.zeros((3,), dtype="int64"), [array(3), array(3)]),
+    "np.copyto": lambda: np.copyto(array(3), array(3), where=array(3) > 0),
+    "np.piecewise": lambda: np.piecewise(array(3), [array(3) > 0], [1]),
+    "np.place": lambda: np.place(array(3), array(3) > 0, array(2)),
+    "np.put": lambda: np.put(array(3), np.zeros((2,), dtype="int64"), array(2)),
+    "np.putmask": lambda: np.putmask(array(3), array(3) > 0, array(2)),
+    "np.select": lambda: np.select([array(3) > 0], [array(3)]),
+    "ndarray.choose": lambda: np.zeros((3,), dtype="int64").choose([array(3), array(3)]),
+    "ndarray.put": lambda: array(3).put(np.zeros((2,), dtype="int64"), array(2)),
     "ndarray.as_in_ctx": lambda: array(3).as_in_ctx(npx.cpu(1)),
     "ndarray.as_in_context": lambda: array(3).as_in_context(npx.cpu(1)),
     "ndarray.to_device": lambda: array(3).to_device(npx.cpu(1)),

@@ -135,7 +135,7 @@ def test_indices_out_of_bounds_raise_where_they_are_read() -> None:
             ("read", __file__),
         ]
     assert fine.tolist() == [1, 2]
-    with pytest.raises(IndexError, match="must be of integers"):
+    with pytest.raises(IndexError, match="must be of integer"):
         x[[0.5]]
     with pytest.raises(TypeError, match="take: indices must be integers, not float32"):
         np.take(x, np.ones((2,)))

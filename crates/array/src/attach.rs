@@ -60,8 +60,13 @@ pub(crate) fn remove(cell: &Node) {
 
 /// The array or view is about to be written by an op.
 pub(crate) fn before_write(x: &Array, op: &'static str) -> Result<()> {
+    before_write_of(x, !x.is_view(), op)
+}
+
+/// The same where only some elements of the array may be written.
+pub(crate) fn before_write_of(x: &Array, whole: bool, op: &'static str) -> Result<()> {
     let Some(attachment) = x.attachment() else { return Ok(()) };
-    let write = Write { whole: !x.is_view(), detached: x.is_detached() };
+    let write = Write { whole, detached: x.is_detached() };
     if attachment.before_write(write).map_err(|e| e.in_op(op))? == Verdict::Forget {
         x.attach(None);
     }

@@ -77,7 +77,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     out.begin(record.generation);
     let large = signature.out.bytes > INLINE;
     match failed {
-        Some(node) => out.publish_failed(record.generation, node.error(), former(out, &inputs)),
+        Some(node) => out.publish_failed(record.generation, node.error(), former(record, out, &inputs)),
         None => run(record, &inputs[..arity], out, large, donated),
     }
     for (input, large) in inputs[..arity].iter().zip(input_large) {
@@ -98,7 +98,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     let fail = |error: Error| {
         let error = error.in_op(op()).submitted_at(loc);
         runtime().note_failure(&error);
-        out.publish_failed(record.generation, error, former(out, inputs));
+        out.publish_failed(record.generation, error, former(record, out, inputs));
     };
     let mut buffer = donated;
     if large && buffer.is_none() {
@@ -193,6 +193,7 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
         }
         Op::Update => true,
         Op::ScatterAdd => signature.inputs[0].dense,
+        Op::Routine(routine) => routine.in_place(),
         _ => false,
     };
     let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
@@ -201,8 +202,8 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
 }
 
 /// What is left of the value that a result was to be written over.
-fn former(out: &Node, inputs: &[Resolved]) -> Option<Kept> {
-    out.is_rewrite().then(|| inputs[0].node.kept()).flatten().map(Kept::after_a_write)
+fn former(record: &Record, out: &Node, inputs: &[Resolved]) -> Option<Kept> {
+    out.is_rewrite().then(|| inputs[record.recipe.rewritten()].node.kept()).flatten().map(Kept::after_a_write)
 }
 
 /// What a panic said.

@@ -152,7 +152,12 @@ impl Planner {
                 after(task, if node.meta().device == group.device { Need::Issued } else { Need::Settled });
             }
         }
-        if matches!(group.kernel, Kernel::Update(_)) {
+        let over = match &group.kernel {
+            Kernel::Update(_) => true,
+            Kernel::Routine(call) => call.routine.in_place(),
+            _ => false,
+        };
+        if over {
             // Writing over the base waits for those who still read it: cheaper than a copy of it.
             self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Issued));
         }
@@ -274,6 +279,13 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
         }
         Kernel::ScatterAdd(rows)
             if rows.base.is_dense()
+                && group.inputs[0].view.is_none()
+                && group.inputs[1..].iter().all(|i| i.source != group.inputs[0].source) =>
+        {
+            vec![(0, 0)]
+        }
+        Kernel::Routine(call)
+            if call.routine.in_place()
                 && group.inputs[0].view.is_none()
                 && group.inputs[1..].iter().all(|i| i.source != group.inputs[0].source) =>
         {

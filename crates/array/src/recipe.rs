@@ -3,7 +3,7 @@
 use crate::device::{self, OwnDevice};
 use crate::lower::{Compiled, compile};
 use crate::runtime::runtime;
-use forerun_ops::Op;
+use forerun_ops::{Op, Point};
 use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
 use std::collections::HashMap;
@@ -59,6 +59,15 @@ impl Recipe {
 
     pub(crate) fn op(&self) -> Op {
         self.signature.op
+    }
+
+    /// Which input is what a write reads of its own cell, if it does: the first, but the last that a choice is made of.
+    #[inline]
+    pub(crate) fn rewritten(&self) -> usize {
+        match self.signature.op {
+            Op::Point(Point::Where) => self.signature.inputs.len() - 1,
+            _ => 0,
+        }
     }
 
     /// How to run one record of this signature alone.

@@ -55,7 +55,7 @@ impl Submitted {
 
     /// The value that the result is written over.
     pub(crate) fn former(&self) -> Option<&'static Node> {
-        self.out().is_rewrite().then(|| self.operands[0].node)
+        self.out().is_rewrite().then(|| self.operands[self.record.recipe.rewritten()].node)
     }
 }
 

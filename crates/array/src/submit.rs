@@ -94,7 +94,7 @@ fn submit_value_in(
         words[0] = Word::list(inputs.iter().map(|i| operand(window, *i, index, &mut back, loc)).collect());
     }
     let generation = node.open(recipe.signature.out, written.is_none() as u32, index + 1);
-    if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.first())
+    if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.get(recipe.rewritten()))
         && first.shares_cell(x)
     {
         node.mark_rewrite();

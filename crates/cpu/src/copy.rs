@@ -3,7 +3,10 @@
 //! Invariant: source and target do not overlap. Where one walks rows and the other columns, the copy goes in square
 //! blocks, so that each cache line is used whole while it is there.
 
+use crate::stream;
+use crate::turn;
 use forerun_base::{Layout, MAX_RANK, Shape};
+use std::ops::Range;
 
 /// The dimensions of a copy: extent, stride of the source, stride of the target; collapsed, innermost last.
 #[derive(Clone, Debug)]
@@ -58,6 +61,14 @@ impl Copy {
         self.size
     }
 
+    /// Slices that belong together: a transposing copy goes in blocks of so many.
+    pub(crate) fn grain(&self) -> usize {
+        match self.dims[..] {
+            [(_, 1, _), _] => LONG,
+            _ => 1,
+        }
+    }
+
     /// How many slices the outermost dimension can be cut into, and how many elements each has.
     pub(crate) fn slices(&self) -> (usize, usize) {
         (self.dims[0].0, self.size / self.dims[0].0.max(1))
@@ -88,12 +99,16 @@ impl Copy {
             let dims = &mut dims[..self.dims.len()];
             dims.copy_from_slice(&self.dims);
             dims[0].0 = last - first;
-            nest(dims, from, to);
+            let past = self.size * size_of::<T>() >= stream::WORTH;
+            nest(dims, from, to, past);
+            if past {
+                stream::fence();
+            }
         }
     }
 }
 
-unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *const T, to: *mut T) {
+unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *const T, to: *mut T, past: bool) {
     // SAFETY: every offset is that of an element of both layouts.
     unsafe {
         match *dims {
@@ -108,10 +123,10 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
                     to.offset(i * t).write(from.offset(i * f).read());
                 }
             }
-            [rows @ (_, 1, _), columns @ (_, _, _)] => blocks(rows, columns, from, to),
+            [rows @ (_, 1, _), columns @ (_, _, _)] => blocks(rows, columns, from, to, past),
             [(n, f, t), ref rest @ ..] => {
                 for i in 0..n as isize {
-                    nest(rest, from.offset(i * f), to.offset(i * t));
+                    nest(rest, from.offset(i * f), to.offset(i * t), past);
                 }
             }
         }
@@ -128,16 +143,20 @@ pub(crate) unsafe fn transpose<T: std::marker::Copy>(
     (to, to_stride): (*mut T, isize),
 ) {
     // SAFETY: the caller's promise is this one.
-    unsafe { blocks((rows, 1, to_stride), (columns, from_stride, 1), from, to) }
+    unsafe { blocks((rows, 1, to_stride), (columns, from_stride, 1), from, to, false) }
 }
 
-/// The source is adjacent along `rows`, the target along `columns` or not at all.
+/// The source is adjacent along `rows`, the target along `columns` or not at all. With `past`, lines of the target may pass by
+/// the cache; a fence follows.
 unsafe fn blocks<T: std::marker::Copy>(
     (rows, _, to_row): (usize, isize, isize),
     (columns, from_column, to_column): (usize, isize, isize),
     from: *const T,
     to: *mut T,
+    past: bool,
 ) {
+    let tiles = size_of::<T>() == 4 && to_column == 1 && turn::is_available();
+    let stream = past && (to as usize).is_multiple_of(64) && (to_row * 4) % 64 == 0;
     // SAFETY: every offset is that of an element of both layouts.
     unsafe {
         for r in (0..rows).step_by(LONG) {
@@ -146,7 +165,17 @@ unsafe fn blocks<T: std::marker::Copy>(
                 let width = SIDE.min(columns - c);
                 let from = from.offset(r as isize + c as isize * from_column);
                 let to = to.offset(r as isize * to_row + c as isize * to_column);
-                if height == LONG && width == SIDE && to_column == 1 {
+                if tiles {
+                    let (high, wide) = (height - height % turn::SIDE, width - width % turn::SIDE);
+                    for j in (0..wide as isize).step_by(turn::SIDE) {
+                        for i in (0..high as isize).step_by(turn::SIDE) {
+                            let (from, to) = (from.offset(i + j * from_column), to.offset(i * to_row + j));
+                            turn::tile(from.cast(), from_column, to.cast(), to_row, stream);
+                        }
+                    }
+                    plain((0..high, wide..width), (from, from_column), (to, to_row, 1));
+                    plain((high..height, 0..width), (from, from_column), (to, to_row, 1));
+                } else if height == LONG && width == SIDE && to_column == 1 {
                     // Through a block of its own: both sides then see whole lines.
                     let mut block = [[std::mem::MaybeUninit::<T>::uninit(); SIDE]; LONG];
                     for j in 0..SIDE {
@@ -160,13 +189,70 @@ unsafe fn blocks<T: std::marker::Copy>(
                         std::ptr::copy_nonoverlapping(row.as_ptr().cast::<T>(), line, SIDE);
                     }
                 } else {
-                    for i in 0..height as isize {
-                        for j in 0..width as isize {
-                            to.offset(i * to_row + j * to_column).write(from.offset(i + j * from_column).read());
-                        }
-                    }
+                    plain((0..height, 0..width), (from, from_column), (to, to_row, to_column));
                 }
             }
         }
+    }
+}
+
+/// Some rows and columns of a block, element by element.
+unsafe fn plain<T: std::marker::Copy>(
+    (rows, columns): (Range<usize>, Range<usize>),
+    (from, from_column): (*const T, isize),
+    (to, to_row, to_column): (*mut T, isize, isize),
+) {
+    for i in rows.start as isize..rows.end as isize {
+        for j in columns.start as isize..columns.end as isize {
+            // SAFETY: every offset is that of an element of both layouts.
+            unsafe { to.offset(i * to_row + j * to_column).write(from.offset(i + j * from_column).read()) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transposed<T: std::marker::Copy + PartialEq + std::fmt::Debug>(
+        rows: usize,
+        columns: usize,
+        of: impl Fn(usize) -> T,
+    ) {
+        let from: Vec<T> = (0..rows * columns).map(of).collect();
+        let copy = Copy::to_dense(&Layout::dense(Shape::of(&[columns, rows])).permute(&[1, 0]));
+        let mut to = vec![of_first(&from); rows * columns + 64];
+        // Aligned to a cache line, so that lines may pass by the cache.
+        let skip = to.as_ptr().align_offset(64);
+        // SAFETY: both have the elements of the layouts.
+        unsafe {
+            let to = to.as_mut_ptr().add(skip).cast();
+            copy.run(from.as_ptr().cast(), to, size_of::<T>(), 0, copy.slices().0);
+        }
+        let made = &to[skip..skip + rows * columns];
+        let wrong = (0..rows * columns).find(|at| made[*at] != from[at % columns * rows + at / columns]);
+        assert_eq!(wrong, None, "{rows} x {columns}");
+    }
+
+    fn of_first<T: std::marker::Copy>(from: &[T]) -> T {
+        from[0]
+    }
+
+    #[test]
+    fn tiles_and_what_is_left_beside_them() {
+        for rows in [1, 15, 16, 17, 40, 64, 65, 130] {
+            for columns in [1, 15, 16, 31, 32, 33, 70] {
+                transposed(rows, columns, |i| i as u32);
+                transposed(rows, columns, |i| i as u64);
+                transposed(rows, columns, |i| i as u16);
+                transposed(rows, columns, |i| i as u8);
+            }
+        }
+    }
+
+    #[test]
+    fn large_ones_pass_by_the_cache() {
+        transposed(2112, 2048, |i| i as u32);
+        transposed(2050, 2100, |i| i as u32);
     }
 }

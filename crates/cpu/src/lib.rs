@@ -23,6 +23,7 @@ mod simd;
 mod stream;
 mod target;
 mod tile;
+mod turn;
 
 pub use backend::CpuBackend;
 pub use fill::blocks_for;

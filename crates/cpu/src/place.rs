@@ -21,7 +21,7 @@ pub(crate) const WORTH_SPLITTING: usize = 256 * 1024;
 /// As for [`Copy::run`].
 pub(crate) unsafe fn spread(copy: &Copy, from: *const u8, to: *mut u8, size: usize, team: &dyn Team) {
     let (slices, each) = copy.slices();
-    let per_piece = (PIECE / each.max(1)).max(1).next_multiple_of(32).min(slices.max(1));
+    let per_piece = (PIECE / each.max(1)).max(1).next_multiple_of(copy.grain().max(32)).min(slices.max(1));
     if team.width() == 1 || copy.size() < WORTH_SPLITTING || slices <= per_piece {
         // SAFETY: the caller's promise is this one.
         return unsafe { copy.run(from, to, size, 0, slices) };

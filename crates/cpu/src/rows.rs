@@ -89,8 +89,16 @@ impl Named {
         if self.beyond != Beyond::Raise {
             return Ok(());
         }
-        let mut bad = None;
+        // Whether all is well is asked without a branch; which one is not, only if one is not.
+        let n = self.extent as i64;
+        let mut wrong = false;
         // SAFETY: the caller's promise is this one.
+        unsafe { self.each(indices, 0..self.count, |_, index| wrong |= index >= n || index < -n) };
+        if !wrong {
+            return Ok(());
+        }
+        let mut bad = None;
+        // SAFETY: as above.
         unsafe {
             self.each(indices, 0..self.count, |_, index| {
                 if bad.is_none() && self.beyond.position(index, self.extent).is_none() {
@@ -126,6 +134,15 @@ pub(crate) struct Gatherer {
     size: usize,
 }
 
+/// Some indices, and where the rows that they name lie: elements before the first, and bytes before the first of the output.
+struct Span {
+    range: Range<usize>,
+    before: isize,
+    to: usize,
+    /// Of a row.
+    bytes: usize,
+}
+
 impl Gatherer {
     pub(crate) fn new(rows: &Rows) -> Gatherer {
         let (base, axis, size) = (&rows.base, rows.axis, rows.dtype.size());
@@ -141,6 +158,21 @@ impl Gatherer {
         }
     }
 
+    /// Calls `copy(from, to)` for the rows that some indices name.
+    ///
+    /// # Safety
+    /// As for [`Executable::run`], for these rows.
+    #[inline(always)]
+    unsafe fn each(&self, io: Io<'_>, span: Span, copy: impl Fn(*const u8, *mut u8)) {
+        // SAFETY: positions were checked, so every row is one of the input's; rows of the output do not overlap.
+        unsafe {
+            self.named.positions(io.inputs[1], span.range, |i, position| {
+                let offset = span.before + position as isize * self.stride;
+                copy(io.inputs[0].offset(offset * self.size as isize), io.outputs[0].add(span.to + i * span.bytes));
+            });
+        }
+    }
+
     /// Puts rows `first .. last` of the output together.
     ///
     /// # Safety
@@ -153,19 +185,20 @@ impl Gatherer {
             let end = count.min(index + last - at);
             let mut before = 0;
             self.outer.runs(outer, 1, |offset, _, _, _| before = offset);
-            // SAFETY: positions were checked, so every row is one of the input's; rows of the output do not overlap.
+            let span = Span { range: index..end, before, to: outer * count * bytes, bytes };
+            // SAFETY: the caller's promise, for these rows. Rows of a known length are moved without asking for it each time.
             unsafe {
-                self.named.positions(io.inputs[1], index..end, |i, position| {
-                    let offset = before + position as isize * self.stride;
-                    let from = io.inputs[0].offset(offset * self.size as isize);
-                    let to = io.outputs[0].add((outer * count + i) * bytes);
-                    match self.plain {
-                        0 => self.row.run(from, to, self.size, 0, self.row.slices().0),
-                        4 => to.cast::<u32>().write(from.cast::<u32>().read()),
-                        8 => to.cast::<u64>().write(from.cast::<u64>().read()),
-                        plain => std::ptr::copy_nonoverlapping(from, to, plain),
-                    }
-                });
+                match self.plain {
+                    0 => self.each(io, span, |from, to| self.row.run(from, to, self.size, 0, self.row.slices().0)),
+                    1 => self.each(io, span, |from, to| to.write(from.read())),
+                    2 => self.each(io, span, |from, to| to.cast::<u16>().write(from.cast::<u16>().read())),
+                    4 => self.each(io, span, |from, to| to.cast::<u32>().write(from.cast::<u32>().read())),
+                    8 => self.each(io, span, |from, to| to.cast::<u64>().write(from.cast::<u64>().read())),
+                    16 => self.each(io, span, |from, to| std::ptr::copy_nonoverlapping(from, to, 16)),
+                    32 => self.each(io, span, |from, to| std::ptr::copy_nonoverlapping(from, to, 32)),
+                    64 => self.each(io, span, |from, to| std::ptr::copy_nonoverlapping(from, to, 64)),
+                    plain => self.each(io, span, |from, to| std::ptr::copy_nonoverlapping(from, to, plain)),
+                }
             }
             at += end - index;
         }

@@ -4,12 +4,12 @@
 mod common;
 
 use common::{array, check, check_first, numbers, tape_gradients, values};
-use forerun_array::ops::{Activation, BatchNorm, Channels};
+use forerun_array::ops::{Activation, BatchNorm, Channels, Item};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Along, Beyond, COMPOSITE, Op, Point, ReduceKind, Routine, STRUCTURED, Scan};
+use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
 
 fn loc() -> Loc {
     Loc::default()
@@ -407,6 +407,7 @@ fn routines() {
             }
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
+            Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
             Routine::Along(Along::Take) => check(routine.name(), &|x| call(&[&x[0], &named]), std::slice::from_ref(&x)),
             Routine::Along(Along::Add | Along::Put) => {
                 check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
@@ -414,6 +415,60 @@ fn routines() {
             Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
                 unreachable!("nothing flows back through indices")
             }
+        }
+    }
+}
+
+fn chosen_and_placed(routine: Routine) {
+    let x = array(&[3, 4], &numbers(12, 5, 0.5, 1.5));
+    let mask = ops::from_slice(&[true, false, true], &[3], loc()).unwrap();
+    let positions = ops::from_slice(&[1i64, 3, 1, 0], &[2, 2], loc()).unwrap();
+    let call = |inputs: &[&Array], words: &[i64]| ops::routine(routine, inputs, words, loc()).unwrap();
+    match routine {
+        Routine::Choose(Choose::Compress) => check("compress", &|x| call(&[&x[0], &mask], &[0, 2]), &[x]),
+        Routine::Choose(Choose::Fill) => {
+            let values = array(&[2, 4], &numbers(8, 3, 0.5, 1.5));
+            check("fill_chosen", &|x| call(&[&x[0], &mask, &x[1]], &[0]), &[x, values]);
+        }
+        Routine::Place(Place::Put) => {
+            // Two rows at one position: the last stays.
+            let values = array(&[2, 2, 2], &numbers(8, 3, 0.5, 1.5));
+            check("put", &|x| call(&[&x[0], &positions, &x[1]], &[2, 8]), &[x.clone(), values]);
+            let one = array(&[], &[0.75]);
+            check("put one", &|x| call(&[&x[0], &positions, &x[1]], &[2, 8]), &[x, one]);
+        }
+        other => panic!("{} has no gradient", other.name()),
+    }
+}
+
+#[test]
+fn what_arrays_name() {
+    let x = [array(&[3, 4, 2], &numbers(24, 7, 0.5, 1.5))];
+    let (i, j) =
+        (ops::from_slice(&[2i64, 0, 2], &[3], loc()).unwrap(), ops::from_slice(&[1i64, -1, 1], &[3], loc()).unwrap());
+    let mask = ops::from_slice(&[true, false, true, true], &[4], loc()).unwrap();
+    let (all, places) = (Item::Basic(Index::ALL), |a: &Array| Item::Places(a.clone()));
+    let cases = [
+        vec![places(&i)],
+        vec![all.clone(), places(&j), all.clone()],
+        vec![places(&i), places(&j)],
+        vec![places(&i), all.clone(), places(&ops::from_slice(&[1i64, 0, 1], &[3], loc()).unwrap())],
+        vec![all.clone(), Item::Mask(mask.clone())],
+        vec![Item::Basic(Index::At(1)), Item::Mask(mask.clone()), Item::Basic(Index::At(0))],
+    ];
+    for items in &cases {
+        let counts = vec![3; ops::uncounted(items, false).len()];
+        check("getitem", &|x| ops::getitem(&x[0], items, &counts, loc()).unwrap(), &x);
+        let shape = ops::getitem(&x[0], items, &counts, loc()).unwrap().shape();
+        let values = array(&shape, &numbers(shape.size(), 3, 0.5, 1.5));
+        let few = array(&[], &[0.25]);
+        for values in [values, few] {
+            let write = |x: &[Array]| {
+                let base = ops::copy(&x[0], loc()).unwrap();
+                ops::setitem(&base, items, &vec![3; ops::uncounted(items, true).len()], (&x[1]).into(), loc()).unwrap();
+                base
+            };
+            check("setitem", &write, &[x[0].clone(), values]);
         }
     }
 }

@@ -19,8 +19,10 @@ mod turn;
 
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
-pub use pointwise::{Body, Class, Place, Point, PointRow, bodies};
-pub use routine::{Along, Draw, Fft, Given, Linalg, Order, Routine, Scan, Search, Stack, Unique, fft_scale};
+pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
+pub use routine::{
+    Along, Choose, Draw, Fft, Given, Linalg, Order, Place, Routine, Scan, Search, Stack, Unique, fft_scale,
+};
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;
 pub use turn::Turn;

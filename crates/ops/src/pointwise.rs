@@ -271,7 +271,7 @@ pub struct PointRow {
     /// By how many units in the last place a float result may differ from the true one, but near zeros of the function.
     pub off: u8,
     /// The Python module that has it.
-    pub place: Place,
+    pub place: Namespace,
     /// Its other names there.
     pub aliases: &'static [&'static str],
     /// The arguments of a call in Python, and what it shows.
@@ -280,7 +280,7 @@ pub struct PointRow {
 
 /// Where Python has an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Namespace {
     /// `forerun.np`, as NumPy has it.
     Np,
     /// `forerun.npx`, beyond NumPy.
@@ -400,13 +400,13 @@ macro_rules! numbers {
 
 macro_rules! place {
     (np) => {
-        Place::Np
+        Namespace::Np
     };
     (npx) => {
-        Place::Npx
+        Namespace::Npx
     };
     (hidden) => {
-        Place::Hidden
+        Namespace::Hidden
     };
 }
 

@@ -529,9 +529,9 @@ impl Tables for Double {
     const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098319650216765e-17];
     const LOG10_2: [f64; 2] = [0.30102999566361177, 3.694239077158931e-13];
     const LARGE: f64 = 3.273390607896142e150;
-    const SMALL: f64 = 3.0549363634996047e-151;
+    const SMALL: f64 = 3.054936363499605e-151;
     const UP: f64 = 5.260135901548374e210;
     const SCALE_LOW: f64 = -2040.0;
     const SCALE_HIGH: f64 = 2040.0;
-    const GAMMA_HIGH: f64 = 171.62437695630272;
+    const GAMMA_HIGH: f64 = 171.6243769563027;
 }

@@ -1,5 +1,7 @@
 //! Functions of statistics and physics against tables of sixty digits, and at their edges.
 
+#![allow(clippy::approx_constant, clippy::excessive_precision, reason = "tables are as they were printed")]
+
 use forerun_ops::Point;
 use forerun_ops::special::{digamma, erfinv, gamma, gammaln, i0, i1, polygamma, sinc};
 

@@ -194,7 +194,8 @@ pub struct Fill {
     pub kind: FillKind,
 }
 
-/// A routine over inputs, all dense. One output, dense, which takes over no input's buffer.
+/// A routine over inputs, all dense. One output, dense. If the routine may work in place, the output may have the address of
+/// input 0; else it takes over no input's buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutineCall {
     /// What to do.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a method waits only if it is a blocker, and every wait goes through [`crate::wait`].
 
+use crate::advanced;
 use crate::autograd;
 use crate::buffer;
 use crate::cuda_interface;
@@ -23,7 +24,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PySlice, PyTuple};
 use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
@@ -274,14 +275,20 @@ impl PyArray {
         if let Some(positions) = index::Positions::of(index) {
             return submit::object(py, ops::at(&self.0, positions.all()));
         }
-        match index::rows(index, &self.0)? {
-            Some(rows) => layers::taken(py, &self.0, &rows, Some(0), "raise"),
-            None => submit::object(py, ops::index(&self.0, &index::indices(index)?)),
+        match index::basic(index)? {
+            Some(items) => submit::object(py, ops::index(&self.0, &items)),
+            None => advanced::get(py, &self.0, index),
         }
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
-        submit::assign(py, &index::view(&self.0, index)?, value)
+        if let Some(positions) = index::Positions::of(index) {
+            return submit::assign(py, &ops::at(&self.0, positions.all()).map_err(raise)?, value);
+        }
+        match index::basic(index)? {
+            Some(items) => submit::assign(py, &ops::index(&self.0, &items).map_err(raise)?, value),
+            None => advanced::set(py, &self.0, index, value),
+        }
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -860,6 +867,50 @@ impl PyArray {
     fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
         let indices = operand::array(indices, "take", self.0.device())?;
         layers::taken(py, &self.0, &indices, axis, mode)
+    }
+
+    /// The positions of elements that are not zero, an array for each dimension.
+    fn nonzero<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "nonzero", (slf,))
+    }
+
+    /// Writes values at positions in the flattened array.
+    #[pyo3(signature = (indices, values, mode = "raise"))]
+    fn put(slf: &Bound<'_, Self>, indices: Any, values: Any, mode: &str) -> PyResult<()> {
+        face(slf.py(), "put", (slf, indices, values, mode)).map(|_| ())
+    }
+
+    /// The rows along an axis for which a condition holds.
+    #[pyo3(signature = (condition, axis = None))]
+    fn compress<'py>(
+        slf: &Bound<'py, Self>,
+        condition: Any<'_, 'py>,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "compress", (condition, slf, axis))
+    }
+
+    /// Each element from the choice that this one names there.
+    #[pyo3(signature = (choices, mode = "raise"))]
+    fn choose<'py>(slf: &Bound<'py, Self>, choices: Any<'_, 'py>, mode: &str) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "choose", (slf, choices, mode))
+    }
+
+    /// Writes one value everywhere.
+    fn fill(&self, py: Python<'_>, value: Any) -> PyResult<()> {
+        submit::assign(py, &self.0, value)
+    }
+
+    /// The elements in one dimension, to go through, read and write.
+    #[getter]
+    fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun.np.iteration", "flatiter")?, (slf,))
+    }
+
+    #[setter]
+    fn set_flat(slf: &Bound<'_, Self>, values: Any) -> PyResult<()> {
+        let everywhere = PySlice::full(slf.py());
+        outcall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
     }
 
     /// The largest element over axes; NaN if any is.

@@ -2,14 +2,12 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
-use crate::loc::here;
-use crate::operand::{self, Operand};
 use crate::outcall;
-use forerun::{Array, DType, Index, Kind, ops};
+use forerun::{Array, Index, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
 /// Positions alone, `x[i]` and `x[i, j]`: what loops write. The numbers, and how many there are.
 pub(crate) struct Positions([isize; MOST], usize);
@@ -61,75 +59,30 @@ pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
     }
 }
 
-/// The parts of `x[index]`.
-pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+/// The parts of `x[index]`, if all of them are basic; else `None`.
+pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {
     match index.cast::<PyTuple>() {
         Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
-        Err(_) => Ok(vec![one(index)?]),
+        Err(_) => Ok(one(index)?.map(|part| vec![part])),
     }
 }
 
-/// The array in `x[array]` or `x[array, :, ...]`: one of integers, and nothing but whole dimensions after it, as many as `x`
-/// has at the most.
-pub(crate) fn rows(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Option<Array>> {
-    if index.is_exact_instance_of::<PyInt>() || index.is_exact_instance_of::<PySlice>() {
-        return Ok(None);
-    }
-    let parts = index.cast::<PyTuple>().ok();
-    let first = match parts {
-        Some(parts) if parts.is_empty() => return Ok(None),
-        Some(parts) => parts.get_item(0)?,
-        None => index.clone(),
-    };
-    let numbers =
-        first.is_instance_of::<PyArray>() || first.is_instance_of::<PyList>() || outcall::has(&first, "__array__")?;
-    if !numbers {
-        return Ok(None);
-    }
-    let mut named = 1;
-    for part in parts.into_iter().flat_map(|parts| parts.iter().skip(1)) {
-        if is_whole(&part)? {
-            named += 1;
-        } else if !part.is_instance_of::<PyEllipsis>() {
-            return Ok(None);
-        }
-    }
-    if named > x.ndim() {
-        return Ok(None);
-    }
-    let loc = here(index.py());
-    let Some(Operand::Array(array)) = operand::convert(&first, Some(x))? else { return Ok(None) };
-    let array = &array.get().0;
-    match array.dtype().kind() {
-        _ if array.ndim() == 0 => Ok(None),
-        Kind::Int => Ok(Some(array.clone())),
-        // An empty list has no integers to tell its dtype by.
-        Kind::Float if array.size() == 0 => ops::cast(array, DType::I64, loc).map(Some).map_err(raise),
-        Kind::Float => Err(PyIndexError::new_err("arrays used as indices must be of integers")),
-        Kind::Bool => Err(boolean()),
-    }
+/// The parts of an index that must be basic.
+pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+    basic(index)?.ok_or_else(|| PyIndexError::new_err("only integers, slices, None and Ellipsis name one element"))
 }
 
-fn boolean() -> PyErr {
-    PyTypeError::new_err("indexing with a boolean is not supported yet")
-}
-
-fn is_whole(part: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Ok(slice) = part.cast::<PySlice>() else { return Ok(false) };
-    let is_open = |name| Ok::<_, PyErr>(outcall::attribute(slice, name)?.is_none());
-    Ok(is_open("start")? && is_open("stop")? && is_open("step")?)
-}
-
-fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
+/// A basic part: an integer, a slice, None or an ellipsis. `None` for anything else.
+pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     // Most indices are plain integers; what follows asks questions that cost more than the answer.
     if part.is_exact_instance_of::<PyInt>() {
-        return Ok(Index::At(part.extract()?));
+        return Ok(Some(Index::At(part.extract()?)));
     }
     if part.is_none() {
-        return Ok(Index::NewAxis);
+        return Ok(Some(Index::NewAxis));
     }
     if part.is_instance_of::<PyEllipsis>() {
-        return Ok(Index::Ellipsis);
+        return Ok(Some(Index::Ellipsis));
     }
     if let Ok(slice) = part.cast::<PySlice>() {
         let bound = |name| outcall::attribute(slice, name).and_then(|bound| clamped(&bound));
@@ -137,36 +90,23 @@ fn one(part: &Bound<'_, PyAny>) -> PyResult<Index> {
         if step == 0 {
             return Err(PyValueError::new_err("slice step cannot be zero"));
         }
-        return Ok(Index::Slice { start: bound("start")?, stop: bound("stop")?, step });
-    }
-    if part.is_instance_of::<PyBool>() {
-        return Err(boolean());
-    }
-    let integers = || {
-        PyTypeError::new_err("an array of integers can only be the first index, for reading, before whole dimensions")
-    };
-    if part.is_instance_of::<PyList>() {
-        return Err(integers());
-    }
-    if let Ok(array) = part.cast::<PyArray>() {
-        let array = &array.get().0;
-        if array.dtype() == forerun::DType::Bool {
-            return Err(boolean());
-        }
-        if array.ndim() > 0 {
-            return Err(integers());
-        }
-    } else if outcall::has(part, "__array__")? && outcall::attribute(part, "ndim")?.extract::<usize>()? > 0 {
-        return Err(integers());
+        return Ok(Some(Index::Slice { start: bound("start")?, stop: bound("stop")?, step }));
     }
     // SAFETY: the object is alive and the GIL is held.
-    if unsafe { ffi::PyIndex_Check(part.as_ptr()) } == 0 {
-        return Err(PyIndexError::new_err(format!(
-            "only integers, slices, None and Ellipsis are indices, not {}",
-            part.get_type().name()?
-        )));
+    let whole = unsafe { ffi::PyIndex_Check(part.as_ptr()) } != 0;
+    // Arrays have the slot whatever they hold; what they hold is not looked at here.
+    if !whole || part.is_instance_of::<PyBool>() || part.is_instance_of::<PyArray>() {
+        return Ok(None);
     }
-    Ok(Index::At(part.extract()?))
+    if outcall::has(part, "__array__")? && outcall::attribute(part, "ndim")?.extract::<usize>()? > 0 {
+        return Ok(None);
+    }
+    match part.extract() {
+        Ok(position) => Ok(Some(Index::At(position))),
+        // An array of truth values without dimensions.
+        Err(error) if error.is_instance_of::<PyTypeError>(part.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// A slice's bound: beyond the machine's integers it may as well be the largest.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
 
+mod advanced;
 mod allocator;
 mod array;
 mod autograd;

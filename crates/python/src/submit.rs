@@ -74,7 +74,7 @@ pub(crate) fn assign(py: Python<'_>, x: &Array, value: &Bound<'_, PyAny>) -> PyR
     crate::wait::leave_room(py)
 }
 
-fn with_operand<T>(
+pub(crate) fn with_operand<T>(
     other: &Bound<'_, PyAny>,
     beside: &Array,
     op: &'static str,

@@ -80,6 +80,19 @@ from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compr
 from forerun.np.fitting import *  # noqa: F403
 from forerun.np.grids import *  # noqa: F403
 from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
+from forerun.np.indexing import (
+    argwhere,
+    choose,
+    compress,
+    extract,
+    flatnonzero,
+    ix_,
+    nonzero,
+    piecewise,
+    select,
+)
+from forerun.np.indexing import where as where
+from forerun.np.iteration import ndenumerate, ndindex
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -112,6 +125,7 @@ from forerun.np.ordering import (
     take_along_axis,
 )
 from forerun.np.padding import *  # noqa: F403
+from forerun.np.placing import copyto, place, put, putmask
 from forerun.np.polynomials import *  # noqa: F403
 from forerun.np.products import *  # noqa: F403
 from forerun.np.reduction import (
@@ -182,6 +196,7 @@ __all__ = [
     "argmin",
     "argpartition",
     "argsort",
+    "argwhere",
     "array",
     "array2string",
     "array_equal",
@@ -196,10 +211,13 @@ __all__ = [
     "bool_",
     "broadcast_to",
     "can_cast",
+    "choose",
     "clip",
+    "compress",
     "concat",
     "concatenate",
     "copy",
+    "copyto",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -212,9 +230,11 @@ __all__ = [
     "empty",
     "empty_like",
     "expand_dims",
+    "extract",
     "eye",
     "fft",
     "finfo",
+    "flatnonzero",
     "flip",
     "float16",
     "float32",
@@ -242,6 +262,7 @@ __all__ = [
     "isclose",
     "isdtype",
     "isin",
+    "ix_",
     "lexsort",
     "linalg",
     "linspace",
@@ -262,17 +283,24 @@ __all__ = [
     "nanpercentile",
     "nanquantile",
     "ndarray",
+    "ndenumerate",
     "ndim",
+    "ndindex",
     "newaxis",
+    "nonzero",
     "ones",
     "ones_like",
     "partition",
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
+    "place",
     "printoptions",
     "prod",
+    "put",
     "put_along_axis",
+    "putmask",
     "quantile",
     "random",
     "ravel",
@@ -283,6 +311,7 @@ __all__ = [
     "savez",
     "savez_compressed",
     "searchsorted",
+    "select",
     "set_printoptions",
     "setdiff1d",
     "setxor1d",

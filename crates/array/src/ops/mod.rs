@@ -1,8 +1,10 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
+mod advanced;
 mod at;
 mod create;
 mod foreign;
+mod laid;
 mod layers;
 mod normalise;
 mod optimise;
@@ -17,10 +19,12 @@ mod terms;
 mod transfer;
 mod write;
 
+pub use advanced::{copy_where, count, getitem, nonzero, setitem, spread_rows, uncounted};
 pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
 pub use foreign::from_device;
+pub use laid::Item;
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
 pub use optimise::{Preparation, adam_update, sgd_update};

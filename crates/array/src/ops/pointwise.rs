@@ -121,6 +121,12 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
     pointwise(point, &args, loc)
 }
 
+/// What a pointwise op needs, for callers that submit it themselves: its recipe and scalars.
+pub(crate) fn plain_recipe(point: Point, args: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
+    let (recipe, compute) = infer(point, args, None)?;
+    Ok((recipe, immediates(point, args, compute)?))
+}
+
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
 pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     if values.len() > 2 {

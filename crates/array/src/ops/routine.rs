@@ -13,6 +13,17 @@ use forerun_plan::{Attrs, Meta, Signature};
 /// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
 /// transfers, and nobody waits.
 pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> Result<Array> {
+    routine_with(routine, inputs, words, None, loc)
+}
+
+/// The same with immediates of the caller's, for a routine that draws none.
+pub(crate) fn routine_with(
+    routine: Routine,
+    inputs: &[&Array],
+    words: &[i64],
+    immediates: Option<[u64; 2]>,
+    loc: Loc,
+) -> Result<Array> {
     let name = routine.name();
     let metas: Vec<&'static Meta> = inputs.iter().map(|x| x.meta()).collect();
     let device = if metas.is_empty() { current_device() } else { common_device(name, &metas)? };
@@ -21,7 +32,7 @@ pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> 
     if device::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
         let near: Vec<&Array> = near.iter().collect();
-        let made = device::on_device(Device::default(), || self::routine(routine, &near, words, loc))?;
+        let made = device::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
         return transfer(&made, device, loc);
     }
     let dense = |x: &&Array| if x.layout().is_dense() { Ok((*x).clone()) } else { copy(x, loc) };
@@ -30,7 +41,8 @@ pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> 
     let out = Meta::dense(dtype, shape, device);
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), out);
     let operands: Vec<Input<'_>> = inputs.iter().map(|x| x.input()).collect();
-    Ok(submit(Recipe::of(signature), &operands, draw(routine, &(dtype, shape)), loc))
+    let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
+    Ok(submit(Recipe::of(signature), &operands, immediates, loc))
 }
 
 /// The key and the first block of its random numbers, for a routine that takes some.

@@ -2,15 +2,16 @@
 
 use crate::array::{Arg, Array};
 use crate::attach;
+use crate::device;
 use crate::node::Node;
-use crate::ops::pointwise::in_place_recipe;
+use crate::ops::pointwise::{in_place_recipe, plain_recipe};
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::submit::{Input, submit, submit_write};
 use crate::wait;
 use crate::window::{Window, window};
 use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_ops::{FillKind, Op, Point};
+use forerun_ops::{FillKind, Op, Point, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
 
 /// Points the array's cell at a newer value, which nobody else holds.
@@ -100,7 +101,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
 }
 
 /// Elements that several indices name cannot be written one by one.
-fn refuse_read_only(x: &Array) -> Result<()> {
+pub(crate) fn refuse_read_only(x: &Array) -> Result<()> {
     if x.is_read_only() {
         let text = "assignment destination is read-only: it was broadcast";
         return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
@@ -156,5 +157,39 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
         return update(x, Some(&result), 0, loc);
     }
     repoint(x, submit_write(recipe, inputs, words, loc, x));
+    Ok(())
+}
+
+/// The value where a mask is true, else what is there. Mask and value broadcast to the array and have its dtype and device.
+pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    attach::before_write_of(x, false, "setitem")?;
+    let args = [Arg::Array(mask), value, Arg::Array(x)];
+    if x.is_view() {
+        return update(x, Some(&super::pointwise(Point::Where, &args, loc)?), 0, loc);
+    }
+    let (recipe, words) = plain_recipe(Point::Where, &args)?;
+    let new = match value {
+        Arg::Array(v) => submit_write(recipe, &[mask.input(), v.input(), x.input()], words, loc, x),
+        Arg::Scalar(_) => submit_write(recipe, &[mask.input(), x.input()], words, loc, x),
+    };
+    repoint(x, new);
+    Ok(())
+}
+
+/// Writes what a routine makes of the whole cell and others, all dense: its result takes the place of what the cell held.
+pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], words: &[i64], loc: Loc) -> Result<()> {
+    attach::before_write_of(x, false, "setitem")?;
+    let base = x.cell().meta();
+    let given = [base, others[0].meta(), others[1].meta()].map(|m| (m.dtype, m.shape()));
+    routine.infer(&given, words)?;
+    if device::of(base.device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
+        let whole = x.plain_base();
+        let made = super::routine(routine, &[&whole, others[0], others[1]], words, loc)?;
+        return update(&whole, Some(&made), 0, loc);
+    }
+    let metas = [base, others[0].meta(), others[1].meta()];
+    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
+    let inputs = [Input::Cell(x), others[0].input(), others[1].input()];
+    repoint(x, submit_write(Recipe::of(signature), &inputs, [0; 2], loc, x));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, draw, fft, linalg, order, scan, search, unique};
+use super::{along, choose, draw, fft, linalg, order, place, scan, search, unique};
 use forerun_base::{Brain, DType, Half, Result, Team};
-use forerun_ops::Routine;
+use forerun_ops::{Place, Routine};
 use forerun_plan::{Executable, Io, RoutineCall};
 use std::sync::Arc;
 
@@ -21,7 +21,9 @@ pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
         Routine::Draw(routine) => draw::body(routine),
         Routine::Fft(routine) => fft::body(routine),
         Routine::Linalg(routine) => linalg::body(routine),
+        Routine::Choose(routine) => choose::body(routine),
         Routine::Order(routine) => order::body(routine),
+        Routine::Place(routine) => place::body(routine),
         Routine::Scan(routine) => scan::body(routine),
         Routine::Search(routine) => search::body(routine),
         Routine::Unique(routine) => unique::body(routine),
@@ -30,6 +32,14 @@ pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
 }
 
 impl Executable for Compiled {
+    unsafe fn check(&self, io: Io<'_>) -> Result<()> {
+        match self.call.routine {
+            // The one that may write over an input.
+            Routine::Place(Place::Put) => place::check_put(&Args { call: &self.call, io }),
+            _ => Ok(()),
+        }
+    }
+
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         // SAFETY: the caller's promise is this one.
         if let Err(error) = unsafe { self.attempt(io, team) } {
@@ -58,7 +68,12 @@ impl Args<'_> {
         unsafe { slice(self.io.inputs[i], shape.size()) }
     }
 
-    /// The elements of the result, of which nothing is known yet.
+    /// Whether the result takes the place of the first input, which is then not looked at.
+    pub(super) fn is_in_place(&self) -> bool {
+        std::ptr::eq(self.io.inputs[0], self.io.outputs[0])
+    }
+
+    /// The elements of the result, of which nothing is known yet unless it takes an input's place.
     #[expect(clippy::mut_from_ref, reason = "a routine takes its output once")]
     pub(super) fn output<T: Element>(&self) -> &mut [T] {
         let (dtype, shape) = &self.call.out;
@@ -67,7 +82,7 @@ impl Args<'_> {
         if count == 0 {
             return &mut [];
         }
-        // SAFETY: as for inputs; the output overlaps none of them, and any bits are elements.
+        // SAFETY: as for inputs; the output overlaps none that is looked at, and any bits are elements.
         unsafe { std::slice::from_raw_parts_mut(self.io.outputs[0].cast(), count) }
     }
 

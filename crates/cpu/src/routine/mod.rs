@@ -2,12 +2,14 @@
 
 mod along;
 mod call;
+mod choose;
 mod draw;
 mod fft;
 mod keys;
 mod linalg;
 mod lines;
 mod order;
+mod place;
 mod radix;
 mod scan;
 mod search;

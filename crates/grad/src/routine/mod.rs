@@ -1,10 +1,12 @@
 //! The rules of routines, a file a family.
 
 mod along;
+mod choose;
 mod fft;
 mod linalg;
 mod order;
 mod parts;
+mod place;
 mod rule;
 mod scan;
 

@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, fft, linalg, order, scan};
+use super::{along, choose, fft, linalg, order, place, scan};
 use crate::entry::Recorded;
 use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
@@ -18,7 +18,9 @@ pub(crate) fn rule(
         Routine::Along(routine) => along::rule(routine, words, recorded, grad, loc),
         Routine::Fft(routine) => fft::rule(routine, words, recorded, grad, loc),
         Routine::Linalg(routine) => linalg::rule(routine, words, recorded, grad, loc),
+        Routine::Choose(routine) => choose::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
+        Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
         Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
             unreachable!("indices and draws are never on the tape")

@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Draw, Fft, Linalg, Order, Scan, Search, Unique};
+use super::{Along, Choose, Draw, Fft, Linalg, Order, Place, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Result, Shape};
@@ -9,7 +9,7 @@ use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 pub type Given = (DType, Shape);
 
 /// What a family has to say about its routines.
-pub(super) trait Family {
+pub(super) trait Family: Sized {
     /// The dtype and shape of the result, or why there is none. As many inputs as the row says.
     fn infer(self, given: &[Given], words: &[i64]) -> Result<Given>;
 
@@ -24,6 +24,12 @@ pub(super) trait Family {
 
     /// How many blocks of random numbers a result of so many elements takes; its immediates are then the key and the first block.
     fn blocks(self, out: &Given) -> u64;
+
+    /// Whether its result may take the place of its first input, of which it then touches only what changes. It says whether it
+    /// fails before it does so.
+    fn in_place(self) -> bool {
+        false
+    }
 }
 
 /// Declares a family: `Variant, "name", "arguments", arity, fallible, "doc"`.
@@ -113,6 +119,11 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.blocks(out),)+ }
             }
 
+            /// Whether its result may take the place of its first input, of which it then touches only what changes.
+            pub fn in_place(self) -> bool {
+                match self { $(Routine::$family(r) => r.in_place(),)+ }
+            }
+
             /// A code of its own, below 0x300.
             pub(crate) fn code(self) -> u16 {
                 Routine::all().iter().position(|r| *r == self).expect("it is one of them") as u16
@@ -121,7 +132,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Draw, Fft, Linalg, Order, Scan, Search, Unique);
+families!(Along, Choose, Draw, Fft, Linalg, Order, Place, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.

@@ -7,6 +7,7 @@
 //! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
 
 mod along;
+mod choose;
 mod draw;
 mod families;
 mod fft;
@@ -14,17 +15,20 @@ mod fft_samples;
 mod linalg;
 mod linalg_samples;
 mod order;
+mod place;
 pub(crate) mod samples;
 mod scan;
 mod search;
 mod unique;
 
 pub use along::Along;
+pub use choose::Choose;
 pub use draw::Draw;
 pub use families::{Given, Routine};
 pub use fft::{Fft, scale as fft_scale};
 pub use linalg::{Linalg, Stack};
 pub use order::Order;
+pub use place::Place;
 pub use scan::Scan;
 pub use search::Search;
 pub use unique::Unique;

@@ -1,7 +1,7 @@
 //! Samples of routines: as for the rest of the catalogue, with their words in one argument.
 
-use crate::samples::{Input, Look, NUMBERS, Sample, Values, at, call, x};
-use forerun_base::DType::{self, F32, F64, I32, I64};
+use crate::samples::{Input, Look, NUMBERS, Sample, Value, Values, at, call, x};
+use forerun_base::DType::{self, Bool, F32, F64, I32, I64};
 
 pub(crate) fn samples() -> Vec<Sample> {
     let mut all = Vec::new();
@@ -10,6 +10,8 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(along());
     all.extend(super::fft_samples::samples());
     all.extend(super::linalg_samples::samples());
+    all.extend(choose());
+    all.extend(place());
     all.extend(search());
     all.extend(unique());
     all.extend(draw());
@@ -101,6 +103,64 @@ fn along() -> Vec<Sample> {
     all.push(put(0).on([x([3, 4]), beyond(), x([3, 4])]).fails(format!("put_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), beyond(), x([3, 4])]).of(NUMBERS).fails(format!("add_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), at([3, 4], 3), x([2, 4])]).of([F32]).fails("add_along_axis: updates are float32"));
+    all
+}
+
+fn choose() -> Vec<Sample> {
+    let mut all = Vec::new();
+    let mask = |shape: &[usize]| Input { shape: shape.to_vec(), ..x([]) }.values(Values::Positive).dtype(Bool);
+    let words = |op: &'static str, words: &[i64]| call(op).with("words", Value::Ints(words.to_vec()));
+    all.push(words("nonzero", &[12]).on([mask(&[3, 4])]).of([Bool]));
+    all.push(words("nonzero", &[0]).on([mask(&[0, 4])]).of([Bool]));
+    all.push(words("nonzero", &[1]).on([mask(&[])]).of([Bool]));
+    all.push(
+        words("nonzero", &[11]).on([mask(&[3, 4])]).of([Bool]).fails("nonzero: the mask is true 12 times, not 11"),
+    );
+    all.push(words("nonzero", &[3]).on([x([3])]).of([F32]).fails("nonzero: a mask is of truth values, not float32"));
+    for input in [x([2, 3, 4]), x([2, 3, 4]).look(Look::Transposed)] {
+        all.push(words("compress", &[0, 2]).on([input.clone(), mask(&[2])]));
+        all.push(words("compress", &[1, 12]).on([input.clone(), mask(&[3, 4])]));
+        all.push(words("compress", &[2, 1]).on([input.clone(), mask(&[])]));
+        all.push(words("fill_chosen", &[0]).on([input.clone(), mask(&[2, 3]), x([6, 4])]));
+        all.push(words("fill_chosen", &[1]).on([input, mask(&[3]), x([2, 3, 4])]));
+    }
+    all.push(words("compress", &[0, 1]).on([x([3]), mask(&[3])]).fails("compress: the mask is true 3 times, not 1"));
+    all.push(words("compress", &[0, 4]).on([x([3]), mask(&[4])]).fails("compress: a mask of shape (4,) does not fit"));
+    let few = "fill_chosen: cannot assign 2 input values to the 3 places where the mask is true";
+    all.push(words("fill_chosen", &[0]).on([x([3]), mask(&[3]), x([2])]).fails(few));
+    all.push(words("fill_chosen", &[0]).on([x([3]), mask(&[3]), x([3, 1])]).fails("fill_chosen: values"));
+    all
+}
+
+fn place() -> Vec<Sample> {
+    let mut all = Vec::new();
+    let named = |op: &'static str, words: &[i64]| call(op).with("words", Value::Ints(words.to_vec())).of([I64]);
+    let at_four = || x([5]).values(Values::Positive).dtype(I64);
+    all.push(named("positions", &[0, 3, 4, 1, 4, 1]).on([at([2, 3], 3), at([3], 4).dtype(I32)]));
+    all.push(named("positions", &[0, 3, -2]).on([at([], 3)]));
+    all.push(named("positions", &[0, 3, 1]).on([at([0], 3)]));
+    let bad = "positions: index 4 is out of bounds for axis 1 with size 4";
+    let beyond = x([3]).values(Values::Beyond(4)).dtype(I64);
+    all.push(named("positions", &[0, 3, 4, 1, 4, 1]).on([at([3], 3), beyond]).fails(bad));
+    let apart = "positions: shape mismatch: indexing arrays could not be broadcast together: (3,) (2,)";
+    all.push(named("positions", &[0, 3, 4, 1, 4, 1]).on([at([3], 3), at([2], 4)]).fails(apart));
+    all.push(named("positions", &[0, 3, 4]).on([x([3]).dtype(F32)]).fails("positions: indices must be int32 or int64"));
+    for input in [x([3, 4]), x([3, 4]).look(Look::Transposed)] {
+        all.push(call("put").with("words", []).on([input.clone(), at_four(), x([5])]));
+        all.push(call("put").with("words", [2, 6]).on([input.clone(), at_four(), x([5, 2])]));
+        all.push(call("put").with("words", [2, 6]).on([input, at_four(), x([])]));
+    }
+    let outside = "put: a row at position";
+    all.push(
+        call("put")
+            .with("words", [2, 6])
+            .on([x([4]), x([1]).values(Values::Positive).dtype(I64), x([])])
+            .fails(outside),
+    );
+    all.push(call("put").with("words", []).on([x([9]), at_four(), x([4])]).fails("put: values"));
+    all.push(named("is_last", &[]).on([at_four()]));
+    all.push(named("is_last", &[]).on([at([], 3)]));
+    all.push(named("is_last", &[]).on([x([3]).dtype(F32)]).fails("is_last: positions are int64"));
     all
 }
 

@@ -1,0 +1,325 @@
+//! Reading and writing what arrays of integers and masks name. What an array of integers names is taken without a wait; how
+//! many a mask names must be known for its shape, but to write through it.
+
+use crate::array::{Arg, Array};
+use crate::device::on_device;
+use crate::index::Index;
+use crate::ops::laid::{Item, Laid, moved};
+use crate::ops::routine::routine_with;
+use crate::ops::write::{assign_routine, assign_where, refuse_read_only};
+use crate::ops::{arange, broadcast_to, cast, copy, full, index, pointwise, reduce, reshape, routine, squeeze, take};
+use crate::ops::{transfer, view_as};
+use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape};
+use forerun_ops::{Beyond, Choose, Place, Point, ReduceKind, Routine};
+
+/// How many elements of a mask are true: an int64 without dimensions.
+pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
+    reduce(ReduceKind::Sum, &cast(mask, DType::I64, loc)?, None, false, loc)
+}
+
+/// Where a mask is true, for one of which so many elements are: a row of positions for each of its dimensions.
+pub fn nonzero(mask: &Array, count: usize, loc: Loc) -> Result<Array> {
+    routine(Routine::Choose(Choose::Nonzero), &[mask], &[count as i64], loc)
+}
+
+/// The masks that must be counted before their index can be read, or written, in order.
+pub fn uncounted(items: &[Item], writing: bool) -> Vec<&Array> {
+    let masks = items.iter().filter_map(|item| match item {
+        Item::Mask(mask) => Some(mask),
+        _ => None,
+    });
+    let alone = !items.iter().any(|item| matches!(item, Item::Places(_) | Item::Truth(_)));
+    let masks: Vec<&Array> = masks.collect();
+    if writing && alone && masks.len() == 1 { Vec::new() } else { masks }
+}
+
+/// The items with positions in place of masks, of which so many elements are true.
+fn counted(items: &[Item], counts: &[usize], loc: Loc) -> Result<Vec<Item>> {
+    let mut counts = counts.iter();
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        match (item, counts.as_slice().first()) {
+            (Item::Mask(mask), Some(_)) => {
+                let count = *counts.next().expect("it was just looked at");
+                let rows = nonzero(mask, count, loc)?;
+                if mask.ndim() == 0 {
+                    all.push(Item::Truth(count > 0));
+                }
+                for d in 0..mask.ndim() {
+                    all.push(Item::Places(index(&rows, &[Index::At(d as isize)])?));
+                }
+            }
+            _ => all.push(item.clone()),
+        }
+    }
+    Ok(all)
+}
+
+/// Indices in a dtype that kernels read.
+fn as_places(items: &[Item], home: &Array, loc: Loc) -> Result<Vec<Item>> {
+    let one = |item: &Item| match item {
+        Item::Places(array) if array.dtype().kind() != Kind::Int => {
+            Err(Error::new(ErrorKind::Index, "arrays used as indices must be of integer (or boolean) type"))
+        }
+        Item::Places(array) => {
+            let near = transfer_to(array, home, loc)?;
+            let plain = matches!(near.dtype(), DType::I32 | DType::I64);
+            Ok(Item::Places(if plain { near } else { cast(&near, DType::I64, loc)? }))
+        }
+        Item::Mask(mask) => Ok(Item::Mask(transfer_to(mask, home, loc)?)),
+        item => Ok(item.clone()),
+    };
+    items.iter().map(one).collect()
+}
+
+fn transfer_to(x: &Array, home: &Array, loc: Loc) -> Result<Array> {
+    if x.device() == home.device() { Ok(x.clone()) } else { transfer(x, home.device(), loc) }
+}
+
+/// The elements that an index names, copied. `counts` are those of the masks that [`uncounted`] gave.
+pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<Array> {
+    let named = || -> Result<Array> {
+        let items = as_places(items, x, loc)?;
+        let masks: Vec<&Array> = uncounted(&items, false);
+        if masks.len() != counts.len() {
+            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+        }
+        if uncounted(&items, true).is_empty() && masks.len() == 1 {
+            let laid = Laid::new(x, &items)?;
+            let part = &laid.parts[0];
+            let words = [part.at as i64, counts[0] as i64];
+            let chosen = routine(Routine::Choose(Choose::Compress), &[&laid.seen, &part.array], &words, loc)?;
+            return moved(&chosen, part.at, 1, laid.place);
+        }
+        gather(x, &Laid::new(x, &counted(&items, counts, loc)?)?, loc)
+    };
+    named().map_err(|e| e.in_op("getitem"))
+}
+
+/// What arrays of integers name.
+fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
+    let common = laid.common()?;
+    let arrays = laid.arrays(&common)?;
+    let Laid { seen, parts, .. } = laid;
+    let rank = common.rank();
+    let Some(first) = parts.first() else {
+        // Nothing but masks without dimensions: all, or nothing.
+        let wide = laid.result(&common, &laid.rest())?;
+        let mut items = vec![Index::ALL; laid.place];
+        items.push(Index::NewAxis);
+        let all = index(seen, &items)?;
+        return if wide.size() == 0 { full(&wide, Scalar::Int(0), seen.dtype(), loc) } else { copy(&all, loc) };
+    };
+    if parts.len() == 1 {
+        let taken = match first.axis == first.at {
+            true => take(seen, &arrays[0], first.at as isize, Beyond::Raise, loc)?,
+            false => {
+                let (straight, back) = laid.straight(x, rank)?;
+                index(&take(&straight, &arrays[0], first.axis as isize, Beyond::Raise, loc)?, &back)?
+            }
+        };
+        return moved(&taken, first.at, rank, laid.place);
+    }
+    // The named dimensions side by side are one.
+    let together = parts.iter().enumerate().all(|(i, part)| part.at == first.at + i);
+    let rest = laid.rest();
+    let (side_by_side, at) = match together {
+        true => (seen.clone(), first.at),
+        false => {
+            let order: Vec<isize> =
+                parts.iter().map(|part| part.at).chain(rest.iter().copied()).map(|d| d as isize).collect();
+            (super::transpose(seen, Some(&order))?, 0)
+        }
+    };
+    let shape = side_by_side.shape();
+    let extents = &shape[at..at + parts.len()];
+    let flat = [&shape[..at], &[extents.iter().product()], &shape[at + parts.len()..]].concat();
+    let collapses = side_by_side.layout().reshape(Shape::new(&flat)?).is_some();
+    let each: usize = rest.iter().map(|d| seen.shape()[*d]).product();
+    if !collapses && common.size() * each < seen.size() {
+        // Naming each element costs less than a copy of all.
+        let places = rows_apart(&locate(laid, &arrays, loc)?, laid, &rest, loc)?;
+        let whole = seen.base();
+        let cell = view_as(seen, Layout::dense(Shape::new(&[whole.size()])?), 0)?;
+        return moved(&take(&cell, &places, 0, Beyond::Raise, loc)?, 0, rank, laid.place);
+    }
+    let mut words = Vec::new();
+    let mut stride: usize = extents.iter().product();
+    for (part, extent) in parts.iter().zip(extents) {
+        stride /= (*extent).max(1);
+        words.extend([part.axis as i64, *extent as i64, stride as i64]);
+    }
+    let inputs: Vec<&Array> = arrays.iter().collect();
+    let places = routine_with(Routine::Place(Place::Positions), &inputs, &words, Some([0; 2]), loc)?;
+    let flat: Vec<isize> = flat.iter().map(|d| *d as isize).collect();
+    let flattened = reshape(&side_by_side, &flat, loc)?;
+    moved(&take(&flattened, &places, at as isize, Beyond::Raise, loc)?, at, rank, laid.place)
+}
+
+/// Positions of what arrays of integers name, among all elements of the cell.
+fn locate(laid: &Laid, arrays: &[Array], loc: Loc) -> Result<Array> {
+    let (shape, layout) = (laid.seen.shape(), laid.seen.layout());
+    let words: Vec<i64> = laid
+        .parts
+        .iter()
+        .flat_map(|part| [part.axis as i64, shape[part.at] as i64, layout.strides()[part.at] as i64])
+        .collect();
+    let inputs: Vec<&Array> = arrays.iter().collect();
+    routine_with(Routine::Place(Place::Positions), &inputs, &words, Some([laid.seen.offset(), 0]), loc)
+}
+
+/// Positions of the elements of rows, from those of their first ones.
+fn rows_apart(first: &Array, laid: &Laid, rest: &[usize], loc: Loc) -> Result<Array> {
+    let layout = laid.seen.layout();
+    let dims: Vec<(usize, isize)> = rest.iter().map(|d| (layout.shape[*d], layout.strides()[*d])).collect();
+    spread_rows(first, &dims, loc)
+}
+
+/// Positions of the elements of rows with these extents and strides, from those of their first ones.
+pub fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<Array> {
+    let mut all = first.clone();
+    for (extent, stride) in dims {
+        let steps = on_device(first.device(), || {
+            arange(Scalar::Int(0), Scalar::Int(*extent as i64), Scalar::Int(1), Some(DType::I64), loc)
+        })?;
+        let apart = pointwise(Point::Multiply, &[Arg::Array(&steps), Arg::Scalar(Scalar::Int(*stride as i64))], loc)?;
+        let wide = index(&all, &[Index::Ellipsis, Index::NewAxis])?;
+        all = pointwise(Point::Add, &[Arg::Array(&wide), Arg::Array(&apart)], loc)?;
+    }
+    Ok(all)
+}
+
+/// `x[items] = value`. Where several indices name one element, the last value stays. `counts` are those of the masks that
+/// [`uncounted`] gave.
+pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc: Loc) -> Result<()> {
+    refuse_read_only(x)?;
+    let named = || -> Result<()> {
+        let items = as_places(items, x, loc)?;
+        if uncounted(&items, true).len() != counts.len() {
+            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+        }
+        let laid = Laid::new(x, &counted(&items, counts, loc)?)?;
+        let value = as_value(value, x, loc)?;
+        if items.iter().any(|item| matches!(item, Item::Mask(_))) && counts.is_empty() {
+            return choose(&laid, &value, loc);
+        }
+        scatter(x, &laid, &value, loc)
+    };
+    named().map_err(|e| e.in_op("setitem"))
+}
+
+/// NumPy lets leading dimensions of extent 1 go.
+fn narrowed(value: &Array, rank: usize) -> Result<Array> {
+    let lead = value.ndim().saturating_sub(rank);
+    match value.shape()[..lead].iter().all(|d| *d == 1) {
+        true if lead > 0 => squeeze(value, Some(&(0..lead as isize).collect::<Vec<_>>())),
+        _ => Ok(value.clone()),
+    }
+}
+
+fn broadcast(value: &Array, shape: &Shape) -> Result<Array> {
+    broadcast_to(value, shape).map_err(|_| {
+        let text = "shape mismatch: value array of shape";
+        let text = format!("{text} {} could not be broadcast to indexing result of shape {shape}", value.shape());
+        Error::new(ErrorKind::Value, text)
+    })
+}
+
+fn dense(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
+    match (x.dtype() == dtype, x.layout().is_dense()) {
+        (true, true) => Ok(x.clone()),
+        (true, false) => copy(x, loc),
+        (false, _) => cast(x, dtype, loc),
+    }
+}
+
+/// Writes a value where a mask is true; both broadcast to the array.
+pub fn copy_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
+    refuse_read_only(x)?;
+    let named = || -> Result<()> {
+        let mask = match mask.dtype() {
+            DType::Bool => transfer_to(mask, x, loc)?,
+            dtype => return Err(Error::new(ErrorKind::Type, format!("a mask is of truth values, not {dtype}"))),
+        };
+        let value = as_value(value, x, loc)?;
+        let (mask, wide) = (broadcast(&mask, &x.shape())?, broadcast(&narrowed(&value, x.ndim())?, &x.shape())?);
+        let wide = if wide.dtype() == x.dtype() { wide } else { cast(&wide, x.dtype(), loc)? };
+        assign_where(x, &mask, Arg::Array(&wide), loc)
+    };
+    named().map_err(|e| e.in_op("copy_where"))
+}
+
+/// What is written, as an array where the target lives.
+fn as_value(value: Arg<'_>, x: &Array, loc: Loc) -> Result<Array> {
+    match value {
+        Arg::Scalar(s) => {
+            s.to_bits_checked(x.dtype())?;
+            on_device(x.device(), || full(&[], s, x.dtype(), loc))
+        }
+        Arg::Array(v) => transfer_to(v, x, loc),
+    }
+}
+
+/// Writes what arrays of integers name.
+fn scatter(x: &Array, laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
+    let (common, rest) = (laid.common()?, laid.rest());
+    let result = laid.result(&common, &rest)?;
+    let wide = broadcast(&narrowed(value, result.rank())?, &result)?;
+    if laid.parts.is_empty() {
+        // Nothing but masks without dimensions: all, or nothing.
+        let mut items = vec![Index::ALL; laid.place];
+        items.push(Index::At(0));
+        return match result.size() {
+            0 => Ok(()),
+            _ => super::assign(&laid.seen, Arg::Array(&index(&wide, &items)?), loc),
+        };
+    }
+    if result.size() == 0 {
+        return Ok(());
+    }
+    let places = locate(laid, &laid.arrays(&common)?, loc)?;
+    let values = match value.size() {
+        1 => dense(value, x.dtype(), loc)?,
+        _ => dense(&moved(&wide, laid.place, common.rank(), 0)?, x.dtype(), loc)?,
+    };
+    let layout = laid.seen.layout();
+    let extents = rest.iter().map(|d| layout.shape[*d] as i64);
+    let words: Vec<i64> = extents.chain(rest.iter().map(|d| layout.strides()[*d] as i64)).collect();
+    assign_routine(Routine::Place(Place::Put), x, [&places, &values], &words, loc)
+}
+
+/// Writes where a mask is true; how many that are nobody needs to know.
+fn choose(laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
+    let (seen, mask, at) = (&laid.seen, &laid.parts[0].array, laid.parts[0].at);
+    let (over, rank) = (mask.ndim(), seen.ndim() + 1 - mask.ndim());
+    let value = narrowed(value, rank)?;
+    // The value's extent where the result has as many as the mask chooses.
+    let behind = rank - laid.place;
+    let count = if value.ndim() >= behind { value.shape()[value.ndim() - behind] } else { 1 };
+    let rest: Vec<usize> = (0..seen.ndim()).filter(|d| !(at..at + over).contains(d)).collect();
+    let wide = broadcast(&value, &laid.result(&[count], &rest)?)?;
+    if count == 1 {
+        let wide = if value.size() == 1 { value.clone() } else { beside_mask(&wide, laid.place, over, at)? };
+        let single = if value.size() == 1 { reshape(&wide, &[], loc)? } else { wide };
+        let single = if single.dtype() == seen.dtype() { single } else { cast(&single, seen.dtype(), loc)? };
+        let mut items = vec![Index::Ellipsis];
+        items.extend(vec![Index::NewAxis; seen.ndim() - at - over]);
+        return assign_where(seen, &index(mask, &items)?, Arg::Array(&single), loc);
+    }
+    let values = dense(&moved(&wide, laid.place, 1, at)?, seen.dtype(), loc)?;
+    let fill = Routine::Choose(Choose::Fill);
+    let mask = dense(mask, DType::Bool, loc)?;
+    if !seen.is_view() {
+        return assign_routine(fill, seen, [&mask, &values], &[at as i64], loc);
+    }
+    let made = routine(fill, &[seen, &mask, &values], &[at as i64], loc)?;
+    super::assign(seen, Arg::Array(&made), loc)
+}
+
+/// A value with extents of 1 in place of the one at `from`, as many as the mask has, moved to where the mask's are.
+fn beside_mask(wide: &Array, from: usize, over: usize, at: usize) -> Result<Array> {
+    let mut items = vec![Index::ALL; from];
+    items.push(Index::At(0));
+    items.extend(vec![Index::NewAxis; over]);
+    moved(&index(wide, &items)?, from, over, at)
+}

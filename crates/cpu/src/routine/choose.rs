@@ -1,0 +1,172 @@
+//! What a mask chooses. Pieces of the mask are counted first, so that each knows where its own begin.
+
+use super::call::{Args, Body, Element};
+use crate::pointwise::Shared;
+use forerun_base::{Error, ErrorKind, Result, Team};
+use forerun_ops::Choose;
+
+/// Elements of the mask in a piece of work.
+const PIECE: usize = 1 << 15;
+
+pub(super) fn body(routine: Choose) -> Body {
+    match routine {
+        Choose::Nonzero => nonzero,
+        // Elements are moved, not looked at: only their size matters.
+        Choose::Compress => |args, team| match args.dtype(0).size() {
+            1 => compress::<u8>(args, team),
+            2 => compress::<u16>(args, team),
+            4 => compress::<u32>(args, team),
+            8 => compress::<u64>(args, team),
+            size => unreachable!("no elements of {size} bytes"),
+        },
+        Choose::Fill => |args, team| match args.dtype(0).size() {
+            1 => fill::<u8>(args, team),
+            2 => fill::<u16>(args, team),
+            4 => fill::<u32>(args, team),
+            8 => fill::<u64>(args, team),
+            size => unreachable!("no elements of {size} bytes"),
+        },
+    }
+}
+
+fn pieces(mask: &[u8]) -> usize {
+    mask.len().div_ceil(PIECE)
+}
+
+fn piece(mask: &[u8], i: usize) -> std::ops::Range<usize> {
+    i * PIECE..mask.len().min((i + 1) * PIECE)
+}
+
+/// How many are chosen before each piece, and in all.
+fn before(mask: &[u8], team: &dyn Team) -> Vec<usize> {
+    let mut counts = vec![0; pieces(mask) + 1];
+    let shared = Shared(counts.as_mut_ptr());
+    team.split(pieces(mask), &|i| {
+        let count = mask[piece(mask, i)].iter().map(|chosen| (*chosen != 0) as usize).sum();
+        // SAFETY: pieces write counts of their own, of which there is one more.
+        unsafe { shared.get().add(i + 1).write(count) };
+    });
+    for i in 1..counts.len() {
+        counts[i] += counts[i - 1];
+    }
+    counts
+}
+
+/// Calls `each(n, i)` for the n-th chosen element, which is the i-th of the mask, of one piece.
+#[inline(always)]
+fn chosen(mask: &[u8], range: std::ops::Range<usize>, first: usize, mut each: impl FnMut(usize, usize)) {
+    let mut n = first;
+    for i in range {
+        if mask[i] != 0 {
+            each(n, i);
+            n += 1;
+        }
+    }
+}
+
+/// Writes `of(i)` for every chosen element of a piece, one after another. Each is written and then kept or not, so that
+/// nothing has to be guessed.
+///
+/// # Safety
+/// The places of a range must be the caller's to write.
+unsafe fn pack<T>(
+    mask: &[u8],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut T,
+    of: impl Fn(usize) -> T,
+) {
+    let (mut i, mut n) = (range.start, places.start);
+    while n < places.end {
+        // SAFETY: `n` is one of the places; a piece has as many chosen elements as places, so `i` stays inside.
+        unsafe { to.add(n).write(of(i)) };
+        n += (mask[i] != 0) as usize;
+        i += 1;
+    }
+}
+
+fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {
+    let text = format!("the mask is true {} times, not {said}", found.unwrap_or(&0));
+    Err(Error::new(ErrorKind::Value, text))
+}
+
+fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (mask, shape, to) = (args.input::<u8>(0), args.call.inputs[0].1, args.output::<i64>());
+    let (before, count) = (before(mask, team), args.call.out.1[1]);
+    if before.last() != Some(&count) {
+        return miscounted(count, before.last());
+    }
+    let target = Shared(to.as_mut_ptr());
+    team.split(pieces(mask), &|p| {
+        let to = target.get();
+        if shape.rank() == 1 {
+            // SAFETY: as below.
+            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to, |i| i as i64) };
+        }
+        chosen(mask, piece(mask, p), before[p], |n, i| {
+            let mut left = i;
+            for d in (0..shape.rank()).rev() {
+                // SAFETY: rows of `count`, one a dimension; pieces have numbers of their own.
+                unsafe { to.add(d * count + n).write((left % shape[d]) as i64) };
+                left /= shape[d];
+            }
+        });
+    });
+    Ok(())
+}
+
+/// The extents before and after the mask's dimensions.
+fn around(args: &Args<'_>) -> (usize, usize) {
+    let (shape, mask, first) = (args.call.inputs[0].1, args.call.inputs[1].1, args.word(0) as usize);
+    (shape[..first].iter().product(), shape[first + mask.rank()..].iter().product())
+}
+
+fn compress<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (from, mask, to) = (args.input::<T>(0), args.input::<u8>(1), args.output::<T>());
+    let (before, (outer, inner)) = (before(mask, team), around(args));
+    let count = args.call.out.1[args.word(0) as usize];
+    if before.last() != Some(&count) {
+        return miscounted(count, before.last());
+    }
+    let target = Shared(to.as_mut_ptr());
+    team.split(outer * pieces(mask), &|work| {
+        let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
+        if inner == 1 {
+            let from = &from[o * mask.len()..][..mask.len()];
+            // SAFETY: as below.
+            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to.add(o * count), |i| from[i]) };
+        }
+        chosen(mask, piece(mask, p), before[p], |n, i| {
+            let (from, at) = (&from[(o * mask.len() + i) * inner..][..inner], (o * count + n) * inner);
+            // SAFETY: pieces write rows of their own, within the output.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
+        });
+    });
+    Ok(())
+}
+
+fn fill<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (base, mask, values) = (args.input::<T>(0), args.input::<u8>(1), args.input::<T>(2));
+    let (before, (outer, inner)) = (before(mask, team), around(args));
+    let count = args.call.inputs[2].1[args.word(0) as usize];
+    if before.last() != Some(&count) {
+        let places = before.last().unwrap_or(&0);
+        let text = format!("cannot assign {count} input values to the {places} places where the mask is true");
+        return Err(Error::new(ErrorKind::Value, text));
+    }
+    let to = args.output::<T>();
+    let target = Shared(to.as_mut_ptr());
+    team.split(outer * pieces(mask), &|work| {
+        let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
+        let range = piece(mask, p);
+        let (first, rows) = ((o * mask.len() + range.start) * inner, range.len() * inner);
+        // SAFETY: pieces write rows of their own, within the output.
+        unsafe { std::ptr::copy_nonoverlapping(base[first..][..rows].as_ptr(), to.add(first), rows) };
+        chosen(mask, range, before[p], |n, i| {
+            let (from, at) = (&values[(o * count + n) * inner..][..inner], (o * mask.len() + i) * inner);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
+        });
+    });
+    Ok(())
+}

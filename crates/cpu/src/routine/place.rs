@@ -1,0 +1,192 @@
+//! Positions that indices along several axes name, and rows written there.
+
+use super::call::{Args, Body, Element};
+use crate::gather::Walk;
+use crate::pointwise::Shared;
+use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape, Team};
+use forerun_ops::{Given, Place};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Positions in a piece of work.
+const PIECE: usize = 1 << 14;
+
+pub(super) fn body(routine: Place) -> Body {
+    match routine {
+        Place::Positions => positions,
+        // Elements are moved, not looked at: only their size matters.
+        Place::Put => |args, team| match args.dtype(0).size() {
+            1 => put::<u8>(args, team),
+            2 => put::<u16>(args, team),
+            4 => put::<u32>(args, team),
+            8 => put::<u64>(args, team),
+            size => unreachable!("no elements of {size} bytes"),
+        },
+        Place::Last => last,
+    }
+}
+
+/// An index that names nothing: which array of indices, which one in order, and what it says.
+type Bad = (usize, usize, i64);
+
+enum Indices<'a> {
+    Narrow(&'a [i32]),
+    Wide(&'a [i64]),
+}
+
+fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (to, shape) = (args.output::<i64>(), args.call.out.1);
+    let wide = |named: &Shape| Walk::new(&Layout::dense(*named).broadcast_to(shape).expect("inference looked at it"));
+    let along = |(k, (dtype, named)): (usize, &Given)| {
+        let indices = match dtype {
+            DType::I32 => Indices::Narrow(args.input(k)),
+            DType::I64 => Indices::Wide(args.input(k)),
+            dtype => unreachable!("inference refuses {dtype} indices"),
+        };
+        (indices, wide(named), (args.word(3 * k + 1), args.word(3 * k + 2)))
+    };
+    let axes: Vec<(Indices<'_>, Walk, (i64, i64))> = args.call.inputs.iter().enumerate().map(along).collect();
+    let start = args.scalar(0) as i64;
+    let (size, target, pieces) = (to.len(), Shared(to.as_mut_ptr()), to.len().div_ceil(PIECE));
+    let mut bad: Vec<Option<Bad>> = vec![None; pieces];
+    let found = Shared(bad.as_mut_ptr());
+    team.split(pieces, &|piece| {
+        let first = piece * PIECE;
+        let count = PIECE.min(size - first);
+        // SAFETY: pieces have positions of their own, and a place each for what they found.
+        let (to, found) =
+            unsafe { (std::slice::from_raw_parts_mut(target.get().add(first), count), &mut *found.get().add(piece)) };
+        to.fill(start);
+        for (k, (indices, walk, along)) in axes.iter().enumerate() {
+            let wrong = match indices {
+                Indices::Narrow(indices) => add(indices, walk, first, *along, to),
+                Indices::Wide(indices) => add(indices, walk, first, *along, to),
+            };
+            *found = found.or(wrong.map(|(i, index)| (k, i, index)));
+        }
+    });
+    match bad.into_iter().flatten().min() {
+        None => Ok(()),
+        Some((k, _, index)) => {
+            let (axis, extent) = (args.word(3 * k), args.word(3 * k + 1));
+            let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+            Err(Error::new(ErrorKind::Index, text))
+        }
+    }
+}
+
+/// Adds what indices along one axis say to the positions from `first` on; gives the first that says nothing.
+fn add<T: Element + Into<i64>>(
+    indices: &[T],
+    walk: &Walk,
+    first: usize,
+    (extent, stride): (i64, i64),
+    to: &mut [i64],
+) -> Option<(usize, i64)> {
+    let mut wrong = false;
+    let mut one = |to: &mut i64, index: &T| {
+        let index: i64 = (*index).into();
+        wrong |= index >= extent || index < -extent;
+        *to = to.wrapping_add((index + if index < 0 { extent } else { 0 }).wrapping_mul(stride));
+    };
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let (to, offset) = (&mut to[done..done + length], offset as usize);
+        match step {
+            1 => to.iter_mut().zip(&indices[offset..offset + length]).for_each(|(to, index)| one(to, index)),
+            _ => to.iter_mut().for_each(|to| one(to, &indices[offset])),
+        }
+    });
+    if !wrong {
+        return None;
+    }
+    let mut bad = None;
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let index = |i: usize| -> i64 { indices[(offset + i as isize * step) as usize].into() };
+        let outside = |i: &usize| !(-extent..extent).contains(&index(*i));
+        bad = bad.or((0..length).find(outside).map(|i| (first + done + i, index(i))));
+    });
+    bad
+}
+
+/// A row: its layout, from its first element on.
+fn row(args: &Args<'_>) -> Layout {
+    let (extents, strides) = args.call.words.split_at(args.call.words.len() / 2);
+    let dims: Vec<usize> = extents.iter().map(|d| *d as usize).collect();
+    let strides: Vec<isize> = strides.iter().map(|s| *s as isize).collect();
+    Layout::strided(Shape::of(&dims), &strides)
+}
+
+/// Whether every row lies within the base.
+pub(super) fn check_put(args: &Args<'_>) -> Result<()> {
+    let size = args.call.out.1.size() as i64;
+    let Some((low, high)) = row(args).extent() else { return Ok(()) };
+    let outside = |position: &i64| *position < -(low as i64) || *position > size - 1 - high as i64;
+    let positions = args.input::<i64>(1);
+    // Whether one is outside is asked without a branch; which one, only then.
+    if !positions.iter().fold(false, |found, position| found | outside(position)) {
+        return Ok(());
+    }
+    match positions.iter().find(|position| outside(position)) {
+        None => Ok(()),
+        Some(position) => {
+            let text = format!("a row at position {position} reaches beyond {size} elements");
+            Err(Error::new(ErrorKind::Index, text))
+        }
+    }
+}
+
+/// Elements a row at least, so that several threads write it in parts.
+const WORTH_SPLITTING: usize = 1 << 16;
+
+fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (positions, values, to) = (args.input::<i64>(1), args.input::<T>(2), args.output::<T>());
+    if !args.is_in_place() {
+        to.copy_from_slice(args.input::<T>(0));
+    }
+    let (size, row) = (to.len(), row(args));
+    let (target, walk, count) = (Shared(to.as_mut_ptr()), Walk::new(&row), row.shape.size());
+    if count == 0 || positions.is_empty() {
+        return Ok(());
+    }
+    let (plain, single) = (row.is_dense(), values.len() == 1);
+    // Of several rows at one position the last stays, so who writes where is a matter of positions, never of turns.
+    let part = |range: Range<i64>| {
+        let to = target.get();
+        for (i, position) in positions.iter().enumerate().filter(|(_, position)| range.contains(position)) {
+            // SAFETY: every row lies within the output: that was checked; rows at other positions are others.
+            unsafe {
+                let to = to.offset(*position as isize);
+                match (single, plain) {
+                    (true, _) if count == 1 => to.write(values[0]),
+                    (true, _) => walk.runs(0, count, |offset, stride, _, length| {
+                        (0..length as isize).for_each(|k| to.offset(offset + k * stride).write(values[0]));
+                    }),
+                    (false, _) if count == 1 => to.write(values[i]),
+                    (false, true) => std::ptr::copy_nonoverlapping(values[i * count..][..count].as_ptr(), to, count),
+                    (false, false) => walk.runs(0, count, |offset, stride, done, length| {
+                        let from = &values[i * count + done..][..length];
+                        let place = |k: usize| to.offset(offset + k as isize * stride);
+                        from.iter().enumerate().for_each(|(k, value)| place(k).write(*value));
+                    }),
+                }
+            }
+        }
+    };
+    let width = team.width().min(8) as i64;
+    if width == 1 || positions.len() * count < WORTH_SPLITTING {
+        part(i64::MIN..i64::MAX);
+        return Ok(());
+    }
+    let per_part = size.div_ceil(width as usize) as i64;
+    team.split(width as usize, &|i| part(i as i64 * per_part..(i as i64 + 1) * per_part));
+    Ok(())
+}
+
+fn last(args: &Args<'_>, _: &dyn Team) -> Result<()> {
+    let (positions, to) = (args.input::<i64>(0), args.output::<u8>());
+    let mut seen = HashSet::with_capacity(positions.len());
+    for (position, to) in positions.iter().zip(to).rev() {
+        *to = seen.insert(*position) as u8;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Indices with arrays in them, as Python writes them: of integers, of truth values, lists of either.
+//!
+//! Invariant: nothing waits but for how many elements a mask chooses, where that is a shape.
+
+use crate::array::PyArray;
+use crate::error::raise;
+use crate::index::one;
+use crate::loc::here;
+use crate::operand;
+use crate::outcall;
+use crate::submit;
+use crate::wait;
+use forerun::ops::{self, Item};
+use forerun::{Array, Kind, Scalar, on_device};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyTuple};
+
+/// `x[index]`: a copy of what is named.
+#[cold]
+pub(crate) fn get(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let items = items(index, x)?;
+    let counts = counts(py, ops::uncounted(&items, false), "__getitem__")?;
+    submit::object(py, ops::getitem(x, &items, &counts, here(py)))
+}
+
+/// `x[index] = value`.
+#[cold]
+pub(crate) fn set(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let items = items(index, x)?;
+    let counts = counts(py, ops::uncounted(&items, true), "__setitem__")?;
+    submit::with_operand(value, x, "setitem", |arg| ops::setitem(x, &items, &counts, arg, here(py)))?;
+    wait::leave_room(py)
+}
+
+/// The positions where a mask is true, as an array with a row for each of its dimensions. Waits for their number.
+#[pyfunction]
+pub(crate) fn nonzero(py: Python<'_>, mask: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
+    let mask = &mask.get().0;
+    let counts = counts(py, vec![mask], "nonzero")?;
+    submit::object(py, ops::nonzero(mask, counts[0], here(py)))
+}
+
+/// Writes a value where a mask is true.
+#[pyfunction]
+pub(crate) fn copy_where(
+    py: Python<'_>,
+    x: &Bound<'_, PyArray>,
+    mask: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (x, loc) = (&x.get().0, here(py));
+    let mask = operand::array(mask, "copy_where", x.device())?;
+    submit::with_operand(value, x, "copy_where", |arg| ops::copy_where(x, &mask, arg, loc))?;
+    wait::leave_room(py)
+}
+
+fn counts(py: Python<'_>, masks: Vec<&Array>, call: &'static str) -> PyResult<Vec<usize>> {
+    let one = |mask: &Array| {
+        let count = ops::count(mask, here(py)).map_err(raise)?;
+        match wait::read(py, &count, call, |array, wait| array.item_with(wait))? {
+            Scalar::Int(count) => Ok(count as usize),
+            _ => unreachable!("a count is a whole number"),
+        }
+    };
+    masks.into_iter().map(one).collect()
+}
+
+/// The parts of an index.
+fn items(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Vec<Item>> {
+    match index.cast::<PyTuple>() {
+        Ok(parts) => parts.iter_borrowed().map(|part| item(&part, x)).collect(),
+        Err(_) => Ok(vec![item(index, x)?]),
+    }
+}
+
+fn item(part: &Bound<'_, PyAny>, x: &Array) -> PyResult<Item> {
+    if let Some(basic) = one(part)? {
+        return Ok(Item::Basic(basic));
+    }
+    if let Ok(truth) = part.cast::<PyBool>() {
+        return Ok(Item::Truth(truth.is_true()));
+    }
+    if let Ok(array) = part.cast::<PyArray>() {
+        return named(&array.get().0);
+    }
+    let convert = outcall::function(part.py(), "forerun._convert", "places")?;
+    let converted = on_device(x.device(), || outcall::call(&convert, (part,)))?;
+    match converted.cast::<PyArray>() {
+        Ok(array) => named(&array.get().0),
+        Err(_) => Ok(Item::Truth(converted.cast::<PyBool>()?.is_true())),
+    }
+}
+
+fn named(array: &Array) -> PyResult<Item> {
+    match array.dtype().kind() {
+        Kind::Int => Ok(Item::Places(array.clone())),
+        Kind::Bool => Ok(Item::Mask(array.clone())),
+        Kind::Float => Err(PyIndexError::new_err("arrays used as indices must be of integer (or boolean) type")),
+    }
+}
