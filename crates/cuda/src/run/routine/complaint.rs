@@ -1,0 +1,56 @@
+//! What a raised status of a routine says, in the host's words.
+
+use super::job::word;
+use crate::gpu::Raised;
+use crate::run::complaint::beyond;
+use forerun_base::{Error, ErrorKind};
+use forerun_ops::{Along, Choose, Draw, Place, Routine, Search, Unique};
+use forerun_plan::RoutineCall;
+
+/// Bits of a place that number elements; those above number arrays.
+const PLACE: u32 = 48;
+
+/// The error of a routine whose kernels raised a status.
+pub(in crate::run) fn complaint(call: &RoutineCall, raised: Raised) -> Error {
+    let (index, array) = (raised.index, (raised.place >> PLACE) as usize);
+    let value = |text: String| Error::new(ErrorKind::Value, text);
+    match call.routine {
+        Routine::Along(Along::Take | Along::Add | Along::Put) => {
+            let shape = call.inputs[0].1;
+            let axis = shape.axis(word(call, 0) as isize).unwrap_or(0);
+            beyond(index, axis, shape[axis])
+        }
+        Routine::Place(Place::Positions) => {
+            beyond(index, word(call, 3 * array) as usize, word(call, 3 * array + 1) as usize)
+        }
+        Routine::Place(_) => {
+            let size = call.out.1.size();
+            Error::new(ErrorKind::Index, format!("a row at position {index} reaches beyond {size} elements"))
+        }
+        Routine::Choose(Choose::Nonzero) => value(format!("the mask is true {index} times, not {}", call.out.1[1])),
+        Routine::Choose(Choose::Compress) => {
+            value(format!("the mask is true {index} times, not {}", call.out.1[word(call, 0) as usize]))
+        }
+        Routine::Choose(Choose::Fill) => {
+            let count = call.inputs[2].1[word(call, 0) as usize];
+            value(format!("cannot assign {count} input values to the {index} places where the mask is true"))
+        }
+        Routine::Search(Search::Digitize) => value("bins must rise or fall".to_owned()),
+        Routine::Unique(Unique::Starts) => {
+            let count = call.out.1.size();
+            value(format!("the numbers are not those of {count} groups, one after another"))
+        }
+        Routine::Draw(routine) => {
+            let number = f64::from_bits(index as u64);
+            value(match (routine, array) {
+                (Draw::Gamma, _) => format!("alpha must not be negative: {number}"),
+                (Draw::Poisson, _) => format!("lam must be neither negative nor too large: {number}"),
+                (Draw::Multinomial, 2) => "p must not add up to more than 1".to_owned(),
+                (Draw::Multinomial, 1) => "p must lie between 0 and 1".to_owned(),
+                (_, 1) => format!("p must lie between 0 and 1: {number}"),
+                _ => format!("n must be a count: {number}"),
+            })
+        }
+        other => Error::new(ErrorKind::Runtime, format!("{} raised {raised:?}", other.name())),
+    }
+}
