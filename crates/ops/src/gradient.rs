@@ -132,6 +132,9 @@ fn flows(point: Point) -> Vec<Flow> {
     };
     match point {
         Point::Copy | Point::Cast => terms(vec![g]),
+        // Gradients flow to floats, and a complex number is none.
+        Point::Real | Point::Imag => vec![Flow::Nothing],
+        Point::Compose => vec![Flow::Nothing, Flow::Nothing],
         Point::Add => terms(vec![g.clone(), g]),
         Point::Subtract => terms(vec![g.clone(), -g]),
         Point::Multiply => terms(vec![g.clone() * b, g * a]),

@@ -64,6 +64,9 @@ macro_rules! for_each_point {
             (Where, "where", 3, Select, "The second where the first holds, else the third.", |c, a, b| T::select(c, a, b))
             (MultiplyAdd, "multiply_add", 3, Number, "The first times the second, plus the third, rounded twice.", |a, b, c| a.mul(b).add(c))
             (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a)
+            (Real, "real", 1, Part, "Real part of a complex number.", |a| a)
+            (Imag, "imag", 1, Part, "Imaginary part of a complex number.", |a| a)
+            (Compose, "compose", 2, Join, "The complex number of a real and an imaginary part.", |a, b| a)
         }
     };
 }
@@ -89,6 +92,10 @@ pub enum Class {
     Select,
     /// From any dtype to any other.
     Cast,
+    /// A part of a complex number.
+    Part,
+    /// Two floats that make a complex number.
+    Join,
 }
 
 /// A row of the catalogue: what there is to know of a pointwise op, besides its body.
@@ -114,16 +121,37 @@ impl PointRow {
             let text = format!("not defined for {operand}");
             Err(Error::new(ErrorKind::Type, text).in_op(self.name))
         };
+        if operand.kind() == Kind::Complex && !self.takes_complex() {
+            return refused();
+        }
         match self.class {
+            Class::Any if self.point == Point::Abs => Ok((operand, operand.to_real())),
             Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
             Class::Number if operand == DType::Bool => refused(),
             Class::Number => Ok((operand, operand)),
             Class::Float => Ok((operand.to_float(), operand.to_float())),
             Class::Compare => Ok((operand, DType::Bool)),
             Class::Logic => Ok((DType::Bool, DType::Bool)),
-            Class::Bits if operand.kind() == Kind::Float => refused(),
+            Class::Bits if operand.kind() >= Kind::Float => refused(),
             Class::Bits => Ok((operand, operand)),
             Class::Predicate => Ok((operand.to_float(), DType::Bool)),
+            Class::Part if operand.kind() == Kind::Complex => Ok((operand, operand.to_real())),
+            Class::Part => refused(),
+            Class::Join => Ok((operand.to_float().carrier(), operand.to_complex())),
+        }
+    }
+
+    /// Whether complex numbers have this op: they have no order, no floor and no bits. (What it does with them, the planner
+    /// says: it works on the parts.)
+    fn takes_complex(&self) -> bool {
+        use Point::*;
+        match self.class {
+            Class::Select | Class::Cast | Class::Logic | Class::Predicate | Class::Part => true,
+            Class::Compare => matches!(self.point, Equal | NotEqual),
+            Class::Any => matches!(self.point, Copy | Add | Multiply | Abs),
+            Class::Number => matches!(self.point, Subtract | Negative | Square | MultiplyAdd),
+            Class::Float => matches!(self.point, Divide | Reciprocal | Sqrt),
+            Class::Bits | Class::Join => false,
         }
     }
 }
@@ -145,6 +173,8 @@ macro_rules! body {
     (Logic, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
     (Bits, $point:ident, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, ($($arg),+), $body); };
     (Cast, $point:ident, ($($arg:ident),+), $body:expr) => {};
+    (Part, $point:ident, ($($arg:ident),+), $body:expr) => {};
+    (Join, $point:ident, ($($arg:ident),+), $body:expr) => {};
     (Select, $point:ident, ($c:ident, $a:ident, $b:ident), $body:expr) => {
         impl<T: Num> Body<(T::Mask, T, T)> for bodies::$point {
             type Out = T;
@@ -193,7 +223,7 @@ macro_rules! declare {
             $(PointRow { point: Point::$point, name: $name, arity: $arity, class: Class::$class, doc: $doc },)*
         ];
 
-        /// One type an op, to name its [`Body`] by. (A cast has none: its two dtypes are not one type.)
+        /// One type an op, to name its [`Body`] by. (What has two dtypes, as a cast, has none.)
         pub mod bodies {
             $(#[doc = $doc] #[derive(Debug)] pub enum $point {})*
         }

@@ -62,6 +62,7 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     Ok(match name.as_str() {
         "float" => Some(DType::DEFAULT_FLOAT),
         "int" => Some(DType::DEFAULT_INT),
+        "complex" => Some(DType::DEFAULT_FLOAT.to_complex()),
         "bool_" => Some(DType::Bool),
         name => DType::from_name(name),
     })

@@ -105,7 +105,7 @@ pub(crate) fn rows(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Option<Array
         Kind::Int => Ok(Some(array.clone())),
         // An empty list has no integers to tell its dtype by.
         Kind::Float if array.size() == 0 => ops::cast(array, DType::I64, loc).map(Some).map_err(raise),
-        Kind::Float => Err(PyIndexError::new_err("arrays used as indices must be of integers")),
+        Kind::Float | Kind::Complex => Err(PyIndexError::new_err("arrays used as indices must be of integers")),
         Kind::Bool => Err(boolean()),
     }
 }

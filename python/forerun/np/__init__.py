@@ -10,6 +10,8 @@ from math import e, inf, nan, pi
 
 from forerun._forerun import (
     bfloat16,
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -71,6 +73,7 @@ from forerun._pointwise import (
 )
 from forerun.np import random
 from forerun.np._namespace import __array_namespace_info__
+from forerun.np.complex import conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from forerun.np.creation import (
     arange,
     array,
@@ -181,6 +184,7 @@ bitwise_invert = invert
 bitwise_not = invert
 bool = bool_
 concat = concatenate
+conjugate = conj
 mod = remainder
 newaxis = None
 permute_dims = transpose
@@ -222,8 +226,12 @@ __all__ = [
     "can_cast",
     "ceil",
     "clip",
+    "complex128",
+    "complex64",
     "concat",
     "concatenate",
+    "conj",
+    "conjugate",
     "copy",
     "cumprod",
     "cumsum",
@@ -259,19 +267,24 @@ __all__ = [
     "greater",
     "greater_equal",
     "iinfo",
+    "imag",
     "in1d",
     "inf",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
     "intersect1d",
     "invert",
+    "iscomplex",
+    "iscomplexobj",
     "isdtype",
     "isfinite",
     "isin",
     "isinf",
     "isnan",
+    "isreal",
+    "isrealobj",
     "less",
     "less_equal",
     "lexsort",
@@ -321,6 +334,7 @@ __all__ = [
     "quantile",
     "random",
     "ravel",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",
@@ -355,10 +369,10 @@ __all__ = [
     "transpose",
     "true_divide",
     "trunc",
-    "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
     "union1d",
     "unique",
     "unique_all",

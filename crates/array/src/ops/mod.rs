@@ -1,6 +1,7 @@
 //! The ops as functions: inference at once, on the user's line; then one record.
 
 mod at;
+mod complex;
 mod create;
 mod layers;
 mod normalise;
