@@ -32,8 +32,8 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     # NumPy's double is a subclass of Python's float, but has a width.
     if isinstance(value, (bool, int, float, complex)) and type(value) in (bool, int, float, complex):
         return full((), value, target, device)
-    if (made := from_python(value, target, device)) is not None:
-        return made
+    if (quick := from_python(value, target, device)) is not None:
+        return quick
     import numpy
 
     if target is not None:
@@ -52,6 +52,11 @@ def to_arrays(*values: ArrayLike) -> list[ndarray]:
     """Make arrays of operands that belong together: what is none yet goes where the first that is one lives."""
     home = next((value.device for value in values if isinstance(value, ndarray)), None)
     return [value if isinstance(value, ndarray) else to_array(value, None, home) for value in values]
+
+
+def floating(x: ndarray) -> ndarray:
+    """Give an array of floats: the array itself, or the default float for what is none."""
+    return x.astype("float32") if x.dtype == "bool" or "int" in x.dtype.name else x
 
 
 def _has_width(value: Any) -> bool:

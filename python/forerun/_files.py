@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from forerun._forerun import ndarray
 from forerun._refused import refused
@@ -43,6 +44,17 @@ def save(file: str | os.PathLike[str], arr: ndarray | Sequence[ndarray] | Mappin
     _safetensors.save(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
 
 
+def tofile(array: ndarray, fid: Any, sep: str, format: str) -> None:
+    """Write the elements of an array to a file, as bytes or as text."""
+    if sep:
+        array.asnumpy().tofile(fid, sep, format)
+    elif hasattr(fid, "write"):
+        fid.write(array.tobytes())
+    else:
+        with open(fid, "wb") as file:
+            file.write(array.tobytes())
+
+
 def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     """Read arrays from a file: a list if a list or one array was written, else a dict by name.
 
@@ -62,10 +74,38 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     ...     npx.load(os.path.join(folder, "x"))
     [array([0, 1, 2])]
     """
-    from forerun import _npy, _npz, _params, _safetensors
-    from forerun._readers import Source
+    from forerun import _safetensors
 
     path = os.fspath(file)
+    other = _load_other(path)
+    if other is not None:
+        return other
+    arrays, notes = _safetensors.load(path)
+    if notes != _LIST:
+        return arrays
+    names = [str(number) for number in range(len(arrays))]
+    if set(arrays) != set(names):
+        raise refused(f"load: {path}: a list whose entries are {', '.join(sorted(arrays))}")
+    return [arrays[name] for name in names]
+
+
+def load_parameters(file: str | os.PathLike[str]) -> dict[str, ndarray]:
+    """Read the arrays of a file of parameters by their names, which MXNet may have put the kinds before."""
+    from forerun import _safetensors
+
+    other = _load_other(os.fspath(file))
+    if other is None:
+        return _safetensors.load(file)[0]
+    if isinstance(other, list):
+        raise refused(f"load: {os.fspath(file)}: the arrays have no names")
+    return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in other.items()}
+
+
+def _load_other(path: str) -> list[ndarray] | dict[str, ndarray] | None:
+    """Read a file of MXNet's or NumPy's; give none if it is neither."""
+    from forerun import _npy, _npz, _params
+    from forerun._readers import Source
+
     with open(path, "rb") as opened:
         source = Source(opened, f"load: {path}", os.fstat(opened.fileno()).st_size)
         start = opened.read(len(_params.MAGIC))
@@ -76,10 +116,4 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
             return [_npy.read(source)]
         if start.startswith((_npz.MAGIC, _npz.EMPTY)):
             return dict(_npz.NpzFile(opened, source.where, source.left or 0))
-    arrays, notes = _safetensors.load(path)
-    if notes != _LIST:
-        return arrays
-    names = [str(number) for number in range(len(arrays))]
-    if set(arrays) != set(names):
-        raise refused(f"load: {path}: a list whose entries are {', '.join(sorted(arrays))}")
-    return [arrays[name] for name in names]
+    return None

@@ -10,7 +10,8 @@ import warnings
 from typing import Any
 
 from forerun import _forerun
-from forerun._forerun import Device, from_numpy, ndarray
+from forerun._elements import from_elements, has_numpy
+from forerun._forerun import Device, ndarray
 
 
 def reduce(array: ndarray, protocol: int) -> tuple[Any, ...]:
@@ -21,15 +22,13 @@ def reduce(array: ndarray, protocol: int) -> tuple[Any, ...]:
 
 def rebuild(data: Any, dtype: str, shape: tuple[int, ...], place: tuple[str, int]) -> ndarray:
     """Make an array of what :func:`reduce` gave."""
-    import numpy
-
-    values = numpy.frombuffer(data, numpy.uint8).view(dtype).reshape(shape)
-    return from_numpy(values, _home(place))
+    return from_elements(data, dtype, shape, device=_home(place))
 
 
 def _elements(array: ndarray, protocol: int) -> Any:
     """Give the bytes of the elements, in row-major order."""
-    if protocol < 5:
+    # Not every dtype has a buffer.
+    if protocol < 5 or not has_numpy(array.dtype.name):
         return array.tobytes()
     view = memoryview(array)
     return pickle.PickleBuffer(view if view.c_contiguous else memoryview(array.copy()))

@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from forerun import _fail, _forerun
+from forerun._elements import from_elements
 from forerun._forerun import dtype as _dtype
-from forerun._forerun import from_numpy, ndarray
+from forerun._forerun import ndarray
 from forerun._refused import refused
-
-if TYPE_CHECKING:
-    import numpy
 
 # What arrays can be: their dimensions, and what a machine can address, however empty they are.
 MOST_DIMENSIONS = 8
@@ -102,14 +100,9 @@ def are_counts(numbers: Any) -> bool:
 def to_array(
     source: Source, what: str, raw: bytes | bytearray, dtype: str, shape: Sequence[int], order: str = "<C"
 ) -> ndarray:
-    """Make an array of bytes: ``<`` or ``>`` is their order in an element, ``C`` or ``F`` that of the elements."""
-    import numpy
-
+    """Make an array of bytes; for their order see :func:`from_elements`."""
     _fail.point("file.read")
-    kind = numpy.dtype(dtype).newbyteorder("<" if order[0] == "<" else ">")
     # Only zero and one are truth values.
     if dtype == "bool" and raw and max(raw) > 1:
         raise source.refused(f"{what}: a bool is neither 0 nor 1")
-    values: numpy.ndarray = numpy.frombuffer(raw, kind)
-    values = values.reshape(shape, order=order[1])  # type: ignore[call-overload]
-    return from_numpy(values.astype(kind.newbyteorder("="), copy=False))
+    return from_elements(raw, dtype, shape, order)

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from forerun import _fail
-from forerun._forerun import dtype, from_numpy, ndarray
+from forerun._elements import from_held, held_in
+from forerun._forerun import dtype, ndarray
 from forerun._refused import refused
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ _MOST_DIMENSIONS = 8
 _MOST_BYTES = 2**63 - 1
 # No number of a header needs nearly as many digits; longer ones are not even read.
 _MOST_DIGITS = 64
-
-
-# What NumPy holds the elements in that it has no dtype for.
-_HELD_IN = {"bfloat16": "uint16"}
 
 
 class _Entry(NamedTuple):
@@ -81,32 +78,12 @@ def save(
             file.write(text)
             for array in arrays.values():
                 _fail.point("file.write")
-                value = _elements(array)
-                file.write(value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
+                file.write(array.tobytes())
         os.replace(partial, path)
     except BaseException:
         if os.path.exists(partial):
             os.remove(partial)
         raise
-
-
-def _elements(array: ndarray) -> numpy.ndarray:
-    """Read the elements of an array as they are written: a bfloat16 is the upper half of a single."""
-    import numpy
-
-    if array.dtype.name != "bfloat16":
-        return numpy.ascontiguousarray(array.asnumpy())
-    singles = numpy.ascontiguousarray(array.astype("float32").asnumpy())
-    return (singles.view(numpy.uint32) >> 16).astype(numpy.uint16)
-
-
-def _array(elements: numpy.ndarray, entry: _Entry) -> ndarray:
-    """Make an array of what was read."""
-    import numpy
-
-    if entry.dtype != "bfloat16":
-        return from_numpy(elements)
-    return from_numpy((elements.astype(numpy.uint32) << 16).view(numpy.float32)).astype("bfloat16")
 
 
 def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str, str]]:
@@ -115,7 +92,9 @@ def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         entries, metadata, start = _read_header(file, size, path)
-        arrays = {name: _array(_read_array(file, start, name, entry, path), entry) for name, entry in entries.items()}
+        arrays = {
+            name: from_held(_read_array(file, start, name, entry, path), entry.dtype) for name, entry in entries.items()
+        }
     return arrays, metadata
 
 
@@ -213,6 +192,6 @@ def _read_array(file: BinaryIO, start: int, name: str, entry: _Entry, path: str)
         raise refused(f"load: {path}: tensor {name!r}: the file ended after {raw.size} bytes")
     if entry.dtype == "bool" and raw.size and raw.max() > 1:
         raise refused(f"load: {path}: tensor {name!r}: a bool is neither 0 nor 1")
-    kind = numpy.dtype(_HELD_IN.get(entry.dtype, entry.dtype)).newbyteorder("<")
+    kind = held_in(entry.dtype).newbyteorder("<")
     value: numpy.ndarray = raw.view(kind).astype(kind.newbyteorder("="), copy=False).reshape(entry.shape)
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forerun import _forerun
+from forerun import _forerun, _pointwise_npx
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
@@ -19,7 +19,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
-from forerun._pointwise import erf, multiply_add, relu, sigmoid
+from forerun._pointwise_npx import *  # noqa: F403
 
 __all__ = [
     "Device",
@@ -32,7 +32,6 @@ __all__ = [
     "current_device",
     "dropout",
     "embedding",
-    "erf",
     "fully_connected",
     "gpu",
     "gpu_memory_info",
@@ -40,19 +39,17 @@ __all__ = [
     "leaky_relu",
     "load",
     "log_softmax",
-    "multiply_add",
     "num_gpus",
     "one_hot",
     "pick",
-    "relu",
     "reset_np",
     "save",
     "seed",
     "set_np",
-    "sigmoid",
     "softmax",
     "waitall",
 ]
+__all__ += _pointwise_npx.__all__
 
 
 def cancel_pending() -> None:

@@ -25,7 +25,8 @@ from typing import Any
 import numpy
 import pytest
 
-import forerun
+import forerun._pointwise
+import forerun._pointwise_npx
 from forerun import autograd, gluon, np, npx
 
 WORDS = {"never", "waits", "may", "plain"}
@@ -70,7 +71,10 @@ def table() -> dict[str, str]:
     """Read the table."""
     path = pathlib.Path(__file__).with_name("blocking.txt")
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    return {name: word for name, word in lines}
+    # No pointwise op waits, whatever the catalogue has.
+    points = {"np": forerun._pointwise.__all__, "npx": forerun._pointwise_npx.__all__}
+    never = {f"{module}.{name}": "never" for module, names in points.items() for name in names}
+    return never | {name: word for name, word in lines}
 
 
 TABLE = table()
@@ -105,6 +109,7 @@ def trained() -> gluon.Trainer:
 REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "np.allclose": lambda _: np.allclose(array(2), array(2)),
     "np.array_equal": lambda _: np.array_equal(array(2), array(2)),
+    "np.array_equiv": lambda _: np.array_equiv(array(2), array(2)),
     "np.array": lambda _: np.array([array(), array()]),
     "np.asarray": lambda _: np.asarray([array(), array()]),
     "np.intersect1d": lambda _: np.intersect1d(array(2), array(2)),
@@ -142,6 +147,7 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "ndarray.restore": lambda _: array(2).restore(),
     "ndarray.__array__": lambda _: numpy.asarray(array(2)),
     "ndarray.__bool__": lambda _: bool(array()),
+    "ndarray.__complex__": lambda _: complex(array()),
     "ndarray.__float__": lambda _: float(array()),
     "ndarray.__int__": lambda _: int(array()),
     "ndarray.__index__": lambda _: [1, 2][np.array(1)],
@@ -231,9 +237,16 @@ OWN: dict[str, Callable[[], object]] = {
     "ndarray.__dlpack_device__": lambda: np.ones((3,), device=npx.cpu()).__dlpack_device__(),
     "ndarray.__deepcopy__": lambda: array(3).__deepcopy__({}),
     "np.arange": lambda: np.arange(3),
+    "np.apply_along_axis": lambda: np.apply_along_axis(np.sum, 0, array(3, 3)),
+    "np.apply_over_axes": lambda: np.apply_over_axes(np.sum, array(3, 3), 0),
+    "np.dsplit": lambda: np.dsplit(array(2, 2, 2), 2),
     "np.full": lambda: np.full((2,), 1),
     "np.full_like": lambda: np.full_like(array(2), 1),
+    "np.geomspace": lambda: np.geomspace(1, 8, 4),
+    "np.indices": lambda: np.indices((2, 3)),
+    "np.interp": lambda: np.interp(array(3), array(3), array(3)),
     "np.random.seed": lambda: np.random.seed(0),
+    "np.ravel_multi_index": lambda: np.ravel_multi_index((np.array([1]), np.array([0])), (2, 3)),
     "npx.seed": lambda: npx.seed(0),
     "np.cumulative_prod": lambda: np.cumulative_prod(array(3)),
     "np.cumulative_sum": lambda: np.cumulative_sum(array(3)),

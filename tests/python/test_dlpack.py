@@ -13,7 +13,7 @@ import pytest
 import forerun
 from forerun import np, npx
 
-DTYPES = [name for name in np.__array_namespace_info__().dtypes()]
+DTYPES = [*np.__array_namespace_info__().dtypes(), "float16"]
 HOST = (1, 0)
 
 
@@ -295,7 +295,7 @@ def test_where_it_goes() -> None:
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"major": 2}, BufferError, "version 2.0 is not supported"),
-    ({"device_type": 2}, BufferError, r"cannot read from device \(2, 0\)"),
+    ({"device_type": 2, "device_id": 77}, BufferError, r"there is no device \(2, 77\)"),
     ({"device_type": 99}, BufferError, r"cannot read from device \(99, 0\)"),
     ({"lanes": 4}, TypeError, "dtype float32x4 is not supported"),
     ({"code": 17, "bits": 4}, TypeError, "dtype of an unknown family, 4 is not supported"),
@@ -330,6 +330,9 @@ def test_a_capsule_is_taken_once() -> None:
     class Once:
         def __init__(self) -> None:
             self.capsule: Any = numpy.arange(3).__dlpack__(max_version=(1, 0))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return HOST
 
         def __dlpack__(self, **asked: Any) -> Any:
             return self.capsule

@@ -13,9 +13,9 @@ import numpy
 import pytest
 
 import forerun
-from forerun import np, npx
+from forerun import gluon, np, npx
 
-DTYPES = [name for name in np.__array_namespace_info__().dtypes()]
+DTYPES = [*np.__array_namespace_info__().dtypes(), "float16"]
 
 
 def samples(dtype: str) -> list[numpy.ndarray]:
@@ -86,6 +86,12 @@ def test_archives_both_ways(save: Any, tmp_path: pathlib.Path) -> None:
     with pytest.raises(ValueError):
         ours["arr_0"]
     assert set(npx.load(path)) == {"arr_0", *arrays}
+
+
+def test_what_numpys_files_cannot_hold(tmp_path: pathlib.Path) -> None:
+    for save in (np.save, np.savez, np.savez_compressed):
+        with pytest.raises(TypeError, match="cannot hold bfloat16"):
+            save(tmp_path / "x", np.ones((2,), dtype="bfloat16"))
 
 
 def test_an_empty_archive(tmp_path: pathlib.Path) -> None:
@@ -247,6 +253,30 @@ def test_params_files(version: int, dtype: str, tmp_path: pathlib.Path) -> None:
     assert isinstance(by_name, dict) and list(by_name) == names
     for name, expected in zip(names, arrays, strict=True):
         same(by_name[name], expected)
+
+
+def test_a_params_file_of_half_singles(tmp_path: pathlib.Path) -> None:
+    singles = numpy.array([1.5, -2.0, 0.25], "float32")
+    halves = (singles.view("uint32") >> 16).astype("uint16")
+    (tmp_path / "halves").write_bytes(params([entry(halves, flag=12)], []))
+    (made,) = npx.load(tmp_path / "halves")
+    assert isinstance(made, np.ndarray) and made.dtype == "bfloat16"
+    assert made.astype("float32").tolist() == singles.tolist()
+
+
+def test_a_block_reads_a_params_file(tmp_path: pathlib.Path) -> None:
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    path = tmp_path / "net.params"
+    weight, bias = numpy.arange(6, dtype="float32").reshape(2, 3), numpy.array([5, 7], "float32")
+    for names in [["weight", "bias"], ["arg:weight", "aux:bias"]]:
+        path.write_bytes(params([entry(weight), entry(bias, V3)], names))
+        net.load_parameters(path)
+        same(net.weight.data(), weight)
+        same(net.bias.data(), bias)
+    path.write_bytes(params([entry(weight), entry(bias)], []))
+    with pytest.raises(ValueError, match="the arrays have no names"):
+        net.load_parameters(path)
 
 
 def test_a_params_file_without_arrays(tmp_path: pathlib.Path) -> None:

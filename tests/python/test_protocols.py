@@ -16,7 +16,7 @@ from forerun import engine, np, npx
 if TYPE_CHECKING:
     from conftest import Run
 
-DTYPES = [name for name in np.__array_namespace_info__().dtypes()]
+DTYPES = [*np.__array_namespace_info__().dtypes(), "float16"]
 
 
 def samples(dtype: str) -> list[numpy.ndarray]:
@@ -350,6 +350,18 @@ def test_pickles(protocol: int, dtype: str) -> None:
     assert len(pickle.dumps(view, protocol)) < len(pickle.dumps(np.zeros((2, 60, 4), dtype=dtype), protocol))
 
 
+@pytest.mark.parametrize("protocol", [2, 5])
+def test_pickles_of_what_numpy_has_no_dtype_for(protocol: int) -> None:
+    x = np.arange(6, dtype="float32").reshape(2, 3).astype("bfloat16")
+    for view in [x, x.T, x[:, 1], x[:0]]:
+        back = pickle.loads(pickle.dumps(view, protocol))
+        assert back.dtype == "bfloat16" and back.shape == view.shape
+        assert back.tobytes() == view.tobytes() and len(view.tobytes()) == 2 * view.size
+    with pytest.raises(BufferError, match="no format for bfloat16"):
+        memoryview(x)
+    numpy.testing.assert_array_equal(numpy.asarray(x).astype("float32"), numpy.arange(6).reshape(2, 3))
+
+
 def test_pickles_with_buffers_apart() -> None:
     x = np.arange(100_000)
     buffers: list[pickle.PickleBuffer] = []
@@ -403,7 +415,8 @@ def test_shared_memory() -> None:
     x, a = np.arange(24).reshape(4, 6), numpy.arange(24).reshape(4, 6)
     cuts: list[Any] = [
         ..., 0, 1, slice(2), slice(2, None), (slice(None), 0), (slice(None), slice(None, None, 2)),
-        (slice(None), slice(1, None, 2)), slice(None, None, -1), (2, slice(None, None, -2)), slice(4, None), (3, 5, ...),
+        (slice(None), slice(1, None, 2)), slice(None, None, -1), (2, slice(None, None, -2)), slice(4, None),
+        (3, 5, ...),
     ]  # fmt: skip
     for first in cuts:
         for second in cuts:

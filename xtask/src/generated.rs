@@ -12,7 +12,12 @@ type Generated = (&'static [&'static str], &'static str);
 /// Every generated file of the project.
 const GENERATED: &[Generated] = &[
     (&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py"),
+    (
+        &["run", "--quiet", "--package", "forerun-python", "--example", "pointwise", "--", "npx"],
+        "python/forerun/_pointwise_npx.py",
+    ),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),
+    (&["run", "--quiet", "--package", "forerun-ops", "--example", "rows"], "tests/python/rows.json"),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "reference"], "docs/reference.md"),
 ];
 

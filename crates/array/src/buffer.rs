@@ -22,6 +22,8 @@ pub(crate) struct Buffer {
 enum Bytes {
     Host(Block),
     Device(&'static OwnDevice, DeviceBlock),
+    /// In the memory of a device, but another library's; how many.
+    Foreign(*mut u8, usize),
 }
 
 impl Bytes {
@@ -29,6 +31,7 @@ impl Bytes {
         match self {
             Bytes::Host(block) => block.capacity(),
             Bytes::Device(_, block) => block.bytes,
+            Bytes::Foreign(_, bytes) => *bytes,
         }
     }
 }
@@ -56,6 +59,11 @@ impl Buffer {
         Some(Buffer::new(Bytes::Device(device, block), account))
     }
 
+    /// Bytes of another library in the memory of a device. Whoever makes it sees to it that they outlive every use.
+    pub(crate) fn foreign(address: *mut u8, bytes: usize) -> *mut Buffer {
+        Buffer::new(Bytes::Foreign(address, bytes), None)
+    }
+
     fn new(bytes: Bytes, account: Option<&'static Account>) -> *mut Buffer {
         if let Some(account) = account {
             account.take(bytes.capacity());
@@ -67,7 +75,7 @@ impl Buffer {
     /// Up to which ticket of the compute lane its bytes may still be used for what they held before.
     pub(crate) fn since(&self) -> u64 {
         match &self.bytes {
-            Bytes::Host(_) => 0,
+            Bytes::Host(_) | Bytes::Foreign(..) => 0,
             Bytes::Device(_, block) => block.since,
         }
     }
@@ -81,7 +89,7 @@ impl Buffer {
         let buffer = unsafe { &mut *this };
         if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
             let holders = match &buffer.bytes {
-                Bytes::Host(_) => &runtime().holders,
+                Bytes::Host(_) | Bytes::Foreign(..) => &runtime().holders,
                 Bytes::Device(device, _) => &device.holders,
             };
             let next = holders.account(op, loc);
@@ -109,6 +117,7 @@ impl Buffer {
         match &self.bytes {
             Bytes::Host(block) => block.ptr.as_ptr(),
             Bytes::Device(_, block) => block.address,
+            Bytes::Foreign(address, _) => *address,
         }
     }
 
@@ -134,6 +143,7 @@ impl Buffer {
                     device.accelerator.free(block);
                     device.ledger.release(block.bytes);
                 }
+                Bytes::Foreign(..) => {}
             }
         }
     }

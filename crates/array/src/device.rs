@@ -279,6 +279,16 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
     })
 }
 
+/// The number of an accelerator among the devices of CUDA, if other libraries can reach its memory that way.
+pub fn cuda_number(device: Device) -> Option<usize> {
+    of(device)?.accelerator.cuda_number()
+}
+
+/// Blocks the caller until everything is done that anybody told an accelerator so far, other libraries included.
+pub fn settle_device(device: Device) -> Result<()> {
+    own(device)?.accelerator.settle_all()
+}
+
 /// How many bytes of an accelerator running ahead may take; the oldest unfinished task alone may go beyond.
 pub fn set_device_budget(device: Device, bytes: usize) -> Result<()> {
     runtime().engine.set_device_budget(own(device)?.number, bytes);

@@ -61,8 +61,8 @@ pub use blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
 pub use cancel::cancel_pending;
 pub use capture::{Capture, Program, whole_inputs, write_back};
 pub use device::{
-    DeviceStats, accelerator_count, check_device, current_device, device_stats, empty_device_cache, on_device,
-    reset_device_peak, set_current_device, set_device_budget, set_fast_products, simulate,
+    DeviceStats, accelerator_count, check_device, cuda_number, current_device, device_stats, empty_device_cache,
+    on_device, reset_device_peak, set_current_device, set_device_budget, set_fast_products, settle_device, simulate,
 };
 pub use forerun_cpu::ScratchAllocator;
 pub use forerun_cuda::search_in as search_cuda_in;
@@ -80,7 +80,7 @@ pub use nonfinite::{detect_nonfinite, detects_nonfinite, start_detecting, stop_d
 pub use observe::{Note, Observer, add_observer, note_unrepeatable, remove_observer};
 pub use origin::Origin;
 pub use random::{seed, watch_forks};
-pub use read::Snapshot;
+pub use read::{Lent, Snapshot};
 pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
 pub use trace::{Event, Happening, Lane, start_trace, stop_trace};
 pub use wait::{AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_with};

@@ -30,8 +30,8 @@ impl Snapshot {
             Bytes::Shared(buffer) => buffer.ptr(),
             Bytes::Own(words) => words.as_ptr() as *const u8,
         };
-        // SAFETY: the offset of a view stays inside its base.
-        unsafe { base.add(self.offset) }
+        // The offset of a view stays inside its base; an address of a device is a number here.
+        base.wrapping_add(self.offset)
     }
 
     /// Shape and strides, in elements.
@@ -84,6 +84,32 @@ impl Snapshot {
     }
 }
 
+/// The elements of an array where they live, on a device perhaps, for another library to look at: kept and never changed.
+pub struct Lent(Snapshot);
+
+impl Lent {
+    /// The first element. On an accelerator it is the device's address.
+    pub fn address(&self) -> *const u8 {
+        self.0.ptr()
+    }
+
+    /// Shape and strides, in elements.
+    pub fn layout(&self) -> Layout {
+        self.0.layout
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype
+    }
+}
+
+impl From<Snapshot> for Lent {
+    fn from(snapshot: Snapshot) -> Lent {
+        Lent(snapshot)
+    }
+}
+
 impl Array {
     /// For an array on an accelerator, the same elements on the host: on their way. Who waits for them waits for what makes
     /// the array, if that is not there.
@@ -102,6 +128,15 @@ impl Array {
         if let Some((here, wait)) = self.fetched(wait)? {
             return here.snapshot_with(&wait);
         }
+        self.snapshot_in_place(wait)
+    }
+
+    /// Waits, and gives the elements where they live, without copying them.
+    pub fn lend_with(&self, wait: &Wait<'_>) -> Result<Lent> {
+        self.snapshot_in_place(wait).map(Lent)
+    }
+
+    fn snapshot_in_place(&self, wait: &Wait<'_>) -> Result<Snapshot> {
         fail_point!("host.out", error => return Err(error.in_op("read").read_at(wait.loc)));
         let bytes = self.read(wait, |value| {
             // SAFETY: the value is ready, and open while it is read.

@@ -173,6 +173,9 @@ macro_rules! loops_of {
     ($set:ident, $dtype:expr, $out:expr, Bits, $arity:tt, $point:ident) => {
         loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64)
     };
+    ($set:ident, $dtype:expr, $out:expr, Whole, $arity:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64)
+    };
     (@ $set:ident, $dtype:expr, $arity:tt, $point:ident, $($type:ident)*) => {
         match $dtype {
             $(DType::$type => Some(loops_of!(@@ $set, $arity, $point, $type)),)*
@@ -189,7 +192,7 @@ macro_rules! loops_of {
 }
 
 macro_rules! table {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
         fn find_in<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
             match op {
                 $(Point::$point => loops_of!(S, dtype, out, $class, $arity, $point),)*

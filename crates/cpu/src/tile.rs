@@ -11,9 +11,11 @@ use crate::pairs;
 use crate::stream::{self, Stream};
 use crate::target::Target;
 use forerun_base::DType;
+use forerun_ops::symbol::{Verb, script};
 use forerun_ops::{Class, Point};
 use forerun_plan::{Instr, Io, Program, Reg};
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 
 /// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
 pub(crate) const TILE: usize = 512;
@@ -287,12 +289,25 @@ fn moves(inputs: &[Input], reg: Reg) -> bool {
     }
 }
 
+/// What an element costs: an access to memory, and the steps of the body, six in the time of one. Of steps that go lane by
+/// lane, each is 64 accesses; a quotient or a root is one.
 fn weight_of(instr: &Instr) -> usize {
+    static WEIGHTS: LazyLock<Vec<usize>> = LazyLock::new(|| {
+        let script = |op: &Point| script(*op, DType::F32).or_else(|| script(*op, DType::I32));
+        let steps = |op: &Point| script(op).map_or(0, |script| script.steps.iter().map(|step| sixths(step.verb)).sum());
+        Point::ALL.iter().map(|op| 1 + steps(op) / 6).collect()
+    });
     let wide = if instr.dtype.size() == 8 { 2 } else { 1 };
-    wide * match instr.op {
-        Point::Exp | Point::Log | Point::Tanh | Point::Sigmoid => 4,
-        Point::Divide | Point::Sqrt | Point::Reciprocal => 2,
-        Point::Power | Point::FloorDivide | Point::Remainder => 64,
+    wide * WEIGHTS[instr.op as usize]
+}
+
+fn sixths(verb: Verb) -> usize {
+    use Verb::*;
+    match verb {
+        Argument(_) | Constant(_) => 0,
+        FloorDiv | Remainder | Fmod | Power | NextAfter | Gcd | Lcm => 384,
+        Quadrant => 30,
+        Div | Sqrt => 6,
         _ => 1,
     }
 }

@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use forerun_base::{DType, Layout, Scalar, Shape};
 use forerun_cpu::{CodeStats, CpuBackend, Isa};
+use forerun_ops::symbol::{Verb, script};
 use forerun_ops::{Class, Point, ReduceKind};
 use forerun_plan::{Backend, Executable, Instr, Io, Kernel, Program, ProgramInput, Reduce, Reg};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -103,7 +104,12 @@ fn compare(isa: Isa, program: &Program, inputs: &[(Data, usize)], scalars: &[u64
 fn is_interpreted(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
     let long = |d: DType| d == DType::I64;
     let float = |d: DType| matches!(d, DType::F32 | DType::F64);
-    matches!(op, Point::FloorDivide | Point::Remainder | Point::Power)
+    let single = |verb: Verb| {
+        use Verb::*;
+        matches!(verb, FloorDiv | Remainder | Fmod | Power | Quadrant | Rest | RestLow | NextAfter)
+            || matches!(verb, Gcd | Lcm | ShiftLeft | ShiftRight)
+    };
+    script(op, dtype).is_some_and(|script| script.steps.iter().any(|step| single(step.verb)))
         || op == Point::Cast && isa == Isa::Avx2 && (long(dtype) && float(out) || float(dtype) && long(out))
 }
 

@@ -451,6 +451,17 @@ impl Accelerator for SharedCuda {
         self.0.gpu.stop();
     }
 
+    fn cuda_number(&self) -> Option<usize> {
+        Some(self.0.number)
+    }
+
+    fn settle_all(&self) -> Result<()> {
+        let device = &*self.0;
+        device.refuse_if_lost()?;
+        self.flush();
+        device.gpu.synchronize_all().map_err(|error| device.lose_to(error))
+    }
+
     fn lose(&self) {
         self.0.forked.store(true, Ordering::Relaxed);
     }

@@ -283,6 +283,19 @@ impl Gpu {
         Ok(())
     }
 
+    /// Blocks this thread until everything is done that anybody told the device, in streams of other libraries too. The thread
+    /// keeps the context it had.
+    pub fn synchronize_all(&self) -> Result<()> {
+        let driver = self.driver;
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: a context that is never released, taken back from where it was put.
+        unsafe {
+            driver.check((driver.context_push)(self.context), "cuCtxPushCurrent")?;
+            let done = driver.check((driver.context_synchronize)(), "cuCtxSynchronize");
+            driver.check((driver.context_pop)(&mut popped), "cuCtxPopCurrent").and(done)
+        }
+    }
+
     /// Copies host bytes to the device, on the lane for that. Returns when the host's bytes may be changed.
     ///
     /// # Safety

@@ -1,6 +1,8 @@
 //! Programs over several devices, on simulated accelerators that are slow, out of step and short of memory.
 
-use forerun::{Array, Device, SimOptions, Wait, array, normal, on_device, ones, ops, simulate, uniform};
+use forerun::{
+    Array, DType, Device, Layout, Shape, SimOptions, Wait, array, normal, on_device, ones, ops, simulate, uniform,
+};
 use forerun::{Beyond, Loc, Point, ReduceKind, device_stats, reset_device_peak, wait_all};
 use std::sync::Once;
 use std::time::Duration;
@@ -194,4 +196,37 @@ fn gradients_flow_between_devices() {
         bits(&gradient)
     };
     assert_eq!(on(GPU), on(Device::Cpu(0)));
+}
+
+#[test]
+fn elements_that_others_keep_on_a_device_are_copied_there() {
+    slow_devices();
+    let mut theirs: Vec<f32> = (0..24).map(|i| i as f32).collect();
+    let dense = Layout::dense(Shape::of(&[2, 3, 4]));
+    let reversed = Layout::strided(Shape::of(&[2, 3, 4]), &[12, -4, 1]);
+    for (layout, first) in
+        [(dense, 0), (dense.permute(&[2, 0, 1]), 0), (reversed, 8), (Layout::dense(Shape::SCALAR), 5)]
+    {
+        let address = theirs.as_mut_ptr().wrapping_add(first).cast();
+        // SAFETY: a simulated device's memory is the host's, and the layouts stay inside the elements.
+        let ours = unsafe { ops::from_device(address, DType::F32, layout, GPU, Loc::caller()) }.unwrap();
+        // SAFETY: as above; a copy on the host.
+        let expected = unsafe { ops::from_host(address, DType::F32, layout, Loc::caller()) }.unwrap();
+        assert_eq!(ours.device(), GPU);
+        let before = bits(&expected);
+        theirs.iter_mut().for_each(|element| *element = -*element);
+        assert_eq!(bits(&(&ours + 0.0)), before);
+        theirs.iter_mut().for_each(|element| *element = -*element);
+    }
+    let empty = Layout::dense(Shape::of(&[3, 0]));
+    // SAFETY: nothing is read.
+    let none = unsafe { ops::from_device(std::ptr::null_mut(), DType::I64, empty, GPU, Loc::caller()) }.unwrap();
+    assert_eq!((none.shape(), none.dtype(), none.device()), (Shape::of(&[3, 0]), DType::I64, GPU));
+}
+
+#[test]
+fn the_memory_of_a_simulated_device_is_shared_with_nobody() {
+    slow_devices();
+    assert_eq!((forerun::cuda_number(GPU), forerun::cuda_number(Device::Cpu(0))), (None, None));
+    forerun::settle_device(GPU).unwrap();
 }

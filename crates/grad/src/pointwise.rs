@@ -99,34 +99,9 @@ fn apply(point: Point, values: Vec<Value>, loc: Loc) -> Result<Value> {
             Value::Array(_) => None,
         })
         .collect();
-    if let Some(number) = numbers.and_then(|n| fold(point, &n)) {
+    if let Some(number) = numbers.and_then(|n| point.of_numbers(&n)) {
         return Ok(Value::Number(Scalar::Float(number)));
     }
-    let mut args: Vec<Arg<'_>> = values.iter().map(Value::arg).collect();
-    // Numbers alone that are not worked out above, and choices between two numbers, become arrays of no dimension.
-    let promoted;
-    if values.iter().all(|v| matches!(v, Value::Number(_))) {
-        let Value::Number(first) = values[0] else { unreachable!("all are numbers") };
-        promoted = ops::full(&[], first, DType::F64, loc)?;
-        args[0] = Arg::Array(&promoted);
-    }
+    let args: Vec<Arg<'_>> = values.iter().map(Value::arg).collect();
     Ok(Value::Array(ops::pointwise(point, &args, loc)?))
-}
-
-/// Arithmetic on numbers, for the ops that rules apply to scalar arguments.
-fn fold(point: Point, x: &[f64]) -> Option<f64> {
-    Some(match (point, x) {
-        (Point::Add, [a, b]) => a + b,
-        (Point::Subtract, [a, b]) => a - b,
-        (Point::Multiply, [a, b]) => a * b,
-        (Point::Divide, [a, b]) => a / b,
-        (Point::Power, [a, b]) => a.powf(*b),
-        (Point::FloorDivide, [a, b]) => (a / b).floor(),
-        (Point::Negative, [a]) => -a,
-        (Point::Log, [a]) => a.ln(),
-        (Point::Equal, [a, b]) => f64::from(a == b),
-        (Point::Greater, [a, b]) => f64::from(a > b),
-        (Point::Less, [a, b]) => f64::from(a < b),
-        _ => return None,
-    })
 }

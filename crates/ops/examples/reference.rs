@@ -52,7 +52,7 @@ fn pointwise(row: &PointRow) {
     };
     let taken: Vec<DType> = DType::ALL.into_iter().filter(|d| row.types(*d).is_ok()).collect();
     let gives = match row.class {
-        Class::Any | Class::Number | Class::Bits | Class::Select => "the same",
+        Class::Any | Class::Number | Class::Bits | Class::Whole | Class::Select => "the same",
         Class::Float => "float",
         Class::Compare | Class::Logic | Class::Predicate => "bool",
         Class::Cast => "`dtype`",

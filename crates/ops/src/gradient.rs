@@ -1,14 +1,18 @@
 //! Gradients: for each op, what flows back to its operands and which values that takes. A tape keeps alive what is named
-//! here and nothing else. Pointwise rules are terms over the catalogue itself, so they differentiate again.
+//! here and nothing else. Pointwise rules are terms over the catalogue itself, so they differentiate again; they stand in the
+//! rows.
 //!
-//! Invariant: the matches below have no wildcard, so a new op does not compile before somebody has thought about its gradient.
+//! Invariant: a row has a rule and the matches below have no wildcard, so a new op does not compile before somebody has thought
+//! about its gradient.
 
+use crate::pointwise::flows;
 use crate::{Op, Point, ReduceKind};
+use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::LazyLock;
 
 /// A term of a pointwise gradient.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
     /// What flows back to the result.
     Grad,
@@ -19,11 +23,11 @@ pub enum Term {
     /// A number without a width.
     Number(f64),
     /// An op of the catalogue.
-    Point(Point, Vec<Term>),
+    Point(Point, &'static [Term]),
 }
 
 /// What flows back to one operand.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flow {
     /// Nothing: the operand or the result is not a smooth number.
     Nothing,
@@ -84,12 +88,65 @@ impl From<f64> for Term {
     }
 }
 
+impl From<Term> for Flow {
+    fn from(term: Term) -> Flow {
+        Flow::Term(term)
+    }
+}
+
+/// How a row says what flows back: one flow for each operand, or the same for all.
+pub(crate) trait Rule {
+    /// One flow an operand.
+    fn flows(self, arity: usize) -> Vec<Flow>;
+}
+
+impl<F: Into<Flow>, const N: usize> Rule for [F; N] {
+    fn flows(self, _: usize) -> Vec<Flow> {
+        self.map(Into::into).to_vec()
+    }
+}
+
+impl Rule for Flow {
+    fn flows(self, arity: usize) -> Vec<Flow> {
+        vec![self; arity]
+    }
+}
+
+impl Term {
+    /// The operands of an op.
+    pub(crate) fn operands<const N: usize>() -> [Term; N] {
+        std::array::from_fn(|i| Term::In(i as u8))
+    }
+
+    /// An op of the catalogue. (Rules are made once and kept, so their parts may be.)
+    fn point<const N: usize>(point: Point, args: [Term; N]) -> Term {
+        Term::Point(point, Box::leak(Box::new(args)))
+    }
+
+    /// An op of one operand on this.
+    pub(crate) fn of(self, point: Point) -> Term {
+        Term::point(point, [self])
+    }
+
+    /// An op of two operands on this and another.
+    pub(crate) fn with(self, point: Point, other: impl Into<Term>) -> Term {
+        Term::point(point, [self, other.into()])
+    }
+}
+
 macro_rules! operator {
     ($($trait:ident $method:ident $point:ident)*) => {$(
         impl<R: Into<Term>> $trait<R> for Term {
             type Output = Term;
             fn $method(self, right: R) -> Term {
-                Term::Point(Point::$point, vec![self, right.into()])
+                self.with(Point::$point, right)
+            }
+        }
+
+        impl $trait<Term> for f64 {
+            type Output = Term;
+            fn $method(self, right: Term) -> Term {
+                Term::Number(self).with(Point::$point, right)
             }
         }
     )*};
@@ -100,98 +157,40 @@ operator! { Add add Add Sub sub Subtract Mul mul Multiply Div div Divide }
 impl Neg for Term {
     type Output = Term;
     fn neg(self) -> Term {
-        unary(Point::Negative, self)
+        self.of(Point::Negative)
     }
 }
 
-fn unary(point: Point, x: Term) -> Term {
-    Term::Point(point, vec![x])
+/// One term where a condition holds, another where not.
+pub(crate) fn select(condition: Term, yes: impl Into<Term>, no: impl Into<Term>) -> Term {
+    Term::point(Point::Where, [condition, yes.into(), no.into()])
 }
 
-fn select(condition: Term, yes: impl Into<Term>, no: impl Into<Term>) -> Term {
-    Term::Point(Point::Where, vec![condition, yes.into(), no.into()])
+/// What flows back to the operand that wins a comparison. At a tie each side gets half, as the slopes on both sides say on
+/// average.
+pub(crate) fn winner(point: Point, a: Term, b: Term) -> Term {
+    select(a.with(Point::Equal, b), Term::Grad * 0.5, select(a.with(point, b), Term::Grad, 0.0))
 }
 
-fn compare(point: Point, a: Term, b: impl Into<Term>) -> Term {
-    Term::Point(point, vec![a, b.into()])
+/// What flows back to a base and its exponent.
+pub(crate) fn power(g: Term, a: Term, b: Term, point: Point) -> [Term; 2] {
+    let base = g * b * a.with(point, b - 1.0);
+    let exponent = g * a.with(point, b) * a.of(Point::Log);
+    [select(b.with(Point::Equal, 0.0), 0.0, base), select(a.with(Point::Equal, 0.0), 0.0, exponent)]
+}
+
+/// The derivative of the digamma function; of a negative number by that of one less it.
+pub(crate) fn trigamma(a: Term) -> Term {
+    let negative = a.with(Point::Less, 0.0);
+    let positive = Term::Number(1.0).with(Point::Polygamma, select(negative, 1.0 - a, a));
+    let sine = (a * PI).of(Point::Sin);
+    select(negative, PI * PI / (sine * sine) - positive, positive)
 }
 
 /// What flows back to each operand of a pointwise op.
 pub fn pointwise(point: Point) -> &'static [Flow] {
     static TABLE: LazyLock<Vec<Vec<Flow>>> = LazyLock::new(|| Point::ALL.iter().map(|p| flows(*p)).collect());
     &TABLE[point as usize]
-}
-
-fn flows(point: Point) -> Vec<Flow> {
-    let (g, a, b, y) = (Term::Grad, Term::In(0), Term::In(1), Term::Out);
-    let terms = |terms: Vec<Term>| terms.into_iter().map(Flow::Term).collect();
-    // At a tie each side gets half, as the slopes on both sides say on average.
-    let winner = |point: Point, a: Term, b: Term| {
-        let (tie, wins) = (compare(Point::Equal, a.clone(), b.clone()), compare(point, a, b));
-        select(tie, Term::Grad * 0.5, select(wins, Term::Grad, 0.0))
-    };
-    match point {
-        Point::Copy | Point::Cast => terms(vec![g]),
-        // Gradients flow to floats, and a complex number is none.
-        Point::Real | Point::Imag => vec![Flow::Nothing],
-        Point::Compose => vec![Flow::Nothing, Flow::Nothing],
-        Point::Add => terms(vec![g.clone(), g]),
-        Point::Subtract => terms(vec![g.clone(), -g]),
-        Point::Multiply => terms(vec![g.clone() * b, g * a]),
-        Point::MultiplyAdd => terms(vec![g.clone() * b, g.clone() * a, g]),
-        Point::Divide => terms(vec![g.clone() / b.clone(), -(g / b.clone()) * (a / b)]),
-        Point::Remainder => {
-            let quotient = Term::Point(Point::FloorDivide, vec![a, b]);
-            terms(vec![g.clone(), -(g * quotient)])
-        }
-        Point::Power => {
-            let power = |x: Term, e: Term| Term::Point(Point::Power, vec![x, e]);
-            let base = g.clone() * b.clone() * power(a.clone(), b.clone() - 1.0);
-            let exponent = g * power(a.clone(), b.clone()) * unary(Point::Log, a.clone());
-            terms(vec![
-                select(compare(Point::Equal, b, 0.0), 0.0, base),
-                select(compare(Point::Equal, a, 0.0), 0.0, exponent),
-            ])
-        }
-        Point::Negative => terms(vec![-g]),
-        Point::Abs => terms(vec![g * unary(Point::Sign, a)]),
-        Point::Square => terms(vec![g * (a * 2.0)]),
-        Point::Sqrt => terms(vec![g * 0.5 / y]),
-        Point::Reciprocal => terms(vec![-(g * (y.clone() * y))]),
-        Point::Exp => terms(vec![g * y]),
-        Point::Log => terms(vec![g / a]),
-        Point::Expm1 => terms(vec![g * (y + 1.0)]),
-        Point::Log1p => terms(vec![g / (a + 1.0)]),
-        Point::Erf => {
-            let bell = unary(Point::Exp, -(a.clone() * a));
-            terms(vec![g * (bell * std::f64::consts::FRAC_2_SQRT_PI)])
-        }
-        Point::Tanh => terms(vec![g * (Term::Number(1.0) - y.clone() * y)]),
-        Point::Sigmoid => terms(vec![g * (y.clone() * (Term::Number(1.0) - y))]),
-        Point::Relu => terms(vec![select(compare(Point::Greater, y, 0.0), g, 0.0)]),
-        Point::Maximum => terms(vec![winner(Point::Greater, a.clone(), b.clone()), winner(Point::Less, a, b)]),
-        Point::Minimum => terms(vec![winner(Point::Less, a.clone(), b.clone()), winner(Point::Greater, a, b)]),
-        Point::Where => {
-            let condition = Term::In(0);
-            let (yes, no) = (select(condition.clone(), g.clone(), 0.0), select(condition, 0.0, g));
-            vec![Flow::Nothing, Flow::Term(yes), Flow::Term(no)]
-        }
-        Point::Sign | Point::Floor | Point::Ceil | Point::Trunc | Point::Rint => vec![Flow::Zero],
-        Point::FloorDivide => vec![Flow::Zero; 2],
-        Point::Equal
-        | Point::NotEqual
-        | Point::Less
-        | Point::LessEqual
-        | Point::Greater
-        | Point::GreaterEqual
-        | Point::LogicalAnd
-        | Point::LogicalOr
-        | Point::LogicalXor
-        | Point::BitwiseAnd
-        | Point::BitwiseOr
-        | Point::BitwiseXor => vec![Flow::Nothing; 2],
-        Point::LogicalNot | Point::Invert | Point::IsNan | Point::IsInf | Point::IsFinite => vec![Flow::Nothing],
-    }
 }
 
 /// Which values the rule of an op wants to see again for its operand `i`; `None` if nothing flows back to it.
@@ -225,7 +224,8 @@ mod tests {
         for &point in Point::ALL {
             let row = point.row();
             assert_eq!(pointwise(point).len(), row.arity, "{}", row.name);
-            let smooth = !matches!(row.class, Class::Compare | Class::Logic | Class::Bits | Class::Predicate);
+            let smooth =
+                !matches!(row.class, Class::Compare | Class::Logic | Class::Bits | Class::Whole | Class::Predicate);
             let flows = pointwise(point).iter().any(|f| *f != Flow::Nothing);
             assert_eq!(smooth, flows, "{}", row.name);
         }

@@ -1,5 +1,6 @@
 //! The catalogue: every op declared once. Pure: no memory, threads, devices or clocks.
 
+pub mod elementary;
 pub mod gradient;
 pub mod infer;
 pub mod math;
@@ -9,11 +10,17 @@ mod pointwise;
 mod routine;
 pub mod samples;
 mod scalar;
+pub mod special;
 mod structured;
 pub mod symbol;
+mod tables;
+pub mod trig;
+mod turn;
 
-pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
-pub use pointwise::{Body, Class, Point, PointRow, bodies};
+pub use pointwise::{Body, Class, Place, Point, PointRow, bodies};
 pub use routine::{Along, Given, Order, Routine, Scan, Search, Unique};
 pub use structured::{COMPOSITE, STRUCTURED};
+pub use tables::Tables;
+pub use turn::Turn;

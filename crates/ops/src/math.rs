@@ -4,8 +4,9 @@
 
 use crate::num::{Format, Mask, NumFloat};
 
+/// A polynomial, highest power first.
 #[inline(always)]
-fn polynomial<T: NumFloat>(x: T, coefficients: &'static [f64]) -> T {
+pub(crate) fn polynomial<T: NumFloat>(x: T, coefficients: &'static [f64]) -> T {
     let mut p = T::constant(coefficients[0]);
     for &c in &coefficients[1..] {
         p = p.mul_add(x, T::constant(c));
@@ -13,17 +14,28 @@ fn polynomial<T: NumFloat>(x: T, coefficients: &'static [f64]) -> T {
     p
 }
 
+/// `e^r` for an `r` up to half the logarithm of 2 either way.
+#[inline(always)]
+pub(crate) fn exp_of<T: NumFloat>(r: T) -> T {
+    let p = polynomial(r, <T::Format as Format>::EXP);
+    p.mul_add(r.mul(r), r).add(T::constant(1.0))
+}
+
 /// `e^x`.
 #[inline(always)]
 pub fn exp<T: NumFloat>(x: T) -> T {
+    exp_by(x, 0.0)
+}
+
+/// `e^x * 2^by`, without overflow on the way.
+#[inline(always)]
+pub(crate) fn exp_by<T: NumFloat>(x: T, by: f64) -> T {
     // Beyond these limits the result no longer changes; NaN passes both.
     let x = T::constant(<T::Format as Format>::EXP_LOW).greater(T::constant(<T::Format as Format>::EXP_HIGH).lesser(x));
     let n = x.mul(T::constant(std::f64::consts::LOG2_E)).rint();
     let r = n.mul_add(T::constant(-<T::Format as Format>::LN2_HIGH), x);
     let r = n.mul_add(T::constant(-<T::Format as Format>::LN2_LOW), r);
-    let p = polynomial(r, <T::Format as Format>::EXP);
-    let y = p.mul_add(r.mul(r), r).add(T::constant(1.0));
-    y.scale(n)
+    exp_of(r).scale(if by == 0.0 { n } else { n.add(T::constant(by)) })
 }
 
 /// `e^x - 1`, without the cancellation near 0.
@@ -49,9 +61,9 @@ pub fn expm1<T: NumFloat>(x: T) -> T {
     T::select(far, exp(x), y).copysign(x)
 }
 
-/// The natural logarithm.
+/// `(e, f, b)` such that the logarithm of a positive number is `e` times that of 2, plus `f + b`; `e` is whole and `f` exact.
 #[inline(always)]
-pub fn log<T: NumFloat>(x: T) -> T {
+pub(crate) fn log_parts<T: NumFloat>(x: T) -> (T, T, T) {
     let lift = <T::Format as Format>::LIFT;
     let denormal = x.lt(T::constant(<T::Format as Format>::MIN_NORMAL));
     let lifted = x.mul(T::constant(2f64.powi(lift)));
@@ -60,25 +72,42 @@ pub fn log<T: NumFloat>(x: T) -> T {
     let f = m.sub(T::constant(1.0));
     let p = polynomial(f, <T::Format as Format>::LOG);
     let t = f.mul_add(p, T::constant(-0.5));
-    let low = e.mul_add(T::constant(<T::Format as Format>::LN2_LOW), f.mul(f).mul(t));
-    let y = e.mul_add(T::constant(<T::Format as Format>::LN2_HIGH), f.add(low));
+    (e, f, f.mul(f).mul(t))
+}
+
+/// `y` where a logarithm is a number, else what it is.
+#[inline(always)]
+pub(crate) fn log_edges<T: NumFloat>(x: T, y: T) -> T {
     let (zero, infinity) = (T::constant(0.0), T::constant(f64::INFINITY));
     let edge = T::select(x.eq(zero), T::constant(f64::NEG_INFINITY), T::constant(f64::NAN));
     let edge = T::select(x.eq(infinity), x, edge);
     T::select(zero.lt(x).and(x.lt(infinity)), y, edge)
 }
 
+/// The natural logarithm.
+#[inline(always)]
+pub fn log<T: NumFloat>(x: T) -> T {
+    let (e, f, bend) = log_parts(x);
+    let low = e.mul_add(T::constant(<T::Format as Format>::LN2_LOW), bend);
+    log_edges(x, e.mul_add(T::constant(<T::Format as Format>::LN2_HIGH), f.add(low)))
+}
+
+/// The natural logarithm of `x + lost`, for a `lost` in the last place of `x`.
+#[inline(always)]
+pub(crate) fn log_of<T: NumFloat>(x: T, lost: T) -> T {
+    let y = log(x);
+    let inside = T::constant(0.0).lt(x).and(x.lt(T::constant(f64::INFINITY)));
+    T::select(inside, y.add(lost.div(x)), y)
+}
+
 /// The logarithm of `1 + x`, without the rounding of the sum.
 #[inline(always)]
 pub fn log1p<T: NumFloat>(x: T) -> T {
-    let (zero, one) = (T::constant(0.0), T::constant(1.0));
+    let one = T::constant(1.0);
     let sum = x.add(one);
     let back = sum.sub(one);
     // What rounding took from the sum, times the slope there.
-    let lost = x.sub(back).add(one.sub(sum.sub(back)));
-    let y = log(sum);
-    let inside = zero.lt(sum).and(sum.lt(T::constant(f64::INFINITY)));
-    T::select(inside, y.add(lost.div(sum)), y).copysign(x)
+    log_of(sum, x.sub(back).add(one.sub(sum.sub(back)))).copysign(x)
 }
 
 /// The hyperbolic tangent.

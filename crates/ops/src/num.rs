@@ -5,6 +5,8 @@
 //! Invariant: every method acts on each element alone, so a vector gives the bits its elements would give one
 //! by one. (Only [`NumFloat::mul_add`] may differ: an instruction set without a fused form rounds twice.)
 
+use crate::tables::Tables;
+
 /// The outcome of a comparison, one truth value an element.
 pub trait Mask: Copy {
     /// Both.
@@ -52,6 +54,8 @@ pub trait NumSigned: Num {
     fn floor_div(self, other: Self) -> Self;
     /// What [`NumSigned::floor_div`] leaves, with the divisor's sign; an integer modulo zero is zero.
     fn remainder(self, other: Self) -> Self;
+    /// What division towards zero leaves, with the dividend's sign; an integer modulo zero is zero.
+    fn fmod(self, other: Self) -> Self;
     /// Power; an integer to a negative one is zero unless the base is 1 or -1.
     fn power(self, other: Self) -> Self;
     /// Rounded down; an integer stays.
@@ -74,6 +78,18 @@ pub trait NumBits: Num {
     fn bit_xor(self, other: Self) -> Self;
     /// Every bit flipped; a truth value negated.
     fn bit_not(self) -> Self;
+}
+
+/// Integers.
+pub trait NumWhole: NumSigned + NumBits {
+    /// The greatest common divisor, not negative; wraps for the most negative integer.
+    fn gcd(self, other: Self) -> Self;
+    /// The least common multiple, not negative; wraps.
+    fn lcm(self, other: Self) -> Self;
+    /// Shifted left; zero if by a negative number or by as many bits as there are.
+    fn shift_left(self, by: Self) -> Self;
+    /// Shifted right, the sign filling up; by a negative number or by as many bits as there are, the sign alone.
+    fn shift_right(self, by: Self) -> Self;
 }
 
 /// Floats.
@@ -99,10 +115,15 @@ pub trait NumFloat: NumSigned {
     fn scale(self, n: Self) -> Self;
     /// `(m, e)` with `self = m * 2^e`, `e` whole and `m` in [2/3, 4/3), for a positive normal number; anything for others.
     fn split(self) -> (Self, Self);
+    /// The quadrant of an angle, 0 to 3, and what is left of it, at most a little more than an eighth of a turn either way, as
+    /// a sum of two: so that the rest is right for every angle. NaN for what is infinite.
+    fn turns(self) -> [Self; 3];
+    /// The next number on the way to `other`.
+    fn next_after(self, other: Self) -> Self;
 }
 
 /// The constants of a float format that [`crate::math`] needs.
-pub trait Format {
+pub trait Format: Tables {
     /// `(e^r - 1 - r) / r^2` on [-ln 2 / 2, ln 2 / 2], highest power first.
     const EXP: &'static [f64];
     /// `(ln(1 + f) - f + f^2 / 2) / f^3` on [-1/3, 1/3], highest power first.

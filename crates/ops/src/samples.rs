@@ -209,6 +209,8 @@ fn pointwise(row: &PointRow) -> Vec<Sample> {
     let exponents = |[a, b]: [Input; 2]| match (name, b.look) {
         ("power", Look::Tied) => vec![a.values(Values::Positive), b],
         ("power", _) => vec![a, b.values(Values::Positive)],
+        // Far away only its size is known.
+        ("polygamma", _) => vec![a.values(Values::Positive), b.values(Values::Positive)],
         _ => vec![a, b],
     };
     for inputs in match row.arity {

@@ -1,6 +1,7 @@
 //! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
 
-use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
+use crate::turn::Turn;
 
 impl Mask for bool {
     #[inline(always)]
@@ -147,6 +148,10 @@ macro_rules! integer {
                 if r != 0 && (r < 0) != (other < 0) { r + other } else { r }
             }
             #[inline(always)]
+            fn fmod(self, other: Self) -> Self {
+                if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
+            #[inline(always)]
             fn power(self, other: Self) -> Self {
                 if other < 0 {
                     return match self {
@@ -236,6 +241,10 @@ impl NumSigned for u64 {
         self.checked_rem(other).unwrap_or(0)
     }
     #[inline(always)]
+    fn fmod(self, other: Self) -> Self {
+        self.checked_rem(other).unwrap_or(0)
+    }
+    #[inline(always)]
     fn power(self, other: Self) -> Self {
         let (mut result, mut base, mut left) = (1u64, self, other);
         while left != 0 {
@@ -264,6 +273,39 @@ impl NumSigned for u64 {
         self
     }
 }
+
+macro_rules! whole {
+    ($ty:ty, $magnitude:expr) => {
+        impl NumWhole for $ty {
+            #[inline(always)]
+            fn gcd(self, other: Self) -> Self {
+                let (mut a, mut b) = ($magnitude(self), $magnitude(other));
+                while b != 0 {
+                    (a, b) = (b, a % b);
+                }
+                a as $ty
+            }
+            #[inline(always)]
+            fn lcm(self, other: Self) -> Self {
+                let (a, b) = ($magnitude(self), $magnitude(other));
+                let divisor = $magnitude(self.gcd(other));
+                if divisor == 0 { 0 } else { (a / divisor).wrapping_mul(b) as $ty }
+            }
+            #[inline(always)]
+            fn shift_left(self, by: Self) -> Self {
+                if (0..<$ty>::BITS as $ty).contains(&by) { self << by } else { 0 }
+            }
+            #[inline(always)]
+            fn shift_right(self, by: Self) -> Self {
+                if (0..<$ty>::BITS as $ty).contains(&by) { self >> by } else { self >> (<$ty>::BITS - 1) >> 1u8 }
+            }
+        }
+    };
+}
+
+whole!(i32, i32::unsigned_abs);
+whole!(i64, i64::unsigned_abs);
+whole!(u64, std::convert::identity);
 
 macro_rules! float {
     ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {
@@ -328,6 +370,10 @@ macro_rules! float {
                     return (0.0 as $ty).copysign(other);
                 }
                 if (r < 0.0) != (other < 0.0) { r + other } else { r }
+            }
+            #[inline(always)]
+            fn fmod(self, other: Self) -> Self {
+                self % other
             }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
@@ -395,6 +441,22 @@ macro_rules! float {
                 let bits = self.to_bits() as $signed;
                 let e = bits.wrapping_sub(two_thirds) >> $mantissa;
                 ($ty::from_bits(bits.wrapping_sub(e << $mantissa) as $bits), e as $ty)
+            }
+            #[inline(always)]
+            fn turns(self) -> [Self; 3] {
+                if self.is_far() { self.far() } else { self.near() }
+            }
+            #[inline(always)]
+            fn next_after(self, other: Self) -> Self {
+                if self != self || other != other {
+                    self + other
+                } else if self == other {
+                    other
+                } else if self < other {
+                    self.next_up()
+                } else {
+                    self.next_down()
+                }
             }
         }
     };

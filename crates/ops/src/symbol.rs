@@ -5,7 +5,7 @@
 //! steps round as IEEE says gives the bits of the reference.
 
 use crate::math;
-use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, Single};
+use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 use crate::pointwise::{Body, Point, bodies};
 use forerun_base::DType;
 use std::cell::RefCell;
@@ -32,6 +32,7 @@ pub enum Verb {
     Neg,
     FloorDiv,
     Remainder,
+    Fmod,
     Power,
     Floor,
     Ceil,
@@ -41,6 +42,10 @@ pub enum Verb {
     BitOr,
     BitXor,
     BitNot,
+    Gcd,
+    Lcm,
+    ShiftLeft,
+    ShiftRight,
     Div,
     Sqrt,
     MulAdd,
@@ -52,6 +57,13 @@ pub enum Verb {
     Mantissa,
     /// The second part of a split.
     Exponent,
+    /// The first part of an angle's turns.
+    Quadrant,
+    /// The second part of an angle's turns.
+    Rest,
+    /// The third part of an angle's turns.
+    RestLow,
+    NextAfter,
 }
 
 /// One step: its result is named by its place in the script.
@@ -192,9 +204,14 @@ impl<D: Typed> NumSigned for Symbol<D> {
         constant(value as f64)
     }
     verbs! {
-        sub(other) = Sub; neg() = Neg; floor_div(other) = FloorDiv; remainder(other) = Remainder; power(other) = Power;
+        sub(other) = Sub; neg() = Neg; floor_div(other) = FloorDiv; remainder(other) = Remainder; fmod(other) = Fmod;
+        power(other) = Power;
         floor() = Floor; ceil() = Ceil; trunc() = Trunc; rint() = Rint;
     }
+}
+
+impl<D: Typed> NumWhole for Symbol<D> {
+    verbs! { gcd(other) = Gcd; lcm(other) = Lcm; shift_left(by) = ShiftLeft; shift_right(by) = ShiftRight; }
 }
 
 impl<D: TypedFloat> NumFloat for Symbol<D> {
@@ -204,10 +221,13 @@ impl<D: TypedFloat> NumFloat for Symbol<D> {
     }
     verbs! {
         div(other) = Div; sqrt() = Sqrt; mul_add(b c) = MulAdd; lesser(other) = Lesser; greater(other) = Greater;
-        copysign(sign) = Copysign; scale(n) = Scale;
+        copysign(sign) = Copysign; scale(n) = Scale; next_after(other) = NextAfter;
     }
     fn split(self) -> (Self, Self) {
         (write(Verb::Mantissa, &[self.0]), write(Verb::Exponent, &[self.0]))
+    }
+    fn turns(self) -> [Self; 3] {
+        [Verb::Quadrant, Verb::Rest, Verb::RestLow].map(|verb| write(verb, &[self.0]))
     }
 }
 
@@ -227,6 +247,7 @@ macro_rules! script_of {
     ($dtype:expr, Predicate, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
     ($dtype:expr, Logic, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth) };
     ($dtype:expr, Bits, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long U64 Natural) };
+    ($dtype:expr, Whole, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, I32 Int I64 Long U64 Natural) };
     (@ $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
         match $dtype {
             $(DType::$name => Some(collect(|| vec![script_of!(@@ $arity, $point, $type)])),)*
@@ -245,7 +266,7 @@ macro_rules! script_of {
 }
 
 macro_rules! table {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
         /// What the body of an op does with operands of `dtype`; `None` if it does not take them, or is computed in
         /// another. (A cast has no body.)
         pub fn script(point: Point, dtype: DType) -> Option<Script> {

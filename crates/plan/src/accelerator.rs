@@ -147,6 +147,17 @@ pub trait Accelerator: Send + Sync {
     /// The process ends: nothing may be under way in the background any more.
     fn stop(&self) {}
 
+    /// Its number among the devices of CUDA, if other programs of this process can reach its memory that way.
+    fn cuda_number(&self) -> Option<usize> {
+        None
+    }
+
+    /// Blocks the caller until everything is done that anybody told the device so far, other libraries included. Where
+    /// nobody else can tell it anything there is nothing to wait for.
+    fn settle_all(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The process was forked, and this is the child: its threads and its connection to the device are gone.
     fn lose(&self);
 }

@@ -47,6 +47,28 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
             w.quotient(Parts { re: one, im: zero }, *z)
         }
         (Point::Sqrt, [z]) => w.root(*z),
+        (Point::Positive, [z]) => *z,
+        (Point::Exp, [z]) => w.exponential(*z),
+        (Point::Log, [z]) => w.logarithm(*z),
+        (Point::Log2 | Point::Log10, [z]) => {
+            let natural = w.logarithm(*z);
+            let (_, one) = w.zero_and_one(z.re);
+            // What the function makes of e: the logarithm is so many times the natural one.
+            let e = w.one(Point::Exp, one);
+            let factor = w.one(op, e);
+            Parts { re: w.two(Point::Multiply, natural.re, factor), im: w.two(Point::Multiply, natural.im, factor) }
+        }
+        (Point::Power, [x, y]) => w.power(*x, *y),
+        (Point::Sin, [z]) => w.turned((Point::Sin, Point::Cosh), (Point::Cos, Point::Sinh), *z, false),
+        (Point::Cos, [z]) => w.turned((Point::Cos, Point::Cosh), (Point::Sin, Point::Sinh), *z, true),
+        (Point::Sinh, [z]) => w.turned((Point::Sinh, Point::Cos), (Point::Cosh, Point::Sin), *z, false),
+        (Point::Cosh, [z]) => w.turned((Point::Cosh, Point::Cos), (Point::Sinh, Point::Sin), *z, false),
+        (Point::Tanh, [z]) => w.hyperbolic_tangent(*z),
+        (Point::Tan, [z]) => {
+            let turned = Parts { re: w.one(Point::Negative, z.im), im: z.re };
+            let made = w.hyperbolic_tangent(turned);
+            Parts { re: made.im, im: w.one(Point::Negative, made.re) }
+        }
         (op, _) => unreachable!("inference refuses {op} of {dtype}"),
     };
     w.b.instruction(Point::Compose, w.part, dtype, &[made.re, made.im])
@@ -128,22 +150,83 @@ impl Work<'_> {
         Parts { re: self.choose(nothing, re_0, re), im: self.choose(nothing, im_0, im) }
     }
 
-    /// The absolute value, without overflow on the way; infinite if a part is.
+    /// The absolute value.
     fn size(&mut self, z: Parts) -> Ssa {
+        self.two(Point::Hypot, z.re, z.im)
+    }
+
+    fn exponential(&mut self, z: Parts) -> Parts {
+        let size = self.one(Point::Exp, z.re);
+        let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
+        let im = self.two(Point::Multiply, size, sin);
+        // Of a real number the exponential is real, be it infinite.
+        let (zero, _) = self.zero_and_one(z.im);
+        let real = self.asks_two(Point::Equal, z.im, zero);
+        Parts { re: self.two(Point::Multiply, size, cos), im: self.choose(real, z.im, im) }
+    }
+
+    fn logarithm(&mut self, z: Parts) -> Parts {
+        let size = self.size(z);
+        let far = self.one(Point::Log, size);
+        // Near the unit circle the logarithm of the rounded size would have lost most digits.
+        let (_, one) = self.zero_and_one(size);
+        let two = self.two(Point::Add, one, one);
         let (a, b) = (self.one(Point::Abs, z.re), self.one(Point::Abs, z.im));
         let (large, small) = (self.two(Point::Maximum, a, b), self.two(Point::Minimum, a, b));
-        let ratio = self.two(Point::Divide, small, large);
-        let (zero, one) = self.zero_and_one(large);
-        let square = self.two(Point::Multiply, ratio, ratio);
-        let sum = self.two(Point::Add, square, one);
-        let root = self.one(Point::Sqrt, sum);
-        let size = self.two(Point::Multiply, large, root);
-        // Zero by zero and infinity by infinity are the larger part itself.
-        let none = self.asks_two(Point::Equal, large, zero);
-        let size = self.choose(none, large, size);
-        let infinite = self.asks(Point::IsInf, z, Point::LogicalOr);
-        let top = self.two(Point::Divide, one, zero);
-        self.choose(infinite, top, size)
+        let (less, more) = (self.two(Point::Subtract, large, one), self.two(Point::Add, large, one));
+        let off = self.two(Point::Multiply, less, more);
+        let square = self.two(Point::Multiply, small, small);
+        let sum = self.two(Point::Add, off, square);
+        let twice = self.one(Point::Log1p, sum);
+        let near = self.two(Point::Divide, twice, two);
+        let half = self.two(Point::Divide, one, two);
+        let above = self.asks_two(Point::Greater, size, half);
+        let below = self.asks_two(Point::Less, size, two);
+        let between = self.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[above, below]);
+        Parts { re: self.choose(between, near, far), im: self.two(Point::Atan2, z.im, z.re) }
+    }
+
+    /// `e^(y log x)`; anything to the power of zero is one, and zero to any other is zero.
+    fn power(&mut self, x: Parts, y: Parts) -> Parts {
+        let log = self.logarithm(x);
+        let exponent = self.product(log, y);
+        let made = self.exponential(exponent);
+        let (zero, one) = self.zero_and_one(x.re);
+        let nothing = Parts { re: zero, im: zero };
+        let (no_base, no_exponent) = (
+            self.both(Point::Equal, x, nothing, Point::LogicalAnd),
+            self.both(Point::Equal, y, nothing, Point::LogicalAnd),
+        );
+        let (re, im) = (self.choose(no_base, zero, made.re), self.choose(no_base, zero, made.im));
+        Parts { re: self.choose(no_exponent, one, re), im: self.choose(no_exponent, zero, im) }
+    }
+
+    /// `f(re) g(im) + i h(re) k(im)`, for `(f, g)` and `(h, k)`; with a minus between the two if asked for.
+    fn turned(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
+        let (f, g) = (self.one(f, z.re), self.one(g, z.im));
+        let (h, k) = (self.one(h, z.re), self.one(k, z.im));
+        let (re, im) = (self.two(Point::Multiply, f, g), self.two(Point::Multiply, h, k));
+        Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
+    }
+
+    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; beyond 40 it is one, whatever y is, and
+    /// the squares do not overflow before.
+    fn hyperbolic_tangent(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let two = self.two(Point::Add, one, one);
+        let four = self.one(Point::Square, two);
+        let (eight, sixteen) = (self.two(Point::Add, four, four), self.one(Point::Square, four));
+        let more = self.two(Point::Add, sixteen, sixteen);
+        let most = self.two(Point::Add, more, eight);
+        let least = self.one(Point::Negative, most);
+        let x = self.two(Point::Minimum, z.re, most);
+        let x = self.two(Point::Maximum, x, least);
+        let (sinh, cosh) = (self.one(Point::Sinh, x), self.one(Point::Cosh, x));
+        let (sin, cos) = (self.one(Point::Sin, z.im), self.one(Point::Cos, z.im));
+        let (along, across) = (self.one(Point::Square, sinh), self.one(Point::Square, cos));
+        let under = self.two(Point::Add, along, across);
+        let (re, im) = (self.two(Point::Multiply, sinh, cosh), self.two(Point::Multiply, sin, cos));
+        Parts { re: self.two(Point::Divide, re, under), im: self.two(Point::Divide, im, under) }
     }
 
     /// The root with a real part that is not negative.

@@ -4,6 +4,7 @@
 
 use crate::autograd;
 use crate::buffer;
+use crate::cuda_interface;
 use crate::device::{self, PyDevice};
 use crate::dlpack;
 use crate::dtype::{self, PyDType};
@@ -22,7 +23,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
 use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
@@ -169,6 +170,30 @@ impl PyArray {
         submit::in_place(py, Point::BitwiseXor, self, other)
     }
 
+    fn __lshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::LeftShift, self, other, false)
+    }
+
+    fn __rlshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::LeftShift, self, other, true)
+    }
+
+    fn __ilshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::LeftShift, self, other)
+    }
+
+    fn __rshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::RightShift, self, other, false)
+    }
+
+    fn __rrshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        submit::binary(py, Point::RightShift, self, other, true)
+    }
+
+    fn __irshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        submit::in_place(py, Point::RightShift, self, other)
+    }
+
     fn __pow__(&self, py: Python<'_>, other: Any, modulo: Option<Any>) -> PyResult<Py<PyAny>> {
         match modulo {
             None => submit::binary(py, Point::Power, self, other, false),
@@ -190,6 +215,17 @@ impl PyArray {
     fn __divmod__(&self, py: Python<'_>, other: Any) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let quotient = submit::binary(py, Point::FloorDivide, self, other, false)?;
         Ok((quotient, submit::binary(py, Point::Remainder, self, other, false)?))
+    }
+
+    fn __rdivmod__(&self, py: Python<'_>, other: Any) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let quotient = submit::binary(py, Point::FloorDivide, self, other, true)?;
+        Ok((quotient, submit::binary(py, Point::Remainder, self, other, true)?))
+    }
+
+    /// Python's ``round``: to whole numbers, or to so many decimals.
+    #[pyo3(signature = (ndigits = None))]
+    fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<i32>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "round", (slf, ndigits.unwrap_or(0)))
     }
 
     fn __matmul__(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
@@ -416,6 +452,12 @@ impl PyArray {
         dlpack::device_of(&self.0)
     }
 
+    /// The elements for libraries of CUDA, read-only; arrays elsewhere have no such attribute.
+    #[getter]
+    fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        cuda_interface::describe(slf)
+    }
+
     /// Python's buffer protocol: the bytes, read-only.
     ///
     /// # Safety
@@ -526,6 +568,12 @@ impl PyArray {
         submit::object(py, ops::transpose(&self.0, None))
     }
 
+    /// A view with the last two dimensions exchanged.
+    #[getter(mT)]
+    fn matrix_transposed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "matrix_transpose", (slf,))
+    }
+
     /// Waits until the value is there; raises the error if computing it failed.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
         wait::read(py, &self.0, "wait_to_read", |array, wait| array.wait_to_read_with(wait))
@@ -579,14 +627,14 @@ impl PyArray {
 
     /// The bytes of the elements in row-major order, or with ``order="F"`` in column-major order.
     #[pyo3(signature = (order = "C"))]
-    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "tobytes")?, "tobytes", (order,))
+    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> PyResult<Bound<'py, PyBytes>> {
+        buffer::bytes_of(py, &self.0, order)
     }
 
     /// Writes the elements to a file in row-major order: their bytes, or with ``sep`` as text between separators.
     #[pyo3(signature = (fid, sep = "", format = "%s"))]
-    fn tofile<'py>(&self, py: Python<'py>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "tofile")?, "tofile", (fid, sep, format))
+    fn tofile<'py>(slf: &Bound<'py, Self>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun._files", "tofile")?, (slf, fid, sep, format))
     }
 
     /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
@@ -723,6 +771,30 @@ impl PyArray {
     /// Copies side by side.
     fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "tile", (slf, reps))
+    }
+
+    /// Rounded to so many decimals, ties to even.
+    #[pyo3(signature = (decimals = 0))]
+    fn round<'py>(slf: &Bound<'py, Self>, decimals: i32) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "round", (slf, decimals))
+    }
+
+    /// A diagonal of two axes, as the last axis.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1))]
+    fn diagonal<'py>(slf: &Bound<'py, Self>, offset: isize, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "diagonal", (slf, offset, axis1, axis2))
+    }
+
+    /// The sum of a diagonal of two axes.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1, dtype = None))]
+    fn trace<'py>(
+        slf: &Bound<'py, Self>,
+        offset: isize,
+        axis1: isize,
+        axis2: isize,
+        dtype: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "trace", (slf, offset, axis1, axis2, dtype))
     }
 
     /// Whether every element over axes is true.

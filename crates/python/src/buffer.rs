@@ -9,9 +9,10 @@ use crate::exchange::writable;
 use crate::loc::here;
 use crate::wait;
 use forerun::{Array, DType, Layout, Loc, Snapshot, ops};
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_long};
 
@@ -105,6 +106,21 @@ fn snapshot(py: Python<'_>, array: &Array, copied: bool) -> PyResult<Snapshot> {
     MISSED.set(None);
     let own = if copied { Some(ops::copy(&array.detach(), here(py)).map_err(raise)?) } else { None };
     wait::read(py, own.as_ref().unwrap_or(array), "memoryview", |array, wait| array.snapshot_with(wait))
+}
+
+/// The bytes of the elements in row-major or column-major order.
+pub(crate) fn bytes_of<'py>(py: Python<'py>, array: &Array, order: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let ordered = match order {
+        "C" => array.detach(),
+        "F" => ops::transpose(&array.detach(), None).map_err(raise)?,
+        _ => return Err(PyValueError::new_err(format!("tobytes: order {order:?} is not known; there are 'C', 'F'"))),
+    };
+    let dense = if ordered.layout().is_dense() { ordered } else { ops::copy(&ordered, here(py)).map_err(raise)? };
+    let snapshot = wait::read(py, &dense, "tobytes", |array, wait| array.snapshot_with(wait))?;
+    let count = dense.size() * dense.dtype().size();
+    // SAFETY: dense elements, in bytes that the snapshot keeps; without an element nothing is read.
+    let bytes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(snapshot.ptr(), count) } };
+    Ok(PyBytes::new(py, bytes))
 }
 
 /// Refuses a request for elements in an order that they are not in.

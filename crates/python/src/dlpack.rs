@@ -12,7 +12,7 @@ use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
 use crate::{dtype, submit, wait};
-use forerun::{Array, DType, Layout, Shape, Snapshot, ops};
+use forerun::{Array, DType, Device, Layout, Lent, Shape, ops};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -20,6 +20,7 @@ use std::ffi::{CStr, c_void};
 
 /// The kinds of devices that the protocol numbers, as far as arrays of ours can be there.
 const HOST: i32 = 1;
+const CUDA: i32 = 2;
 const PINNED_HOST: i32 = 3;
 
 /// The version that capsules of ours are of.
@@ -84,8 +85,30 @@ struct Versioned {
 #[repr(C)]
 struct Exported<T> {
     head: T,
-    _snapshot: Snapshot,
+    _kept: Kept,
     _numbers: Vec<i64>,
+}
+
+/// Elements that another library looks at.
+pub(crate) struct Kept {
+    lent: Lent,
+    device: Device,
+}
+
+impl Kept {
+    /// The elements.
+    pub(crate) fn lent(&self) -> &Lent {
+        &self.lent
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Its kernels may still read what it has let go of. If the device is lost, nothing reads any more.
+        if !self.device.is_host() {
+            let _ = forerun::settle_device(self.device);
+        }
+    }
 }
 
 /// The deleter of everything exported.
@@ -125,47 +148,50 @@ pub(crate) fn device_of(array: &Array) -> PyResult<(i32, i32)> {
     if array.device().is_host() {
         return Ok((HOST, 0));
     }
+    if let Some(number) = forerun::cuda_number(array.device()) {
+        return Ok((CUDA, number as i32));
+    }
     Err(PyBufferError::new_err(format!("__dlpack_device__: the memory of {} cannot be shared", array.device())))
 }
 
 /// An array as a capsule.
 pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-    if asked.stream.is_some_and(|stream| !stream.is_none()) {
-        return Err(PyValueError::new_err("__dlpack__: arrays of the host have no stream"));
-    }
     let home = if asked.device == Some((HOST, 0)) { asked.device } else { None };
     let home = home.map_or_else(|| device_of(array), Ok)?;
     if let Some(other) = asked.device.filter(|device| *device != home) {
         return Err(PyBufferError::new_err(format!("__dlpack__: cannot export to device {other:?}, only to {home:?}")));
     }
+    let in_place = home.0 == CUDA;
+    check_stream(asked.stream, in_place)?;
     let versioned = asked.max_version.is_some_and(|(major, _)| major >= 1);
     // A capsule of before 1.0 cannot say that its bytes must not be written.
     let copied = match asked.copy {
         Some(false) if !versioned => {
             return Err(PyBufferError::new_err("__dlpack__: without a copy a consumer of DLPack 1.0 is needed"));
         }
-        Some(false) if !array.device().is_host() => {
+        Some(false) if !in_place && !array.device().is_host() => {
             return Err(PyBufferError::new_err("__dlpack__: elements of a GPU cannot reach the host without a copy"));
         }
         Some(copy) => copy,
         None => !versioned,
     };
-    // What comes from a device is a copy already.
-    let fetched = !array.device().is_host();
+    // What comes from a device to the host is a copy already.
+    let fetched = !in_place && !array.device().is_host();
     let own = if copied && !fetched { Some(ops::copy(&array.detach(), here(py)).map_err(raise)?) } else { None };
     let array = own.as_ref().unwrap_or(array);
-    let snapshot = wait::read(py, array, "__dlpack__", |array, wait| array.snapshot_with(wait))?;
+    // A value that is there may be read by any stream: the one that the consumer names needs not wait for it.
+    let kept = if fetched { fetch(py, array, "__dlpack__") } else { keep(py, array, "__dlpack__") }?;
     // From here on nobody but the capsule holds the bytes of a copy, so whoever takes it may write them.
     drop(own);
-    let layout = snapshot.layout();
+    let layout = kept.lent.layout();
     let mut numbers: Vec<i64> = layout.shape.iter().map(|extent| *extent as i64).collect();
     numbers.extend(layout.strides().iter().map(|stride| *stride as i64));
     let described = Described {
-        data: snapshot.ptr().cast_mut().cast(),
+        data: kept.lent.address().cast_mut().cast(),
         device_type: home.0,
         device_id: home.1,
         rank: layout.shape.rank() as i32,
-        elements: elements_of(snapshot.dtype()),
+        elements: elements_of(kept.lent.dtype()),
         shape: numbers.as_ptr(),
         strides: numbers[layout.shape.rank()..].as_ptr(),
         byte_offset: 0,
@@ -174,10 +200,34 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     if versioned {
         let flags = if copied || fetched { IS_COPIED } else { READ_ONLY };
         let head = Versioned { version: VERSION, context, deleter: Some(delete), flags, described };
-        capsule(py, Exported { head, _snapshot: snapshot, _numbers: numbers }, VERSIONED)
+        capsule(py, Exported { head, _kept: kept, _numbers: numbers }, VERSIONED)
     } else {
         let head = Plain { described, context, deleter: Some(delete) };
-        capsule(py, Exported { head, _snapshot: snapshot, _numbers: numbers }, PLAIN)
+        capsule(py, Exported { head, _kept: kept, _numbers: numbers }, PLAIN)
+    }
+}
+
+/// The elements of an array where they live.
+pub(crate) fn keep(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
+    let lent = wait::read(py, array, call, |array, wait| array.lend_with(wait))?;
+    Ok(Kept { lent, device: array.device() })
+}
+
+/// The elements of an array of a device on the host.
+fn fetch(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
+    let snapshot = wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
+    Ok(Kept { lent: snapshot.into(), device: Device::default() })
+}
+
+/// Refuses streams that cannot be: the host has none, and those of CUDA are numbers, of which 0 could be two.
+fn check_stream(stream: Option<&Bound<'_, PyAny>>, cuda: bool) -> PyResult<()> {
+    let Some(stream) = stream.filter(|stream| !stream.is_none()) else { return Ok(()) };
+    if !cuda {
+        return Err(PyValueError::new_err("__dlpack__: arrays of the host have no stream"));
+    }
+    match stream.extract::<i64>() {
+        Ok(number) if number == -1 || number > 0 => Ok(()),
+        _ => Err(PyValueError::new_err("__dlpack__: a stream of CUDA is None, -1, 1, 2 or a handle")),
     }
 }
 
@@ -264,10 +314,7 @@ pub(crate) fn from_capsule(
 ) -> PyResult<Py<PyAny>> {
     let taken = Taken::from(capsule)?;
     let described = taken.described()?;
-    if described.device_type != HOST && described.device_type != PINNED_HOST {
-        let place = (described.device_type, described.device_id);
-        return Err(PyBufferError::new_err(format!("from_dlpack: cannot read from device {place:?}")));
-    }
+    let home = home_of(described)?;
     let dtype = dtype_of(described.elements)?;
     let layout = layout_of(described)?;
     let bytes = layout.shape.size() * dtype.size();
@@ -275,10 +322,53 @@ pub(crate) fn from_capsule(
     if bytes > 0 && (described.data.is_null() || !first.addr().is_multiple_of(dtype.size())) {
         return Err(PyBufferError::new_err(format!("from_dlpack: {first:?} is no address of elements of {dtype}")));
     }
+    if !home.is_host() {
+        return from_cuda(py, first, dtype, layout, home, device);
+    }
     wait::make_host_room(py, bytes)?;
     // SAFETY: the protocol promises the elements that the layout reaches, until the deleter is called.
     let copied = on(device, || unsafe { ops::from_host(first, dtype, layout, here(py)) })?;
     submit::object(py, copied)
+}
+
+/// The device of ours that a description's elements can be read from.
+fn home_of(described: &Described) -> PyResult<Device> {
+    let place = (described.device_type, described.device_id);
+    match place {
+        (HOST | PINNED_HOST, _) => Ok(Device::default()),
+        (CUDA, number) => {
+            let mut gpus = (0..forerun::accelerator_count()).map(|number| Device::Gpu(number as u8));
+            gpus.find(|gpu| forerun::cuda_number(*gpu) == usize::try_from(number).ok())
+        }
+        .ok_or_else(|| PyBufferError::new_err(format!("from_dlpack: there is no device {place:?}"))),
+        _ => Err(PyBufferError::new_err(format!("from_dlpack: cannot read from device {place:?}"))),
+    }
+}
+
+/// An array of elements in the memory of a device: copied there, and brought where it is wanted.
+fn from_cuda(
+    py: Python<'_>,
+    first: *mut u8,
+    dtype: DType,
+    layout: Layout,
+    home: Device,
+    wanted: Option<&Bound<'_, PyDevice>>,
+) -> PyResult<Py<PyAny>> {
+    wait::announce(py, "from_dlpack")?;
+    let (address, loc) = (first.addr(), here(py));
+    let copied = py.detach(|| {
+        // Whatever stream the maker writes in, it is done afterwards.
+        forerun::settle_device(home)?;
+        let first = std::ptr::without_provenance_mut(address);
+        // SAFETY: the protocol promises the elements that the layout reaches, until the deleter is called, and they are
+        // written.
+        unsafe { ops::from_device(first, dtype, layout, home, loc) }
+    });
+    let copied = copied.map_err(raise)?;
+    match wanted.map(|wanted| wanted.get().0).filter(|wanted| *wanted != home) {
+        Some(wanted) => submit::object(py, ops::transfer(&copied, wanted, here(py))),
+        None => submit::object(py, Ok(copied)),
+    }
 }
 
 /// Shape and strides of a description. Every number in it is checked.

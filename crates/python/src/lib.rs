@@ -9,6 +9,7 @@ mod awaiting;
 mod blockers;
 mod buffer;
 mod capture;
+mod cuda_interface;
 mod device;
 mod dlpack;
 mod dtype;

@@ -59,6 +59,11 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
     Ok(())
 }
 
+/// Refuses, or warns of, a call that is about to wait where the thread has said that it means none to.
+pub(crate) fn announce(py: Python<'_>, call: &'static str) -> PyResult<()> {
+    if forerun::sync_rule() == SyncRule::Allowed { Ok(()) } else { forbid(py, None, call) }
+}
+
 /// Waits for everything submitted so far; raises every error nobody has seen.
 pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     let (loc, call) = (here(py), "waitall");

@@ -3,8 +3,15 @@
 #[path = "../examples/pointwise.rs"]
 mod pointwise;
 
+use forerun_ops::Place;
+
 #[test]
 fn pointwise_functions_are_up_to_date() {
-    let committed = include_str!("../../../python/forerun/_pointwise.py");
-    assert!(committed == pointwise::text(), "python/forerun/_pointwise.py is out of date, run `cargo xtask gen`");
+    let files = [
+        (Place::Np, "_pointwise.py", include_str!("../../../python/forerun/_pointwise.py")),
+        (Place::Npx, "_pointwise_npx.py", include_str!("../../../python/forerun/_pointwise_npx.py")),
+    ];
+    for (place, name, committed) in files {
+        assert!(committed == pointwise::text(place), "python/forerun/{name} is out of date, run `cargo xtask gen`");
+    }
 }

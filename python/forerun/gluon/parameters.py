@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from forerun import _safetensors
+from forerun import _files, _safetensors
 from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
@@ -145,8 +145,7 @@ class ParameterDict(dict[str, Parameter]):
         device: DeviceLike = None,
     ) -> None:
         """Read the parameters from a file; for the arguments see ``Block.load_parameters``."""
-        arrays, _ = _safetensors.load(filename)
-        arrays = {restore_prefix + name: array for name, array in arrays.items()}
+        arrays = {restore_prefix + name: array for name, array in _files.load_parameters(filename).items()}
         load_into(
             self,
             arrays,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
+from forerun import _pointwise
 from forerun._forerun import (
     bfloat16,
     complex64,
@@ -27,53 +28,22 @@ from forerun._forerun import (
     uint64,
 )
 from forerun._forerun import bool as bool_
-from forerun._pointwise import (
-    abs,
-    add,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    ceil,
-    divide,
-    equal,
-    exp,
-    expm1,
-    floor,
-    floor_divide,
-    greater,
-    greater_equal,
-    invert,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    log,
-    log1p,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    not_equal,
-    power,
-    reciprocal,
-    remainder,
-    rint,
-    sign,
-    sqrt,
-    square,
-    subtract,
-    tanh,
-    trunc,
-    where,
+from forerun._pointwise import *  # noqa: F403
+from forerun.np import (
+    diagonals,
+    differences,
+    elementwise,
+    grids,
+    moments,
+    padding,
+    polynomials,
+    products,
+    random,
+    shapes,
 )
-from forerun.np import random
 from forerun.np._namespace import __array_namespace_info__
 from forerun.np.complex import conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
+from forerun.np.contraction import einsum
 from forerun.np.creation import (
     arange,
     array,
@@ -98,10 +68,16 @@ from forerun.np.cumulative import (
     nancumprod,
     nancumsum,
 )
+
+# What these have is listed there.
+from forerun.np.diagonals import *  # noqa: F403
+from forerun.np.differences import *  # noqa: F403
 from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
+from forerun.np.elementwise import *  # noqa: F403
 from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
+from forerun.np.grids import *  # noqa: F403
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -120,6 +96,7 @@ from forerun.np.manipulation import (
     tile,
     transpose,
 )
+from forerun.np.moments import *  # noqa: F403
 from forerun.np.ordering import (
     argpartition,
     argsort,
@@ -132,6 +109,9 @@ from forerun.np.ordering import (
     sort,
     take_along_axis,
 )
+from forerun.np.padding import *  # noqa: F403
+from forerun.np.polynomials import *  # noqa: F403
+from forerun.np.products import *  # noqa: F403
 from forerun.np.reduction import (
     all,
     allclose,
@@ -139,8 +119,10 @@ from forerun.np.reduction import (
     argmax,
     argmin,
     array_equal,
+    array_equiv,
     clip,
     dot,
+    isclose,
     matmul,
     max,
     mean,
@@ -163,6 +145,7 @@ from forerun.np.sets import (
     unique_inverse,
     unique_values,
 )
+from forerun.np.shapes import *  # noqa: F403
 from forerun.np.statistics import (
     median,
     nanmedian,
@@ -177,26 +160,17 @@ from forerun.np.text import array2string, array_repr, array_str, get_printoption
 __array_api_version__ = "2024.12"
 
 # NumPy's other names for the same functions.
-absolute = abs
 amax = max
 amin = min
-bitwise_invert = invert
-bitwise_not = invert
 bool = bool_
 concat = concatenate
 conjugate = conj
-mod = remainder
 newaxis = None
 permute_dims = transpose
-pow = power
-true_divide = divide
 
 __all__ = [
     "__array_api_version__",
     "__array_namespace_info__",
-    "abs",
-    "absolute",
-    "add",
     "all",
     "allclose",
     "amax",
@@ -210,24 +184,19 @@ __all__ = [
     "array",
     "array2string",
     "array_equal",
+    "array_equiv",
     "array_repr",
     "array_str",
     "asarray",
     "astype",
     "bfloat16",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
     "bool",
     "bool_",
     "broadcast_to",
     "can_cast",
-    "ceil",
     "clip",
-    "complex128",
     "complex64",
+    "complex128",
     "concat",
     "concatenate",
     "conj",
@@ -238,24 +207,19 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "digitize",
-    "divide",
     "dot",
     "dtype",
     "e",
+    "einsum",
     "empty",
     "empty_like",
-    "equal",
-    "exp",
     "expand_dims",
-    "expm1",
     "eye",
     "finfo",
     "flip",
     "float16",
     "float32",
     "float64",
-    "floor",
-    "floor_divide",
     "from_dlpack",
     "frombuffer",
     "fromfunction",
@@ -264,51 +228,34 @@ __all__ = [
     "full_like",
     "genfromtxt",
     "get_printoptions",
-    "greater",
-    "greater_equal",
     "iinfo",
     "imag",
     "in1d",
     "inf",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "intersect1d",
-    "invert",
+    "isclose",
     "iscomplex",
     "iscomplexobj",
     "isdtype",
-    "isfinite",
     "isin",
-    "isinf",
-    "isnan",
     "isreal",
     "isrealobj",
-    "less",
-    "less_equal",
     "lexsort",
     "linspace",
     "load",
     "loadtxt",
-    "log",
-    "log1p",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
     "matmul",
     "max",
-    "maximum",
     "may_share_memory",
     "mean",
     "median",
     "min",
-    "minimum",
-    "mod",
     "moveaxis",
     "msort",
-    "multiply",
     "nan",
     "nancumprod",
     "nancumsum",
@@ -317,17 +264,13 @@ __all__ = [
     "nanquantile",
     "ndarray",
     "ndim",
-    "negative",
     "newaxis",
-    "not_equal",
     "ones",
     "ones_like",
     "partition",
     "percentile",
     "permute_dims",
     "pi",
-    "pow",
-    "power",
     "printoptions",
     "prod",
     "put_along_axis",
@@ -335,12 +278,9 @@ __all__ = [
     "random",
     "ravel",
     "real",
-    "reciprocal",
-    "remainder",
     "repeat",
     "reshape",
     "result_type",
-    "rint",
     "save",
     "savez",
     "savez_compressed",
@@ -350,29 +290,22 @@ __all__ = [
     "setxor1d",
     "shape",
     "shares_memory",
-    "sign",
     "size",
     "sort",
     "split",
-    "sqrt",
-    "square",
     "squeeze",
     "stack",
     "std",
-    "subtract",
     "sum",
     "swapaxes",
     "take",
     "take_along_axis",
-    "tanh",
     "tile",
     "transpose",
-    "true_divide",
-    "trunc",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "uint8",
     "union1d",
     "unique",
     "unique_all",
@@ -380,7 +313,16 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "var",
-    "where",
     "zeros",
     "zeros_like",
 ]
+__all__ += _pointwise.__all__
+__all__ += diagonals.__all__
+__all__ += differences.__all__
+__all__ += elementwise.__all__
+__all__ += grids.__all__
+__all__ += moments.__all__
+__all__ += padding.__all__
+__all__ += polynomials.__all__
+__all__ += products.__all__
+__all__ += shapes.__all__

@@ -15,6 +15,8 @@ from forerun._types import DTypeLike, ShapeLike
 
 # The newest version of DLPack whose capsules are understood.
 _VERSION = (1, 1)
+# How DLPack numbers CUDA's devices.
+_CUDA = 2
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> ndarray:
@@ -25,7 +27,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     x
         An object with ``__dlpack__`` and ``__dlpack_device__``.
     device
-        Where the array shall live; without one, where the elements are: the host.
+        Where the array shall live; without one, where the elements are: on the host, or on an NVIDIA device.
     copy
         The elements are copied, so ``False`` is refused for anything but an array of forerun.
 
@@ -44,12 +46,15 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
         return moved.copy() if copy and moved is x else moved
     if copy is False:
         raise ValueError("from_dlpack: the elements of another library's array are always copied")
+    on_cuda = x.__dlpack_device__()[0] == _CUDA
+    # What its maker has under way on the GPU is ordered before the default stream, which is then waited for.
+    stream = {"stream": 1} if on_cuda else {}
     try:
-        capsule = x.__dlpack__(max_version=_VERSION)
+        capsule = x.__dlpack__(max_version=_VERSION, **stream)
     except TypeError:
         # A library of before DLPack 1.0 does not know the argument.
-        capsule = x.__dlpack__()
-    return from_capsule(capsule, Device("cpu") if place is None else place)
+        capsule = x.__dlpack__(**stream)
+    return from_capsule(capsule, Device("cpu") if place is None and not on_cuda else place)
 
 
 def frombuffer(

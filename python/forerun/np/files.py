@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from forerun import _npy
 from forerun._convert import to_array
+from forerun._elements import has_numpy
 from forerun._forerun import dtype as _dtype
 from forerun._forerun import from_numpy, ndarray
 from forerun._npz import EMPTY, MAGIC, NpzFile
@@ -185,7 +186,10 @@ def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
 
 
 def _values(value: ArrayLike) -> Any:
-    return to_array(value).asnumpy()
+    array = to_array(value)
+    if not has_numpy(array.dtype.name):
+        raise TypeError(f"save: NumPy's files cannot hold {array.dtype.name}; npx.save writes files that can")
+    return array.asnumpy()
 
 
 def _named(arrays: dict[str, ArrayLike]) -> dict[str, Any]:

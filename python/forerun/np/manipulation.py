@@ -49,7 +49,8 @@ def transpose(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> ndar
     return to_array(a).transpose(axes)
 
 
-def _axis(axis: SupportsIndex, ndim: int) -> int:
+def axis_of(axis: SupportsIndex, ndim: int) -> int:
+    """Count an axis from the first, whichever end it was counted from."""
     number = index(axis)
     if not -ndim <= number < ndim:
         raise IndexError(f"axis {number} is out of bounds for array of dimension {ndim}")
@@ -66,7 +67,7 @@ def swapaxes(a: ArrayLike, axis1: SupportsIndex, axis2: SupportsIndex) -> ndarra
     (4, 3, 2)
     """
     x = to_array(a)
-    first, second = _axis(axis1, x.ndim), _axis(axis2, x.ndim)
+    first, second = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     order = list(range(x.ndim))
     order[first], order[second] = second, first
     return x.transpose(order)
@@ -82,8 +83,8 @@ def moveaxis(a: ArrayLike, source: ShapeLike, destination: ShapeLike) -> ndarray
     (3, 4, 2)
     """
     x = to_array(a)
-    sources = [_axis(axis, x.ndim) for axis in (source if isinstance(source, Sequence) else [source])]
-    places = [_axis(axis, x.ndim) for axis in (destination if isinstance(destination, Sequence) else [destination])]
+    sources = [axis_of(axis, x.ndim) for axis in (source if isinstance(source, Sequence) else [source])]
+    places = [axis_of(axis, x.ndim) for axis in (destination if isinstance(destination, Sequence) else [destination])]
     if len(set(sources)) != len(sources) or len(set(places)) != len(places) or len(sources) != len(places):
         raise ValueError(f"moveaxis: cannot move axes {source} to {destination}")
     order = [axis for axis in range(x.ndim) if axis not in sources]
@@ -169,7 +170,7 @@ def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 
     [array([0]), array([1, 2, 3]), array([4, 5])]
     """
     x = to_array(ary)
-    along = _axis(axis, x.ndim)
+    along = axis_of(axis, x.ndim)
     extent = x.shape[along]
     if isinstance(indices_or_sections, Sequence):
         cuts = [index(cut) for cut in indices_or_sections]
@@ -178,10 +179,11 @@ def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 
         if sections <= 0 or extent % sections:
             raise ValueError(f"split: {extent} elements along axis {along} do not make {sections} equal parts")
         cuts = [extent // sections * part for part in range(1, sections)]
-    return [_part(x, along, slice(*ends)) for ends in zip([0, *cuts], [*cuts, extent], strict=True)]
+    return [part_of(x, along, slice(*ends)) for ends in zip([0, *cuts], [*cuts, extent], strict=True)]
 
 
-def _part(x: ndarray, axis: int, part: slice) -> ndarray:
+def part_of(x: ndarray, axis: int, part: slice) -> ndarray:
+    """Give a view of a part along an axis."""
     whole = (slice(None),) * axis
     key = (*whole, part)
     return x[key]
@@ -201,7 +203,7 @@ def repeat(a: ArrayLike, repeats: ShapeLike, axis: SupportsIndex | None = None) 
     x = to_array(a)
     if axis is None:
         x, axis = x.ravel(), 0
-    along = _axis(axis, x.ndim)
+    along = axis_of(axis, x.ndim)
     extent = x.shape[along]
     if isinstance(repeats, Sequence):
         if len(repeats) != extent:
@@ -234,7 +236,7 @@ def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
     x = x.reshape((1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
         if count == 0:
-            x = _part(x, axis, slice(0, 0))
+            x = part_of(x, axis, slice(0, 0))
         elif count > 1:
             x = _forerun.concatenate([x] * count, axis)
     return x.copy()
@@ -251,7 +253,7 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
     """
     x = to_array(m)
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
-    turned = {_axis(one, x.ndim) for one in axes}
+    turned = {axis_of(one, x.ndim) for one in axes}
     return x[tuple(slice(None, None, -1) if one in turned else slice(None) for one in range(x.ndim))]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import abs, equal, isnan, less_equal, logical_and, logical_or, multiply, not_equal
+from forerun._pointwise import abs, equal, isnan, less_equal, logical_and, logical_or, multiply, not_equal, subtract
 from forerun._types import ArrayLike, AxisLike, DTypeLike
 
 
@@ -48,9 +49,15 @@ def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *,
 
 
 def var(
-    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
+    a: ArrayLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    ddof: float = 0,
+    *,
+    keepdims: bool = False,
+    correction: float | None = None,
 ) -> ndarray:
-    """Take the variance over axes; ``ddof`` is taken off the number of elements.
+    """Take the variance over axes; ``ddof``, or ``correction``, is taken off the number of elements.
 
     Examples
     --------
@@ -58,13 +65,19 @@ def var(
     >>> np.var(np.array([1.0, 3.0]))
     array(1.)
     """
-    return to_array(a).var(axis, dtype, ddof, keepdims=keepdims)
+    return to_array(a).var(axis, dtype, _correction("var", ddof, correction), keepdims=keepdims)
 
 
 def std(
-    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
+    a: ArrayLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    ddof: float = 0,
+    *,
+    keepdims: bool = False,
+    correction: float | None = None,
 ) -> ndarray:
-    """Take the standard deviation over axes; ``ddof`` is taken off the number of elements.
+    """Take the standard deviation over axes; ``ddof``, or ``correction``, is taken off the number of elements.
 
     Examples
     --------
@@ -72,7 +85,13 @@ def std(
     >>> np.std(np.array([1.0, 5.0]))
     array(2.)
     """
-    return to_array(a).std(axis, dtype, ddof, keepdims=keepdims)
+    return to_array(a).std(axis, dtype, _correction("std", ddof, correction), keepdims=keepdims)
+
+
+def _correction(name: str, ddof: float, correction: float | None) -> float:
+    if correction is not None and ddof:
+        raise ValueError(f"{name}: ddof and correction are two names of one argument")
+    return ddof if correction is None else correction
 
 
 def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None) -> ndarray:
@@ -160,7 +179,7 @@ def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     return not_equal(not_equal(to_array(a), 0).sum(axis, keepdims=keepdims), 0)
 
 
-def array_equal(a1: ArrayLike, a2: ArrayLike) -> bool:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Tell whether two arrays have the same shape and elements. Waits for both.
 
     Examples
@@ -170,7 +189,43 @@ def array_equal(a1: ArrayLike, a2: ArrayLike) -> bool:
     True
     """
     first, second = to_arrays(a1, a2)
-    return first.shape == second.shape and bool(all(equal(first, second)))
+    return first.shape == second.shape and bool(all(_same(first, second, equal_nan)))
+
+
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
+    """Tell whether two arrays have the same elements when they are broadcast together. Waits for both.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.array_equiv(np.ones((2, 2)), np.array([1, 1]))
+    True
+    """
+    first, second = to_arrays(a1, a2)
+    shapes = zip(reversed(first.shape), reversed(second.shape), strict=False)
+    fit = builtins.all(one == other or 1 in (one, other) for one, other in shapes)
+    return fit and bool(all(equal(first, second)))
+
+
+def _same(first: ndarray, second: ndarray, equal_nan: bool) -> ndarray:
+    same = equal(first, second)
+    return logical_or(same, logical_and(isnan(first), isnan(second))) if equal_nan else same
+
+
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> ndarray:
+    """Tell for each element whether two arrays agree up to a tolerance, which is relative to the second.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.isclose(np.array([1.0, 2.0]), np.array([1.000001, 2.1]))
+    array([ True, False])
+    """
+    first, second = to_arrays(a, b)
+    bound = multiply(abs(second), rtol) + atol
+    # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
+    near = logical_and(less_equal(abs(subtract(first, second)), bound), abs(second) < float("inf"))
+    return logical_or(_same(first, second, equal_nan), near)
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
@@ -182,14 +237,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     >>> np.allclose(np.array([1.0]), np.array([1.000001]))
     True
     """
-    first, second = to_arrays(a, b)
-    bound = multiply(abs(second), rtol) + atol
-    # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
-    near = logical_and(less_equal(abs(first - second), bound), abs(second) < float("inf"))
-    close = logical_or(equal(first, second), near)
-    if equal_nan:
-        close = logical_or(close, logical_and(isnan(first), isnan(second)))
-    return bool(all(close))
+    return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def dot(a: ArrayLike, b: ArrayLike) -> ndarray:

@@ -3,6 +3,7 @@
 mod at;
 mod complex;
 mod create;
+mod foreign;
 mod layers;
 mod normalise;
 mod optimise;
@@ -20,6 +21,7 @@ mod write;
 pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, eye, from_host, full, normal, uniform};
+pub use foreign::from_device;
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNorm, Channels, batch_norm, layer_norm, log_softmax, softmax};
 pub use optimise::{Preparation, adam_update, sgd_update};

@@ -1,6 +1,6 @@
 //! The AVX2 set with fused multiply-add: 8 lanes; masks in full registers.
 
-use super::lanes::{Lanes, collect};
+use super::lanes::{Lanes, collect, turned};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};

@@ -3,7 +3,7 @@
 
 use super::set::{Memory, Set, Work};
 use crate::loops::{self, Loop, Operand};
-use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned};
+use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Turn};
 use std::mem::MaybeUninit;
 
 /// `N` elements.
@@ -94,11 +94,33 @@ impl<T: NumSigned<Mask = bool>, const N: usize> NumSigned for Lanes<T, N> {
     fn small(value: i8) -> Self {
         Lanes([T::small(value); N])
     }
-    mapped! { sub(other) neg() floor_div(other) remainder(other) power(other) floor() ceil() trunc() rint() }
+    mapped! { sub(other) neg() floor_div(other) remainder(other) fmod(other) power(other) floor() ceil() trunc() rint() }
 }
 
 impl<T: NumBits<Mask = bool>, const N: usize> NumBits for Lanes<T, N> {
     mapped! { bit_and(other) bit_or(other) bit_xor(other) bit_not() }
+}
+
+impl<T: NumWhole<Mask = bool>, const N: usize> NumWhole for Lanes<T, N> {
+    mapped! { gcd(other) lcm(other) shift_left(by) shift_right(by) }
+}
+
+/// Quadrants and rests of angles: those of all lanes as if they were near, then those that are not one by one.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn turned<T: Turn, const N: usize>(lanes: [T; N]) -> [[T; N]; 3] {
+    let mut made = [lanes; 3];
+    for i in 0..N {
+        let near = lanes[i].near();
+        (made[0][i], made[1][i], made[2][i]) = (near[0], near[1], near[2]);
+    }
+    if lanes.iter().fold(false, |far, x| far | x.is_far()) {
+        for i in (0..N).filter(|&i| lanes[i].is_far()) {
+            let far = lanes[i].far();
+            (made[0][i], made[1][i], made[2][i]) = (far[0], far[1], far[2]);
+        }
+    }
+    made
 }
 
 impl<T: NumFloat<Mask = bool>, const N: usize> NumFloat for Lanes<T, N> {
@@ -107,7 +129,7 @@ impl<T: NumFloat<Mask = bool>, const N: usize> NumFloat for Lanes<T, N> {
     fn constant(value: f64) -> Self {
         Lanes([T::constant(value); N])
     }
-    mapped! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) }
+    mapped! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) next_after(other) }
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         // Without the instruction a fused form would be a library call an element.
@@ -116,6 +138,11 @@ impl<T: NumFloat<Mask = bool>, const N: usize> NumFloat for Lanes<T, N> {
     #[inline(always)]
     fn split(self) -> (Self, Self) {
         (map(self, |a| a.split().0), map(self, |a| a.split().1))
+    }
+    #[inline(always)]
+    fn turns(self) -> [Self; 3] {
+        let all: [[T; 3]; N] = collect(|i| self.0[i].turns());
+        collect(|part| Lanes(collect(|i| all[i][part])))
     }
 }
 

@@ -48,7 +48,7 @@ impl<V: NumSigned> NumSigned for Pair<V> {
     fn small(value: i8) -> Self {
         Pair(V::small(value), V::small(value))
     }
-    halves! { sub(other) neg() floor_div(other) remainder(other) power(other) floor() ceil() trunc() rint() }
+    halves! { sub(other) neg() floor_div(other) remainder(other) fmod(other) power(other) floor() ceil() trunc() rint() }
 }
 
 impl<V: NumFloat> NumFloat for Pair<V> {
@@ -57,7 +57,7 @@ impl<V: NumFloat> NumFloat for Pair<V> {
     fn constant(value: f64) -> Self {
         Pair(V::constant(value), V::constant(value))
     }
-    halves! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) }
+    halves! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) next_after(other) }
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         Pair(self.0.mul_add(b.0, c.0), self.1.mul_add(b.1, c.1))
@@ -66,6 +66,11 @@ impl<V: NumFloat> NumFloat for Pair<V> {
     fn split(self) -> (Self, Self) {
         let (low, high) = (self.0.split(), self.1.split());
         (Pair(low.0, high.0), Pair(low.1, high.1))
+    }
+    #[inline(always)]
+    fn turns(self) -> [Self; 3] {
+        let ([a, b, c], [d, e, f]) = (self.0.turns(), self.1.turns());
+        [Pair(a, d), Pair(b, e), Pair(c, f)]
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::loops::Loop;
 use crate::philox::Words;
 use forerun_base::Settings;
-use forerun_ops::{Body, Num, NumBits, NumFloat, NumSigned};
+use forerun_ops::{Body, Num, NumBits, NumFloat, NumWhole};
 
 /// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
 pub(crate) trait Memory: Copy {
@@ -41,9 +41,9 @@ pub(crate) trait Set: 'static {
     /// Double precision.
     type F64: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f64>;
     /// 32-bit integers.
-    type I32: NumSigned<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = i32>;
+    type I32: NumWhole<Mask: Memory<Elem = bool>> + Memory<Elem = i32>;
     /// 64-bit integers.
-    type I64: NumSigned<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = i64>;
+    type I64: NumWhole<Mask: Memory<Elem = bool>> + Memory<Elem = i64>;
     /// Truth values.
     type Bool: Num<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = bool>;
 

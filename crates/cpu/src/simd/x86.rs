@@ -67,6 +67,8 @@ macro_rules! x86_float {
             #[inline(always)]
             fn remainder(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::remainder) }
             #[inline(always)]
+            fn fmod(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::fmod) }
+            #[inline(always)]
             fn power(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::power) }
             #[inline(always)]
             fn floor(self) -> Self { self.raw_floor() }
@@ -105,6 +107,10 @@ macro_rules! x86_float {
                 let (m, e) = unsafe { split(self.0) };
                 ($vector(m), $vector(e))
             }
+            #[inline(always)]
+            fn turns(self) -> [Self; 3] { turned(self.lanes()).map(Self::from_lanes) }
+            #[inline(always)]
+            fn next_after(self, other: Self) -> Self { self.each(other, <$elem as NumFloat>::next_after) }
         }
     };
     (@ $v:ident $r:ty, $m:ident, $e:ident, eq, $f:expr) => { x86_float!(@compare $v $m raw_eq $f); };

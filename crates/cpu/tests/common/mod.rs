@@ -186,6 +186,7 @@ macro_rules! apply_of {
     ($args:expr, $dtype:expr, Predicate, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Logic, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool) };
     ($args:expr, $dtype:expr, Bits, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64) };
+    ($args:expr, $dtype:expr, Whole, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 U64 u64) };
     (@ $args:expr, $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
         match $dtype {
             $(DType::$name => apply_of!(@@ $args, $arity, $point, $type),)*
@@ -209,7 +210,7 @@ macro_rules! apply_of {
 }
 
 macro_rules! reference {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr))*) => {
+    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
         /// The op on one element.
         pub(crate) fn apply(op: Point, dtype: DType, args: &[u64]) -> u64 {
             match op {

@@ -67,6 +67,19 @@ COMPARE(double)
         T r = a % b; \
         return r != 0 && (r < 0) != (b < 0) ? r + b : r; \
     } \
+    DEV T n_fmod(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; } \
+    DEV U magnitude(T a) { return a < 0 ? 0 - (U)a : (U)a; } \
+    DEV T n_gcd(T a, T b) { \
+        U x = magnitude(a), y = magnitude(b); \
+        while (y != 0) { U r = x % y; x = y; y = r; } \
+        return (T)x; \
+    } \
+    DEV T n_lcm(T a, T b) { \
+        U d = (U)n_gcd(a, b); \
+        return d == 0 ? 0 : (T)(magnitude(a) / d * magnitude(b)); \
+    } \
+    DEV T n_shiftleft(T a, T b) { return b >= 0 && b < (T)(8 * sizeof(T)) ? (T)((U)a << b) : 0; } \
+    DEV T n_shiftright(T a, T b) { return a >> (b >= 0 && b < (T)(8 * sizeof(T)) ? b : (T)(8 * sizeof(T) - 1)); } \
     DEV T n_power(T a, T b) { \
         if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0; \
         T result = 1, base = a; \
@@ -97,6 +110,17 @@ DEV u64 n_rint(u64 a) { return a; }
 DEV bool n_nan(u64) { return false; }
 DEV u64 n_floordiv(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
 DEV u64 n_remainder(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
+DEV u64 n_fmod(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
+DEV u64 n_gcd(u64 a, u64 b) {
+    while (b != 0) { u64 r = a % b; a = b; b = r; }
+    return a;
+}
+DEV u64 n_lcm(u64 a, u64 b) {
+    u64 d = n_gcd(a, b);
+    return d == 0 ? 0 : a / d * b;
+}
+DEV u64 n_shiftleft(u64 a, u64 b) { return b < 64 ? a << b : 0; }
+DEV u64 n_shiftright(u64 a, u64 b) { return b < 64 ? a >> b : 0; }
 DEV u64 n_power(u64 a, u64 b) {
     u64 result = 1, base = a;
     for (u64 left = b; left != 0; left >>= 1) {
@@ -132,6 +156,8 @@ DEV u64 n_power(u64 a, u64 b) {
     DEV S split_exponent(T a) { return (S)((U)AS_BITS(a) - (U)TWO_THIRDS) >> MANTISSA; } \
     DEV T n_mantissa(T a) { return AS_FLOAT((S)((U)AS_BITS(a) - ((U)split_exponent(a) << MANTISSA))); } \
     DEV T n_exponent(T a) { return (T)split_exponent(a); } \
+    DEV T n_fmod(T a, T b) { return X(fmod)(a, b); } \
+    DEV T n_nextafter(T a, T b) { return a == b ? b : X(nextafter)(a, b); } \
     DEV T n_floordiv(T a, T b) { \
         if (b == 0) return a / b; \
         T r = X(fmod)(a, b), q = (a - r) / b; \
@@ -155,6 +181,79 @@ DEV double n_power(double a, double b) { return pow(a, b); }
 
 DEV c64 n_add(c64 a, c64 b) { return c64{a.re + b.re, a.im + b.im}; }
 DEV c128 n_add(c128 a, c128 b) { return c128{a.re + b.re, a.im + b.im}; }
+
+// Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
+static __device__ const u64 two_over_pi[20] = {
+    0xa2f9836e4e441529ULL, 0xfc2757d1f534ddc0ULL, 0xdb6295993c439041ULL, 0xfe5163abdebbc561ULL, 0xb7246e3a424dd2e0ULL,
+    0x06492eea09d1921cULL, 0xfe1deb1cb129a73eULL, 0xe88235f52ebb4484ULL, 0xe99c7026b45f7e41ULL, 0x3991d639835339f4ULL,
+    0x9c845f8bbdf9283bULL, 0x1ff897ffde05980fULL, 0xef2f118b5a0a6d1fULL, 0x6d367ecf27cb09b7ULL, 0x4f463f669e5fea2dULL,
+    0x7527bac7ebe5f17bULL, 0x3d0739f78a5292eaULL, 0x6bfb5fb11f8d5d08ULL, 0x56033046fc7b6babULL, 0xf0cfbc209af4361dULL};
+struct Turns { double quadrant, rest, low; };
+DEV double quadrant_of(double n) { return n - 4.0 * floor(n * 0.25); }
+static __device__ __noinline__ Turns far_turns(double x) {
+    const u64 bits = (u64)__double_as_longlong(x);
+    const int exponent = (int)(bits >> 52 & 0x7ff) - 1075;
+    const bool minus = bits >> 63 != 0;
+    if (exponent == 0x7ff - 1075) return {0.0, x - x, x - x};
+    const u64 mantissa = (bits & ((1ULL << 52) - 1)) | 1ULL << 52;
+    const int skip = exponent > 2 ? exponent - 2 : 0, word = skip / 64, shift = skip % 64;
+    u64 digits[3];
+    for (int i = 0; i < 3; ++i) {
+        digits[i] = shift == 0 ? two_over_pi[word + i] : two_over_pi[word + i] << shift | two_over_pi[word + i + 1] >> (64 - shift);
+    }
+    u64 limbs[4];
+    limbs[0] = mantissa * digits[2];
+    u64 carry = __umul64hi(mantissa, digits[2]), product = mantissa * digits[1];
+    limbs[1] = product + carry;
+    carry = __umul64hi(mantissa, digits[1]) + (limbs[1] < product);
+    product = mantissa * digits[0];
+    limbs[2] = product + carry;
+    limbs[3] = __umul64hi(mantissa, digits[0]) + (limbs[2] < product);
+    const int down = exponent < 2 ? 2 - exponent : 0;
+    if (down > 0) {
+        for (int i = 0; i < 3; ++i) limbs[i] = limbs[i] >> down | limbs[i + 1] << (64 - down);
+    }
+    u64 turned = limbs[2] >> 62;
+    u64 rest[3] = {limbs[0] << 2, limbs[1] << 2 | limbs[0] >> 62, limbs[2] << 2 | limbs[1] >> 62};
+    const bool below = rest[2] >> 63 != 0;
+    if (below) {
+        for (int i = 0; i < 3; ++i) rest[i] = ~rest[i];
+        if (++rest[0] == 0 && ++rest[1] == 0) ++rest[2];
+        turned += 1;
+    }
+    const int zeros = rest[2] != 0 ? __clzll((i64)rest[2]) : 64 + __clzll((i64)rest[1]);
+    const int from = zeros < 64 ? 2 : 1, by = zeros % 64;
+    const u64 before = from == 2 ? rest[0] : 0;
+    const u64 first = by == 0 ? rest[from] : rest[from] << by | rest[from - 1] >> (64 - by);
+    const u64 second = by == 0 ? rest[from - 1] : rest[from - 1] << by | before >> (64 - by);
+    const double part = (double)(first >> 11) * __longlong_as_double((i64)(1023 - (zeros + 53)) << 52);
+    const double next = (double)((first << 53 | second >> 11) >> 11) * __longlong_as_double((i64)(1023 - (zeros + 106)) << 52);
+    const double half_pi = 1.5707963267948966, half_pi_low = 6.123233995736766e-17;
+    const double whole = part * half_pi;
+    const double lost = fma(part, half_pi, -whole) + (part * half_pi_low + next * half_pi);
+    const double high = whole + lost, low = (whole - high) + lost, sign = below != minus ? -1.0 : 1.0;
+    return {quadrant_of(minus ? -(double)turned : (double)turned), sign * high, sign * low};
+}
+DEV Turns turns(double x) {
+    if (fabs(x) > 1048576.0) return far_turns(x);
+    const double n = rint(x * 0.6366197723675814);
+    const double a = x - n * 1.5707963267341256, b = n * 6.077100506303966e-11;
+    const double s = a - b, t = s - a;
+    const double lost = (a - (s - t)) - (b + t) - n * 2.0222662487959506e-21;
+    const double high = s + lost;
+    return {quadrant_of(n), high, (s - high) + lost};
+}
+DEV Turns turns(float x) {
+    const double wide = x, n = rint(wide * 0.6366197723675814);
+    const Turns near = {quadrant_of(n), (wide - n * 1.5707963267341256) - n * 6.077100506506192e-11, 0.0};
+    return fabsf(x) > 1048576.0f ? far_turns(wide) : near;
+}
+DEV double n_quadrant(double a) { return turns(a).quadrant; }
+DEV double n_rest(double a) { return turns(a).rest; }
+DEV double n_restlow(double a) { return turns(a).low; }
+DEV float n_quadrant(float a) { return (float)turns(a).quadrant; }
+DEV float n_rest(float a) { return (float)turns(a).rest; }
+DEV float n_restlow(float a) { const double rest = turns(a).rest; return (float)(rest - (double)(float)rest); }
 
 // Half floats from singles, to nearest and ties to even, as the host narrows them; and back.
 DEV f16 f16_of(float value) {

@@ -85,6 +85,9 @@ table! {
         device_attribute = "cuDeviceGetAttribute"(value: *mut c_int, which: c_int, device: c_int);
         context_retain = "cuDevicePrimaryCtxRetain"(context: *mut Context, device: c_int);
         context_set = "cuCtxSetCurrent"(context: Context);
+        context_push = "cuCtxPushCurrent_v2"(context: Context);
+        context_pop = "cuCtxPopCurrent_v2"(context: *mut Context);
+        context_synchronize = "cuCtxSynchronize"();
         memory_info = "cuMemGetInfo_v2"(free: *mut usize, total: *mut usize);
         pool_create = "cuMemPoolCreate"(pool: *mut MemPool, props: *const PoolProps);
         pool_set = "cuMemPoolSetAttribute"(pool: MemPool, which: c_int, value: *mut c_void);

@@ -1,0 +1,140 @@
+//! Powers, roots, logarithms and parts of floats, written once over [`NumFloat`].
+//!
+//! Invariant: as for [`crate::math`].
+
+use crate::math::{self, exp_of, log_parts, polynomial};
+use crate::num::{Format, Mask, NumFloat};
+use crate::tables::Tables;
+use std::f64::consts::LN_2;
+
+/// `2^x`.
+#[inline(always)]
+pub fn exp2<T: NumFloat>(x: T) -> T {
+    // Beyond these limits the result no longer changes; NaN passes both.
+    let (low, high) = (<T::Format as Tables>::SCALE_LOW, <T::Format as Tables>::SCALE_HIGH);
+    let x = T::constant(low).greater(T::constant(high).lesser(x));
+    let n = x.rint();
+    exp_of(x.sub(n).mul(T::constant(LN_2))).scale(n)
+}
+
+/// A logarithm to a base whose reciprocal logarithm is `scale`: `exponent` is the logarithm of 2.
+#[inline(always)]
+fn log_base<T: NumFloat>(x: T, scale: [f64; 2], exponent: [f64; 2]) -> T {
+    let (e, f, bend) = log_parts(x);
+    let [high, low] = scale.map(T::constant);
+    let base = e.mul(T::constant(exponent[0]));
+    let part = f.mul(high);
+    let lost = f.mul_add(high, part.neg());
+    let sum = base.add(part);
+    let rest = part.sub(sum.sub(base)).add(lost);
+    let rest = e.mul_add(T::constant(exponent[1]), bend.mul_add(high, f.mul_add(low, rest)));
+    math::log_edges(x, sum.add(rest))
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub fn log2<T: NumFloat>(x: T) -> T {
+    log_base(x, <T::Format as Tables>::LOG2_E, [1.0, 0.0])
+}
+
+/// The logarithm to base 10.
+#[inline(always)]
+pub fn log10<T: NumFloat>(x: T) -> T {
+    log_base(x, <T::Format as Tables>::LOG10_E, <T::Format as Tables>::LOG10_2)
+}
+
+/// Mantissa in [2/3, 4/3) and whole exponent of a magnitude, denormals too; anything for zero, infinity and NaN.
+#[inline(always)]
+fn parts<T: NumFloat>(magnitude: T) -> (T, T) {
+    let lift = <T::Format as Format>::LIFT;
+    let denormal = magnitude.lt(T::constant(<T::Format as Format>::MIN_NORMAL));
+    let lifted = magnitude.mul(T::constant(2f64.powi(lift)));
+    let (m, e) = T::select(denormal, lifted, magnitude).split();
+    (m, T::select(denormal, e.sub(T::constant(lift as f64)), e))
+}
+
+/// Whether a number is neither zero, nor infinite, nor NaN.
+#[inline(always)]
+fn is_ordinary<T: NumFloat>(magnitude: T) -> T::Mask {
+    T::constant(0.0).lt(magnitude).and(magnitude.lt(T::constant(f64::INFINITY)))
+}
+
+/// The cube root.
+#[inline(always)]
+pub fn cbrt<T: NumFloat>(x: T) -> T {
+    let third = T::constant(1.0 / 3.0);
+    let magnitude = x.abs();
+    let (m, e) = parts(magnitude);
+    let n = e.mul(third).rint();
+    let left = e.sub(n.mul(T::constant(3.0)));
+    // A number between 1/3 and 8/3 and its root to five digits; each of the two steps doubles them and more.
+    let is = |v: f64| left.eq(T::constant(v));
+    let by = |above: f64, below: f64| {
+        T::select(is(1.0), T::constant(above), T::select(is(-1.0), T::constant(below), T::constant(1.0)))
+    };
+    let number = m.mul(by(2.0, 0.5));
+    let y = polynomial(m, <T::Format as Tables>::CBRT).mul(by(1.2599210498948732, 0.7937005259840998));
+    let step = |y: T| {
+        let square = y.mul(y);
+        let off = square.neg().mul_add(y, number);
+        off.div(square.mul(T::constant(3.0))).add(y)
+    };
+    let y = step(step(y)).scale(n).copysign(x);
+    T::select(is_ordinary(magnitude), y, x)
+}
+
+/// The hypotenuse of a right triangle, without overflow on the way.
+#[inline(always)]
+pub fn hypot<T: NumFloat>(x: T, y: T) -> T {
+    let infinity = T::constant(f64::INFINITY);
+    let (a, b) = (x.abs(), y.abs());
+    let more = a.max(b);
+    let large = T::constant(<T::Format as Tables>::LARGE).lt(more);
+    let small = more.lt(T::constant(<T::Format as Tables>::SMALL));
+    let (up, down) = (<T::Format as Tables>::UP, 1.0 / <T::Format as Tables>::UP);
+    let choose = |large_by: f64, small_by: f64| {
+        T::select(large, T::constant(large_by), T::select(small, T::constant(small_by), T::constant(1.0)))
+    };
+    let (there, back) = (choose(down, up), choose(up, down));
+    let (a, b) = (a.mul(there), b.mul(there));
+    let swap = a.lt(b);
+    let (more, less) = (T::select(swap, b, a), T::select(swap, a, b));
+    let root = more.mul_add(more, less.mul(less)).sqrt().mul(back);
+    T::select(x.abs().eq(infinity).or(y.abs().eq(infinity)), infinity, root)
+}
+
+/// `log(e^x + e^y)`.
+#[inline(always)]
+pub fn logaddexp<T: NumFloat>(x: T, y: T) -> T {
+    let rest = math::log1p(math::exp(x.sub(y).abs().neg()));
+    // The difference of equal infinities is NaN.
+    T::select(x.eq(y), x.add(T::constant(LN_2)), x.max(y).add(rest))
+}
+
+/// `x * 2^n`, rounded once.
+#[inline(always)]
+pub fn ldexp<T: NumFloat>(x: T, n: T) -> T {
+    let magnitude = x.abs();
+    let (m, e) = parts(magnitude);
+    let (low, high) = (<T::Format as Tables>::SCALE_LOW, <T::Format as Tables>::SCALE_HIGH);
+    let exponent = T::constant(low).greater(T::constant(high).lesser(e.add(n.trunc())));
+    T::select(is_ordinary(magnitude).or(n.eq(n).not()), m.scale(exponent).copysign(x), x)
+}
+
+/// The mantissa of a number, in [1/2, 1) and with its sign.
+#[inline(always)]
+pub fn mantissa<T: NumFloat>(x: T) -> T {
+    let magnitude = x.abs();
+    let (m, _) = parts(magnitude);
+    let m = T::select(m.lt(T::constant(1.0)), m, m.mul(T::constant(0.5)));
+    T::select(is_ordinary(magnitude), m.copysign(x), x)
+}
+
+/// The exponent that belongs to [`mantissa`].
+#[inline(always)]
+pub fn exponent<T: NumFloat>(x: T) -> T {
+    let (zero, one) = (T::constant(0.0), T::constant(1.0));
+    let magnitude = x.abs();
+    let (m, e) = parts(magnitude);
+    T::select(is_ordinary(magnitude), T::select(m.lt(one), e, e.add(one)), zero)
+}

@@ -1,0 +1,167 @@
+//! Quarter turns: how many go into an angle, modulo four, and what is left. One element at a time; vectors take
+//! [`Turn::near`] for all lanes and [`Turn::far`] for the few that are not near.
+//!
+//! Invariant: what is left is right to twice the digits of the format, for every finite angle. (A half turn is no float, so
+//! an angle times a rounded 2/pi would lose a digit for each of its own.)
+
+/// An angle's quadrant and rest.
+pub trait Turn: Copy {
+    /// Up to it, [`Turn::near`] is right.
+    const NEAR: Self;
+
+    /// Whether it is larger than [`Turn::NEAR`].
+    fn is_far(self) -> bool;
+
+    /// Quadrant and rest of an angle up to [`Turn::NEAR`].
+    fn near(self) -> [Self; 3];
+
+    /// Quadrant and rest of any angle.
+    fn far(self) -> [Self; 3];
+}
+
+/// pi/2 as a sum: the first two have 33 bits, so that a quotient below 2^20 times either is exact.
+const HALF_PI: [f64; 3] = [1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21];
+
+/// What is left of pi/2 after the first 33 bits.
+const HALF_PI_REST: f64 = 6.077100506506192e-11;
+
+/// What is left of pi/2 after it was rounded.
+const HALF_PI_LOW: f64 = 6.123233995736766e-17;
+
+/// The binary digits of 2/pi: as many as the largest double has, and three times its precision.
+const TWO_OVER_PI: [u64; 20] = [
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
+    0xf0cfbc209af4361d,
+];
+
+#[inline(always)]
+fn quotient(x: f64) -> f64 {
+    (x * std::f64::consts::FRAC_2_PI).round_ties_even()
+}
+
+#[inline(always)]
+fn quadrant(n: f64) -> f64 {
+    n - 4.0 * (n * 0.25).floor()
+}
+
+impl Turn for f64 {
+    const NEAR: f64 = 1048576.0;
+
+    #[inline(always)]
+    fn is_far(self) -> bool {
+        self.abs() > Self::NEAR
+    }
+
+    #[inline(always)]
+    fn near(self) -> [f64; 3] {
+        let n = quotient(self);
+        // The first product and difference are exact; of the second difference the error is kept.
+        let (a, b) = (self - n * HALF_PI[0], n * HALF_PI[1]);
+        let s = a - b;
+        let t = s - a;
+        let lost = (a - (s - t)) - (b + t) - n * HALF_PI[2];
+        let high = s + lost;
+        [quadrant(n), high, (s - high) + lost]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far(self) -> [f64; 3] {
+        if !self.is_finite() {
+            return [0.0, f64::NAN, f64::NAN];
+        }
+        let bits = self.to_bits();
+        let exponent = (bits >> 52 & 0x7ff) as i32 - 1075;
+        let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
+        // Digits of 2/pi whose products are whole turns are passed over; of the next 192 the product is formed.
+        let skip = (exponent - 2).max(0) as usize;
+        let (word, shift) = (skip / 64, skip % 64);
+        let digits = |i: usize| match shift {
+            0 => TWO_OVER_PI[word + i],
+            _ => TWO_OVER_PI[word + i] << shift | TWO_OVER_PI[word + i + 1] >> (64 - shift),
+        };
+        let low = mantissa as u128 * digits(2) as u128;
+        let middle = mantissa as u128 * digits(1) as u128 + (low >> 64);
+        let high = mantissa as u128 * digits(0) as u128 + (middle >> 64);
+        let mut limbs = [low as u64, middle as u64, high as u64, (high >> 64) as u64];
+        // Two digits before the point, 190 after it.
+        let down = (2 - exponent).max(0) as u32;
+        if down > 0 {
+            for i in 0..3 {
+                limbs[i] = limbs[i] >> down | limbs[i + 1] << (64 - down);
+            }
+        }
+        let turned = limbs[2] >> 62;
+        let mut rest = [limbs[0] << 2, limbs[1] << 2 | limbs[0] >> 62, limbs[2] << 2 | limbs[1] >> 62];
+        // The nearest multiple: from a half on it is the next one, and what is left is negative.
+        let below = rest[2] >> 63 == 1;
+        if below {
+            let (first, carry) = (!rest[0]).overflowing_add(1);
+            let (second, carry) = (!rest[1]).overflowing_add(carry as u64);
+            rest = [first, second, (!rest[2]).wrapping_add(carry as u64)];
+        }
+        let zeros = if rest[2] != 0 { rest[2].leading_zeros() } else { 64 + rest[1].leading_zeros() };
+        let top = |from: usize| {
+            let value = (rest[from] as u128) << 64 | if from > 0 { rest[from - 1] as u128 } else { 0 };
+            (value << (zeros % 64) >> 64) as u64
+        };
+        let (first, second) = if zeros < 64 { (top(2), top(1)) } else { (top(1), top(0)) };
+        // The first 53 digits, and the 53 after them.
+        let power = |digits: i32| f64::from_bits(((1023 - digits) as u64) << 52);
+        let part = (first >> 11) as f64 * power(zeros as i32 + 53);
+        let next = ((first << 53 | second >> 11) >> 11) as f64 * power(zeros as i32 + 106);
+        let product = part * std::f64::consts::FRAC_PI_2;
+        let lost = part.mul_add(std::f64::consts::FRAC_PI_2, -product);
+        let lost = lost + (part * HALF_PI_LOW + next * std::f64::consts::FRAC_PI_2);
+        let high = product + lost;
+        let low = (product - high) + lost;
+        let sign = if below != self.is_sign_negative() { -1.0 } else { 1.0 };
+        let turned = (turned + below as u64) as f64;
+        let turned = if self.is_sign_negative() { quadrant(-turned) } else { quadrant(turned) };
+        [turned, sign * high, sign * low]
+    }
+}
+
+impl Turn for f32 {
+    const NEAR: f32 = 1048576.0;
+
+    #[inline(always)]
+    fn is_far(self) -> bool {
+        self.abs() > Self::NEAR
+    }
+
+    #[inline(always)]
+    fn near(self) -> [f32; 3] {
+        let wide = self as f64;
+        let n = quotient(wide);
+        let rest = (wide - n * HALF_PI[0]) - n * HALF_PI_REST;
+        let high = rest as f32;
+        [quadrant(n) as f32, high, (rest - high as f64) as f32]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far(self) -> [f32; 3] {
+        let [turned, rest, _] = (self as f64).far();
+        let high = rest as f32;
+        [turned as f32, high, (rest - high as f64) as f32]
+    }
+}

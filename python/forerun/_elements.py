@@ -1,0 +1,47 @@
+"""Arrays out of the bytes of their elements, those too that NumPy has no dtype for: a bfloat16 is half a single."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from forerun._forerun import Device, from_numpy, ndarray
+
+if TYPE_CHECKING:
+    import numpy
+
+# What NumPy holds the elements in that it has no dtype for.
+_HELD_IN = {"bfloat16": "uint16"}
+
+
+def has_numpy(dtype: str) -> bool:
+    """Say whether NumPy has a dtype of that name."""
+    return dtype not in _HELD_IN
+
+
+def held_in(dtype: str) -> numpy.dtype:
+    """Give the dtype that NumPy holds the elements in."""
+    import numpy
+
+    return numpy.dtype(_HELD_IN.get(dtype, dtype))
+
+
+def from_held(values: numpy.ndarray, dtype: str, device: Device | None = None) -> ndarray:
+    """Make an array of what NumPy holds its elements in."""
+    import numpy
+
+    if has_numpy(dtype):
+        return from_numpy(values, device)
+    return from_numpy((values.astype(numpy.uint32) << 16).view(numpy.float32), device).astype(dtype)
+
+
+def from_elements(
+    data: Any, dtype: str, shape: Sequence[int], order: str = "<C", device: Device | None = None
+) -> ndarray:
+    """Make an array of bytes: ``<`` or ``>`` is their order in an element, ``C`` or ``F`` that of the elements."""
+    import numpy
+
+    kind = held_in(dtype).newbyteorder("<" if order[0] == "<" else ">")
+    values: numpy.ndarray = numpy.frombuffer(data, kind)
+    values = values.reshape(shape, order=order[1])  # type: ignore[call-overload]
+    return from_held(values.astype(kind.newbyteorder("="), copy=False), dtype, device)

@@ -1,0 +1,320 @@
+"""Differences and sums of neighbours, and what lies between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import floating, to_array, to_arrays
+from forerun._forerun import ndarray
+from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
+from forerun._types import ArrayLike, AxisLike, Number
+from forerun.np.cumulative import cumsum
+from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
+from forerun.np.ordering import argsort, searchsorted
+
+__all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
+
+# Taps of a filter that are applied together.
+_TAPS = 16
+
+
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: SupportsIndex = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> ndarray:
+    """Take each element from the next along an axis, ``n`` times; on bool, whether they differ.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.diff(np.array([1, 4, 9, 16]))
+    array([3, 5, 7])
+    """
+    if n < 0:
+        raise ValueError(f"diff: order must not be negative, got {n}")
+    x = to_array(a)
+    if x.ndim == 0:
+        raise ValueError("diff: needs at least one dimension")
+    along = axis_of(axis, x.ndim)
+    parts = [x]
+    for end, place in ((prepend, 0), (append, 2)):
+        if end is not None:
+            more = to_array(end, None, x.device)
+            if more.ndim == 0:
+                more = broadcast_to(more, (*x.shape[:along], 1, *x.shape[along + 1 :]))
+            parts.insert(place, more)
+    x = concatenate(parts, along) if len(parts) > 1 else x
+    for _ in range(n):
+        later, earlier = part_of(x, along, slice(1, None)), part_of(x, along, slice(None, -1))
+        x = not_equal(later, earlier) if x.dtype == "bool" else later - earlier
+    return x.copy() if x is a else x
+
+
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> ndarray:
+    """Take each element of the flattened array from the next, with more elements at the ends if they are given.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.ediff1d(np.array([1, 4, 9]), to_end=0)
+    array([3, 5, 0])
+    """
+    x = to_array(ary).ravel()
+    parts = [to_array(part, None, x.device).ravel() for part in (to_begin, diff(x), to_end) if part is not None]
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def gradient(
+    f: ArrayLike, *varargs: Number | ArrayLike, axis: AxisLike = None, edge_order: int = 1
+) -> ndarray | tuple[ndarray, ...]:
+    """Estimate the slope along axes: central differences inside, one-sided ones of an order at the ends.
+
+    Parameters
+    ----------
+    f
+        Values of a function.
+    varargs
+        How far apart they are: a number for all axes or one for each, or the coordinates along each axis.
+    axis
+        The axes; all without any.
+    edge_order
+        1 or 2: how many neighbours the ends look at.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.gradient(np.array([1.0, 2.0, 4.0, 7.0]))
+    array([1. , 1.5, 2.5, 3. ])
+    """
+    x = floating(to_array(f))
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
+    along = [axis_of(one, x.ndim) for one in axes]
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    spacings: list[Any] = list(varargs) or [1.0]
+    if len(spacings) == 1:
+        spacings *= len(along)
+    if len(spacings) != len(along):
+        raise TypeError(f"gradient: {len(varargs)} spacings for {len(along)} axes")
+    made = tuple(_slope(x, one, spacing, edge_order) for one, spacing in zip(along, spacings, strict=True))
+    return made[0] if len(made) == 1 else made
+
+
+def _slope(x: ndarray, axis: int, spacing: Number | ArrayLike, edge_order: int) -> ndarray:
+    extent = x.shape[axis]
+    if extent < edge_order + 1:
+        raise ValueError(f"gradient: axis {axis} of {x.shape} has fewer than {edge_order + 1} elements")
+    steps = to_array(spacing, None, x.device)
+    if steps.ndim > 1 or (steps.ndim == 1 and steps.size != extent):
+        raise ValueError(f"gradient: coordinates of shape {steps.shape} do not fit axis {axis} of {x.shape}")
+    # Distances of neighbours, one less than there are elements.
+    steps = diff(steps.astype(x.dtype)) if steps.ndim else broadcast_to(steps.astype(x.dtype), (extent - 1,))
+    steps = steps.reshape(-1, *(1,) * (x.ndim - axis - 1))
+
+    def at(start: int | None, stop: int | None) -> ndarray:
+        return part_of(x, axis, slice(start, stop))
+
+    before, after = steps[:-1], steps[1:]
+    inner = (
+        at(None, -2) * (-after / (before * (before + after)))
+        + at(1, -1) * ((after - before) / (before * after))
+        + at(2, None) * (before / (after * (before + after)))
+    )
+    if edge_order == 1:
+        first, last = (at(1, 2) - at(0, 1)) / steps[:1], (at(-1, None) - at(-2, -1)) / steps[-1:]
+    else:
+        near, far = steps[:1], steps[1:2]
+        both = near + far
+        first = (
+            at(0, 1) * (-(near * 2 + far) / (near * both))
+            + at(1, 2) * (both / (near * far))
+            - at(2, 3) * (near / (far * both))
+        )
+        near, far = steps[-1:], steps[-2:-1]
+        both = near + far
+        last = (
+            at(-3, -2) * (near / (far * both))
+            - at(-2, -1) * (both / (near * far))
+            + at(-1, None) * ((near * 2 + far) / (near * both))
+        )
+    return concatenate([first, inner, last], axis)
+
+
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: Number | None = None,
+    right: Number | None = None,
+    period: float | None = None,
+) -> ndarray:
+    """Look up values between points that are joined by straight lines.
+
+    Parameters
+    ----------
+    x
+        Where to look.
+    xp, fp
+        The points: places that rise, and the values there.
+    left, right
+        What it is beyond the ends; the nearest point's value without them.
+    period
+        If the points come again and again, after how much; then their order does not matter.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.interp(np.array([0.5, 9.0]), np.array([0.0, 1.0]), np.array([10.0, 20.0]))
+    array([15., 20.])
+    """
+    places, points, values = (floating(each) for each in to_arrays(x, xp, fp))
+    if points.ndim != 1 or points.shape != values.shape or points.size == 0:
+        raise ValueError(f"interp: points {points.shape} and values {values.shape} must be vectors of one length")
+    if period is not None:
+        if period == 0:
+            raise ValueError("interp: period must not be zero")
+        width = math.fabs(period)
+        points, places = remainder(points, width), remainder(places, width)
+        order = argsort(points)
+        points, values = points.take(order), values.take(order)
+        points = concatenate([points[-1:] - width, points, points[:1] + width])
+        values = concatenate([values[-1:], values, values[:1]])
+        left = right = None
+    if points.size == 1:
+        middle = broadcast_to(values[0], places.shape) + places * 0
+    else:
+        line = (searchsorted(points, places, side="right") - 1).clip(0, points.size - 2)
+        start, height = points.take(line), values.take(line)
+        end, top = points.take(line + 1), values.take(line + 1)
+        middle = height + (top - height) * ((places - start) / (end - start))
+        middle = where(equal(places, end), top, middle)
+    below = values[0] if left is None else left
+    above = values[-1] if right is None else right
+    made = where(less(places, points[0]), below, middle)
+    return where(less(points[-1], places), above, made)
+
+
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: SupportsIndex = -1) -> ndarray:
+    """Add up the areas under straight lines between points along an axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.trapezoid(np.array([1.0, 2.0, 3.0]))
+    array(4.)
+    """
+    values = floating(to_array(y))
+    along = axis_of(axis, values.ndim)
+    pairs = part_of(values, along, slice(1, None)) + part_of(values, along, slice(None, -1))
+    if x is None:
+        return (pairs * (dx / 2)).sum(along)
+    points = to_array(x, None, values.device)
+    steps = (
+        diff(points, axis=0).reshape(-1, *(1,) * (values.ndim - along - 1))
+        if points.ndim == 1
+        else diff(points, axis=along)
+    )
+    return (pairs * steps * 0.5).sum(along)
+
+
+def unwrap(
+    p: ArrayLike, discont: float | None = None, axis: SupportsIndex = -1, *, period: float = 2 * math.pi
+) -> ndarray:
+    """Add whole periods to numbers along an axis, so that no two neighbours are more than half of one apart.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.unwrap(np.array([0.0, 3.0, 1.0, 4.0]), period=4.0)
+    array([ 0., -1., -3., -4.])
+    """
+    x = to_array(p)
+    if not isinstance(period, int) or "int" not in x.dtype.name:
+        x = floating(x)
+    along = axis_of(axis, x.ndim)
+    steps, half = diff(x, axis=along), period // 2 if isinstance(period, int) else period / 2
+    reduced = remainder(steps + half, period) - half
+    # A jump of half a period may go either way; it keeps its own.
+    ambiguous = logical_and(equal(reduced, -half), less(0, steps))
+    if not isinstance(period, int) or period % 2 == 0:
+        reduced = where(ambiguous, half, reduced)
+    corrections = where(less(abs(steps), half if discont is None else max(discont, half)), 0, reduced - steps)
+    shift = cumsum(corrections, along, x.dtype)
+    return concatenate([part_of(x, along, slice(0, 1)), part_of(x, along, slice(1, None)) + shift], along)
+
+
+def _full_convolution(long: ndarray, short: ndarray) -> ndarray:
+    """Convolve vectors: products of all pairs, laid so that what is added up stands in one column."""
+    made: ndarray | None = None
+    for start in range(0, short.size, _TAPS):
+        taps = short[start : start + _TAPS]
+        products = taps.reshape(-1, 1) * long
+        width = long.size + taps.size
+        margin = _forerun.full((), 0, products.dtype, long.device)
+        wide = concatenate([products, broadcast_to(margin, (taps.size, taps.size))], 1)
+        # A row longer by one than it is read with: each starts one place further right than the one before.
+        columns = wide.ravel()[: taps.size * (width - 1)].reshape(taps.size, width - 1)
+        part = columns.sum(0).astype(products.dtype, copy=False)
+        ends = start, short.size - start - taps.size
+        part = concatenate([broadcast_to(margin, (ends[0],)), part, broadcast_to(margin, (ends[1],))])
+        made = part if made is None else made + part
+    assert made is not None, "a filter has at least one tap"
+    return made
+
+
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
+    """Convolve two vectors: products of all pairs, added up where their places add up to the same.
+
+    Parameters
+    ----------
+    a, v
+        The vectors.
+    mode
+        ``full``: all places; ``same``: as many as the longer has, in the middle; ``valid``: where both lie fully.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.convolve(np.array([1, 2, 3]), np.array([0, 1]))
+    array([0, 1, 2, 3])
+    """
+    x, y = to_arrays(a, v)
+    if x.ndim > 1 or y.ndim > 1 or x.size == 0 or y.size == 0:
+        raise ValueError(f"convolve: needs two vectors with elements: {x.shape} x {y.shape}")
+    x, y = x.ravel(), y.ravel()
+    long, short = (x, y) if x.size >= y.size else (y, x)
+    full = _full_convolution(long, short)
+    match mode:
+        case "full":
+            return full
+        case "same":
+            start = (short.size - 1) // 2
+            return full[start : start + long.size]
+        case "valid":
+            return full[short.size - 1 : long.size]
+        case _:
+            raise ValueError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+
+
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
+    """Correlate two vectors: :func:`convolve` with the second the other way round.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.correlate(np.array([1, 2, 3]), np.array([0, 1]))
+    array([2, 3])
+    """
+    x, y = to_arrays(a, v)
+    if mode == "same" and y.size > x.size:
+        # The middle of an even number of places is one further to the right.
+        full = convolve(x, y.ravel()[::-1], "full")
+        start = x.size // 2
+        return full[start : start + y.size]
+    return convolve(x, y.ravel()[::-1], mode)

@@ -1,0 +1,128 @@
+"""Functions of elements that are made of several pointwise ops."""
+
+from __future__ import annotations
+
+import builtins
+
+from forerun import _forerun
+from forerun._convert import floating, to_array
+from forerun._forerun import ndarray
+from forerun._pointwise import (
+    copysign,
+    floor_divide,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    remainder,
+    rint,
+    subtract,
+    trunc,
+    where,
+)
+from forerun._types import ArrayLike
+
+__all__ = ["around", "divmod", "frexp", "modf", "nan_to_num", "round"]
+
+_MANTISSA, _EXPONENT = _forerun.point("mantissa"), _forerun.point("exponent")
+# The largest number of each float dtype.
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+
+
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[ndarray, ndarray]:
+    """Give the quotient rounded down, and what it leaves.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.divmod(np.array([-7, 7]), 3)
+    (array([-3,  2]), array([2, 1]))
+    """
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+def modf(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
+    """Give the fraction and the whole part, both with the sign of the number.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.modf(np.array([-1.5, 2.25]))
+    (array([-0.5 ,  0.25]), array([-1.,  2.]))
+    """
+    number = floating(to_array(x))
+    whole = trunc(number)
+    # The difference of equal infinities is NaN, and that of equal numbers has no sign.
+    fraction = copysign(where(isinf(number), 0.0, subtract(number, whole)), number)
+    return fraction, whole
+
+
+def frexp(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
+    """Take a number apart: a mantissa from a half to below 1, and the exponent of 2 that it is times.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.frexp(np.array([8.0, 0.3]))
+    (array([0.5, 0.6]), array([ 4, -1], dtype=int32))
+    """
+    number = to_array(x)
+    return _forerun.pointwise(_MANTISSA, number), _forerun.pointwise(_EXPONENT, number).astype("int32")
+
+
+def round(a: ArrayLike, decimals: int = 0) -> ndarray:
+    """Round to so many decimals, ties to even; with a negative number of them, to tens, hundreds and so on.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.round(np.array([0.5, 1.25, 2.75]), 1)
+    array([0.5, 1.2, 2.8])
+    >>> np.round(np.array([15, 25]), -1)
+    array([20, 20])
+    """
+    x = to_array(a)
+    if x.dtype == "bool":
+        raise TypeError("round: not defined for bool")
+    if "int" in x.dtype.name:
+        if decimals >= 0:
+            return x.copy()
+        by = 10.0**-decimals
+        return (rint(x.astype("float64") / by) * by).astype(x.dtype)
+    if decimals == 0:
+        return rint(x)
+    by = 10.0 ** builtins.abs(decimals)
+    return rint(x * by) / by if decimals > 0 else rint(x / by) * by
+
+
+def nan_to_num(
+    x: ArrayLike,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> ndarray:
+    """Put numbers in the place of NaN and infinities: zero, and the largest of both signs unless others are given.
+
+    Without ``copy`` an array is written in place.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.nan_to_num(np.array([np.nan, 1.0, -np.inf]), neginf=-9.0)
+    array([ 0.,  1., -9.])
+    """
+    number = to_array(x)
+    if number.dtype == "bool" or "int" in number.dtype.name:
+        return number.copy() if copy else number
+    largest = _LARGEST.get(number.dtype.name, 1.7976931348623157e308)
+    made = where(isnan(number), nan, number)
+    made = where(isposinf(number), largest if posinf is None else posinf, made)
+    made = where(isneginf(number), -largest if neginf is None else neginf, made)
+    if copy or number is not x:
+        return made
+    number[...] = made
+    return number
+
+
+around = round
