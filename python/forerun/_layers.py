@@ -8,8 +8,8 @@ from typing import Literal, SupportsIndex, overload
 from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import greater, multiply, where
-from forerun._types import ArrayLike, DTypeLike, Number
+from forerun._pointwise import exp, greater, isfinite, log, multiply, where
+from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
 
 def softmax(
@@ -39,6 +39,25 @@ def log_softmax(
     array([-1000.,     0.])
     """
     return _forerun.log_softmax(_tempered(data, temperature, dtype), axis)
+
+
+def logsumexp(data: ArrayLike, axis: AxisLike = -1, keepdims: bool = False) -> ndarray:
+    """Take the logarithm of the sum of exponentials over axes, without overflow.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.logsumexp(np.array([1000.0, 1000.0]))
+    array(1000.6932)
+    """
+    x = to_array(data)
+    most = x.detach().max(axis, keepdims=True)
+    # An infinity less itself is no number.
+    most = where(isfinite(most), most, 0)
+    made = log(exp(x - most).sum(axis, keepdims=True)) + most
+    if keepdims:
+        return made
+    return made.squeeze(tuple(range(x.ndim)) if axis is None else axis)
 
 
 def _tempered(data: ArrayLike, temperature: float | None, dtype: DTypeLike | None) -> ndarray:

@@ -98,20 +98,20 @@ def digamma(x: ArrayLike, /) -> ndarray:
     Examples
     --------
     >>> from forerun import np, npx
-    >>> npx.digamma(np.array([1.0]))
-    array([-0.5772157])
+    >>> npx.digamma(np.array([1.0], 'float64'))
+    array([-0.57721566], dtype=float64)
     """
     return pointwise(_DIGAMMA, x)
 
 
 def polygamma(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Compute ``polygamma`` element by element: the derivative of digamma that the first counts, at the second, if that is positive.
+    """Compute ``polygamma`` element by element: the derivative of digamma that the first counts, at a positive second.
 
     Examples
     --------
     >>> from forerun import np, npx
     >>> npx.polygamma(1, np.array([1.0]))
-    array([1.644934])
+    array([1.6449339])
     """
     return pointwise(_POLYGAMMA, x1, x2)
 

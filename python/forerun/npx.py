@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun, _pointwise_npx
+from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
@@ -15,11 +16,23 @@ from forerun._layers import (
     layer_norm,
     leaky_relu,
     log_softmax,
+    logsumexp,
     one_hot,
     pick,
     softmax,
 )
 from forerun._pointwise_npx import *  # noqa: F403
+from forerun._sequences import (
+    cummax,
+    cummin,
+    gather_nd,
+    index_add,
+    index_update,
+    sequence_last,
+    sequence_mask,
+    sequence_reverse,
+    topk,
+)
 
 __all__ = [
     "Device",
@@ -29,24 +42,35 @@ __all__ = [
     "cancel_pending",
     "cpu",
     "cpu_pinned",
+    "cummax",
+    "cummin",
     "current_device",
     "dropout",
     "embedding",
     "fully_connected",
+    "gather_nd",
     "gpu",
     "gpu_memory_info",
+    "index_add",
+    "index_update",
     "layer_norm",
     "leaky_relu",
     "load",
     "log_softmax",
+    "logsumexp",
     "num_gpus",
     "one_hot",
     "pick",
+    "random",
     "reset_np",
     "save",
     "seed",
+    "sequence_last",
+    "sequence_mask",
+    "sequence_reverse",
     "set_np",
     "softmax",
+    "topk",
     "waitall",
 ]
 __all__ += _pointwise_npx.__all__

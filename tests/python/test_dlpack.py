@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
 
 import forerun
 from forerun import np, npx
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 DTYPES = [*np.__array_namespace_info__().dtypes(), "float16"]
 HOST = (1, 0)
@@ -181,8 +183,33 @@ def test_devices_and_streams() -> None:
         x.__dlpack__()
 
 
+def test_the_interface_of_cuda_is_absent_elsewhere() -> None:
+    x = np.ones((2,), device=npx.cpu())
+    assert not hasattr(x, "__cuda_array_interface__")
+    with pytest.raises(AttributeError, match=r"on cpu\(0\), not on a device of CUDA"):
+        x.__cuda_array_interface__  # noqa: B018 - reading is what fails
+
+
+def test_simulated_devices_share_nothing(run: Run, once: None) -> None:
+    done = run(
+        """
+        import numpy
+        from forerun import np, npx
+        x = np.arange(6, device=npx.gpu(0)).reshape(2, 3)
+        for call in (x.__dlpack_device__, x.__dlpack__, lambda: np.from_dlpack(x).__dlpack_device__()):
+            try:
+                call()
+            except BufferError as error:
+                print(error)
+        print(hasattr(x, "__cuda_array_interface__"), numpy.from_dlpack(x, device="cpu").tolist())
+        """,
+        FORERUN_SIM_GPUS="1",
+    )
+    refused = "__dlpack_device__: the memory of gpu(0) cannot be shared"
+    assert done.stdout.splitlines() == [refused] * 3 + ["False [[0, 1, 2], [3, 4, 5]]"], done.stderr
+
+
 def live() -> int:
-    gc.collect()
     npx.waitall()
     return forerun.memory_stats()["live"]
 

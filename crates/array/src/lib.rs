@@ -79,7 +79,7 @@ pub use no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
 pub use nonfinite::{detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
 pub use observe::{Note, Observer, add_observer, note_unrepeatable, remove_observer};
 pub use origin::Origin;
-pub use random::{seed, watch_forks};
+pub use random::{seed, stream_of, swap_stream, watch_forks};
 pub use read::{Lent, Snapshot};
 pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
 pub use trace::{Event, Happening, Lane, start_trace, stop_trace};

@@ -52,7 +52,7 @@ impl Planner {
         let cached = match self.plans.get(self.key.as_slice()) {
             Some(cached) => {
                 count(&counters.plan_hits, 1);
-                cached.clone()
+                cached
             }
             None => {
                 count(&counters.plan_misses, 1);

@@ -5,6 +5,7 @@
 //! goes into its keys. So no child repeats its parent or a sibling, and a program repeats itself. Seeding in a child makes
 //! it the head of a family.
 
+use crate::window::window;
 use forerun_engine::at_fork;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,20 +40,39 @@ pub(crate) struct Stream {
     epoch: u64,
     key: u64,
     next_block: u64,
+    /// A stream of the program's own in the place of the thread's: its key and next block.
+    own: Option<[u64; 2]>,
 }
 
 impl Stream {
     /// A key and the first of `blocks` counter blocks that nobody else gets.
     pub(crate) fn draw(&mut self, thread: usize, blocks: u64) -> [u64; 2] {
+        if let Some([key, next]) = &mut self.own {
+            let first = *next;
+            *next += blocks;
+            return [*key, first];
+        }
         let epoch = EPOCH.load(Ordering::Acquire);
         if self.epoch != epoch {
             let family = SEED.load(Ordering::Relaxed) ^ PLACE.load(Ordering::Relaxed);
-            *self = Stream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0 };
+            *self = Stream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0, own: None };
         }
         let first = self.next_block;
         self.next_block += blocks;
         [self.key, first]
     }
+}
+
+/// Lets this thread draw from a stream of the program's own, or from its own again; returns what it drew from before.
+pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
+    let window = window();
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
+}
+
+/// The start of the stream of a seed. No thread's stream has its key by any rule.
+pub fn stream_of(seed: u64) -> [u64; 2] {
+    [mix(mix(seed) ^ 0x6f77_6e20_7374_7265), 0]
 }
 
 /// Starts every thread's stream anew from this seed. The same seed and program give the same numbers; children that the

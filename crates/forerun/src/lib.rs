@@ -22,7 +22,7 @@ pub use forerun_array::{
     reads_plainly, refusal, reset_blockers, reset_device_peak, reset_peak, search_cuda_in, seed, set_around_wait,
     set_budget, set_current_device, set_device_budget, set_drop_dead, set_fast_products, set_fuse, set_num_threads,
     set_sync_rule, set_tiny_limit, settle_device, simulate, slots, start_detecting, start_trace, stats, stop_detecting,
-    stop_trace, sync_rule, wait_all, wait_all_with, watch_forks, whole_inputs, write_back,
+    stop_trace, stream_of, swap_stream, sync_rule, wait_all, wait_all_with, watch_forks, whole_inputs, write_back,
 };
 /// Fail points, for tests.
 #[cfg(feature = "faults")]

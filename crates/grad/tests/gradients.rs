@@ -409,7 +409,9 @@ fn routines() {
             Routine::Along(Along::Add | Along::Put) => {
                 check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
             }
-            Routine::Search(_) | Routine::Unique(_) => unreachable!("nothing flows back through indices"),
+            Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
+                unreachable!("nothing flows back through indices")
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ mod turn;
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Place, Point, PointRow, bodies};
-pub use routine::{Along, Given, Order, Routine, Scan, Search, Unique};
+pub use routine::{Along, Draw, Given, Order, Routine, Scan, Search, Unique};
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;
 pub use turn::Turn;

@@ -55,7 +55,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,
-        set_tiny_limit, start_detecting, stats, stop_detecting, wait_all,
+        set_tiny_limit, start_detecting, stats, stop_detecting, stream_of, swap_stream, wait_all,
     };
 
     #[pymodule_export]

@@ -58,6 +58,19 @@ pub(crate) fn seed(seed: u64) {
     forerun::seed(seed);
 }
 
+/// The stream of a seed: its key and first block.
+#[pyfunction]
+pub(crate) fn stream_of(seed: u64) -> (u64, u64) {
+    let [key, next] = forerun::stream_of(seed);
+    (key, next)
+}
+
+/// Lets this thread draw from a stream, or from its own with `None`; returns what it drew from before.
+#[pyfunction]
+pub(crate) fn swap_stream(stream: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    forerun::swap_stream(stream.map(|(key, next)| [key, next])).map(|[key, next]| (key, next))
+}
+
 /// Whether results that nobody can look at are left out. Returns the old setting.
 #[pyfunction]
 pub(crate) fn set_drop_dead(on: bool) -> bool {

@@ -78,6 +78,7 @@ from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
 from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
 from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
 from forerun.np.grids import *  # noqa: F403
+from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -190,6 +191,7 @@ __all__ = [
     "asarray",
     "astype",
     "bfloat16",
+    "bincount",
     "bool",
     "bool_",
     "broadcast_to",
@@ -228,6 +230,10 @@ __all__ = [
     "full_like",
     "genfromtxt",
     "get_printoptions",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "iinfo",
     "imag",
     "in1d",

@@ -10,8 +10,60 @@ from forerun._device import asked
 from forerun._forerun import Device, float64, int64, ndarray
 from forerun._pointwise import floor, minimum
 from forerun._types import DTypeLike, ShapeLike
+from forerun.np._choosing import Generator, choice, default_rng, permutation, shuffle
+from forerun.np._counts import binomial, geometric, multinomial, poisson
+from forerun.np._distributions import (
+    beta,
+    chisquare,
+    exponential,
+    f,
+    gamma,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    pareto,
+    power,
+    random_sample,
+    rayleigh,
+    standard_gamma,
+    standard_normal,
+    weibull,
+)
 
-__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+__all__ = [
+    "Generator",
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "default_rng",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multinomial",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "random_sample",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "standard_gamma",
+    "standard_normal",
+    "uniform",
+    "weibull",
+]
 
 
 def seed(seed: int) -> None:

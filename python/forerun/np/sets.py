@@ -209,7 +209,7 @@ def _firsts(ordered: ndarray) -> ndarray:
     return _forerun.concatenate([first, groups[1:] > groups[:-1]], 0)
 
 
-def _chosen(x: ndarray, mask: ndarray) -> ndarray:
+def chosen(x: ndarray, mask: ndarray) -> ndarray:
     """Give the elements that a mask names. Waits for how many there are."""
     if x.size == 0:
         return x
@@ -305,7 +305,7 @@ def intersect1d(
     """
     a, b = (x.reshape(-1) for x in alike(ar1, ar2))
     ordered, others = _ordered(a), _ordered(b)
-    shared = _chosen(ordered, logical_and(_firsts(ordered), _is_among(ordered, others)))
+    shared = chosen(ordered, logical_and(_firsts(ordered), _is_among(ordered, others)))
     if not return_indices:
         return shared
 
@@ -327,7 +327,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
     """
     a, b = alike(ar1, ar2)
     ordered = _ordered(a)
-    return _chosen(ordered, logical_and(_firsts(ordered), logical_not(_is_among(ordered, _ordered(b)))))
+    return chosen(ordered, logical_and(_firsts(ordered), logical_not(_is_among(ordered, _ordered(b)))))
 
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
@@ -341,4 +341,4 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nda
     """
     a, b = (_ordered(x) for x in alike(ar1, ar2))
     masks = [logical_and(_firsts(x), logical_not(_is_among(x, y))) for x, y in ((a, b), (b, a))]
-    return _ordered(_chosen(_forerun.concatenate([a, b], 0), _forerun.concatenate(masks, 0)))
+    return _ordered(chosen(_forerun.concatenate([a, b], 0), _forerun.concatenate(masks, 0)))

@@ -1,6 +1,6 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, order, scan, search, unique};
+use super::{along, draw, order, scan, search, unique};
 use forerun_base::{Brain, DType, Half, Result, Team};
 use forerun_ops::Routine;
 use forerun_plan::{Executable, Io, RoutineCall};
@@ -18,6 +18,7 @@ struct Compiled {
 pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
     let body = match call.routine {
         Routine::Along(routine) => along::body(routine),
+        Routine::Draw(routine) => draw::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Scan(routine) => scan::body(routine),
         Routine::Search(routine) => search::body(routine),
@@ -69,7 +70,6 @@ impl Args<'_> {
     }
 
     /// An immediate of the record.
-    #[expect(dead_code, reason = "the first routine with immediates will read them")]
     pub(super) fn scalar(&self, n: usize) -> u64 {
         self.io.scalars[n]
     }

@@ -2,12 +2,14 @@
 
 mod along;
 mod call;
+mod draw;
 mod keys;
 mod lines;
 mod order;
 mod radix;
 mod scan;
 mod search;
+mod source;
 mod unique;
 
 pub(crate) use call::compile;

@@ -8,7 +8,7 @@ use super::call::{Args, Body, Element, Number, with_type};
 use super::keys::Ordered;
 use super::lines::{each_line, teams};
 use crate::pointwise::Shared;
-use forerun_base::{DType, Result, Team};
+use forerun_base::{Result, Team};
 use forerun_ops::Scan;
 
 /// Elements of a run.
@@ -24,11 +24,7 @@ pub(super) fn body(routine: Scan) -> Body {
     match routine {
         Scan::CumSum => |args, team| with_type!(args.dtype(0), sum_all(args, team)),
         Scan::CumProd => |args, team| with_type!(args.dtype(0), multiply_all(args, team)),
-        Scan::Linear => |args, team| match args.dtype(0) {
-            DType::F32 => linear::<f32>(args, team, |x, factor, before| x + factor * before),
-            DType::F64 => linear::<f64>(args, team, |x, factor, before| x + factor * before),
-            dtype => unreachable!("inference refuses {dtype}"),
-        },
+        Scan::Linear => |args, team| with_type!(args.dtype(0), linear(args, team)),
         Scan::ArgCumMax => |args, team| with_type!(args.dtype(0), extremes(args, team, true)),
         Scan::ArgCumMin => |args, team| with_type!(args.dtype(0), extremes(args, team, false)),
     }
@@ -211,7 +207,7 @@ fn extremes<T: Ordered>(args: &Args<'_>, team: &dyn Team, largest: bool) -> Resu
 }
 
 /// The factor of the first element of a line is not looked at.
-fn linear<T: Element>(args: &Args<'_>, team: &dyn Team, step: impl Fn(T, T, T) -> T + Sync) -> Result<()> {
+fn linear<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (x, factors, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<T>());
     let (outer, count, inner) = args.extents(0);
     if x.is_empty() {
@@ -226,7 +222,7 @@ fn linear<T: Element>(args: &Args<'_>, team: &dyn Team, step: impl Fn(T, T, T) -
                 // SAFETY: pieces have columns of their own, within the output; what is read was written a step before.
                 unsafe {
                     let to = target.get().add(at);
-                    to.write(if k == 0 { x[at] } else { step(x[at], factors[at], to.sub(inner).read()) });
+                    to.write(if k == 0 { x[at] } else { x[at].plus(factors[at].times(to.sub(inner).read())) });
                 }
             }
         }

@@ -2,17 +2,13 @@
 
 use super::call::{Args, Body, Element, with_type};
 use super::keys::Ordered;
-use forerun_base::{DType, Error, ErrorKind, Result, Team};
+use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::Unique;
 
 pub(super) fn body(routine: Unique) -> Body {
     match routine {
         Unique::Groups => |args, _| with_type!(args.dtype(0), groups(args)),
-        Unique::Starts => |args, _| match args.dtype(0) {
-            DType::I32 => starts::<i32>(args),
-            DType::I64 => starts::<i64>(args),
-            dtype => unreachable!("inference refuses {dtype} groups"),
-        },
+        Unique::Starts => |args, _| starts(args),
         Unique::RowOrder => |args, team| with_type!(args.dtype(0), row_order(args, team)),
     }
 }
@@ -39,12 +35,12 @@ fn groups<T: Ordered>(args: &Args<'_>) -> Result<()> {
 }
 
 /// A group starts where the number is larger than before; what comes before the first group has the number -1.
-fn starts<T: Element + Into<i64>>(args: &Args<'_>) -> Result<()> {
-    let (groups, to) = (args.input::<T>(0), args.output::<i64>());
+fn starts(args: &Args<'_>) -> Result<()> {
+    let (groups, to) = (args.input::<i64>(0), args.output::<i64>());
     let mut before = -1;
     let mut found = 0;
     for (i, group) in groups.iter().enumerate() {
-        let group: i64 = (*group).into();
+        let group = *group;
         if group != before {
             // What is written stays within the groups asked for, and is all of them.
             match to.get_mut(found) {

@@ -18,7 +18,9 @@ pub(crate) fn rule(
         Routine::Along(routine) => along::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
-        Routine::Search(_) | Routine::Unique(_) => unreachable!("indices are never on the tape"),
+        Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
+            unreachable!("indices and draws are never on the tape")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Order, Scan, Search, Unique};
+use super::{Along, Draw, Order, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
@@ -125,7 +125,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Order, Scan, Search, Unique);
+families!(Along, Draw, Order, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.

@@ -7,6 +7,7 @@
 //! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
 
 mod along;
+mod draw;
 mod families;
 mod order;
 pub(crate) mod samples;
@@ -15,6 +16,7 @@ mod search;
 mod unique;
 
 pub use along::Along;
+pub use draw::Draw;
 pub use families::{Given, Routine};
 pub use order::Order;
 pub use scan::Scan;

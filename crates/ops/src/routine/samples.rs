@@ -1,6 +1,6 @@
 //! Samples of routines: as for the rest of the catalogue, with their words in one argument.
 
-use crate::samples::{Look, NUMBERS, Sample, Values, at, call, x};
+use crate::samples::{Input, Look, NUMBERS, Sample, Values, at, call, x};
 use forerun_base::DType::{self, F32, F64, I32, I64};
 
 pub(crate) fn samples() -> Vec<Sample> {
@@ -10,6 +10,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(along());
     all.extend(search());
     all.extend(unique());
+    all.extend(draw());
     all
 }
 
@@ -147,11 +148,45 @@ fn unique() -> Vec<Sample> {
     );
     all.push(call("group_starts").on([x([3])]).with("words", [4]).of([I64]).fails("group_starts: 4 groups of 3"));
     all.push(
-        call("group_starts").on([x([3])]).with("words", [1]).of([F32]).fails("group_starts: groups must be integers"),
+        call("group_starts").on([x([3])]).with("words", [1]).of([F32]).fails("group_starts: groups must be int64"),
     );
     for input in [x([6, 2]), x([5, 1]), x([0, 2]), x([3, 0]), x([4, 5]).look(Look::Transposed)] {
         all.push(call("row_order").on([input]).with("words", [0]));
     }
     all.push(call("row_order").on([x([3])]).with("words", [0]).fails("row_order: not defined for shape (3,)"));
+    all
+}
+
+fn draw() -> Vec<Sample> {
+    let one = |input: Input| input.values(Values::Positive);
+    let mut all = vec![
+        call("random_bits").with("words", [4, 5]).of([I64]),
+        call("random_bits").with("words", [-1]).of([I64]).fails("random_bits: shape has a negative extent"),
+    ];
+    for op in ["random_gamma", "random_poisson"] {
+        for input in [x([]), x([4, 5]), x([4, 5]).look(Look::Transposed)] {
+            all.push(call(op).on([one(input)]).with("words", [4, 5]).of([F64]));
+        }
+        all.push(call(op).on([x([40])]).with("words", [40]).of([F64]).fails(format!("{op}: ")));
+        all.push(call(op).on([x([3])]).with("words", [2]).of([F64]).fails(format!("{op}: parameters (3,) are not")));
+        all.push(call(op).on([x([])]).with("words", [2]).of([F32]).fails(format!("{op}: parameters are float64, not")));
+    }
+    let trials = || x([2]).values(Values::Rising);
+    all.push(call("random_binomial").on([trials(), trials()]).with("words", [2]).of([F64]));
+    all.push(
+        call("random_binomial")
+            .on([x([9]), trials()])
+            .with("words", [2])
+            .of([F64])
+            .fails("random_binomial: parameters"),
+    );
+    all.push(call("random_multinomial").on([trials(), trials()]).with("words", [2]).of([F64]));
+    all.push(
+        call("random_multinomial")
+            .on([x([]), x([3])])
+            .with("words", [2])
+            .of([F64])
+            .fails("random_multinomial: parameters"),
+    );
     all
 }

@@ -2,7 +2,7 @@
 
 use super::families::{Family, Given, axis, family};
 use crate::gradient::Needs;
-use forerun_base::{DType, Error, ErrorKind, Result};
+use forerun_base::{DType, Error, ErrorKind, Kind, Result};
 
 family! {
     /// Cumulative ops. Words: the axis.
@@ -20,7 +20,7 @@ impl Family for Scan {
         axis(&given[0].1, words, 0)?;
         match given[0].0 {
             _ if matches!(self, Scan::ArgCumMax | Scan::ArgCumMin) => Ok((DType::I64, given[0].1)),
-            dtype if self == Scan::Linear && !matches!(dtype, DType::F32 | DType::F64) => {
+            dtype if self == Scan::Linear && dtype.kind() != Kind::Float => {
                 Err(Error::new(ErrorKind::Type, format!("not defined for {}", given[0].0)))
             }
             _ if self == Scan::Linear && given[0] != given[1] => {

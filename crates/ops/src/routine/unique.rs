@@ -5,7 +5,7 @@
 
 use super::families::{Family, Given, family};
 use crate::gradient::Needs;
-use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 
 family! {
     /// Groups of equal elements.
@@ -30,8 +30,8 @@ impl Family for Unique {
         let count = match self {
             Unique::Groups | Unique::RowOrder => shape[0],
             Unique::Starts => {
-                if dtype.kind() != Kind::Int {
-                    return Err(Error::new(ErrorKind::Type, format!("groups must be integers, not {dtype}")));
+                if dtype != DType::I64 {
+                    return Err(Error::new(ErrorKind::Type, format!("groups must be int64, not {dtype}")));
                 }
                 let count = words.first().copied().unwrap_or(-1);
                 if count < 0 || count as usize > shape[0] {

@@ -1,0 +1,263 @@
+"""Random orders and choices, and generators with streams of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._device import asked
+from forerun._forerun import Device, float64, int64, ndarray
+from forerun._pointwise import floor, log, maximum, minimum
+from forerun._types import ArrayLike, DTypeLike, ShapeLike
+from forerun.np import _counts as counts
+from forerun.np import _distributions as distributions
+from forerun.np._drawing import Parameter, extents
+
+__all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
+
+
+def _order(count: int, place: Device | None) -> ndarray:
+    """Give a random order: numbers, put in order. Of 64 bits, two are hardly ever equal."""
+    if place is None:
+        bits = _forerun.routine("random_bits", [], [count])
+    else:
+        with place:
+            bits = _forerun.routine("random_bits", [], [count])
+    return _forerun.routine("argsort", [bits], [0, 0])
+
+
+def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device | None = None) -> ndarray:
+    """Give the rows of an array, or the numbers from 0 to below ``x``, in a random order.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.sort(np.random.permutation(5))
+    array([0, 1, 2, 3, 4])
+    """
+    place = asked("permutation", ctx, device)
+    if isinstance(x, int):
+        if x < 0:
+            raise ValueError(f"permutation: a count must not be negative: {x}")
+        return _order(x, place)
+    array = to_array(x, None, place)
+    if array.ndim == 0:
+        raise ValueError("permutation: an array without dimensions has no order")
+    return _forerun.take(array, _order(array.shape[0], array.device), 0)
+
+
+def shuffle(x: ndarray) -> None:
+    """Put the rows of an array into a random order, in place.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> x = np.arange(5)
+    >>> np.random.shuffle(x)
+    >>> np.sort(x)
+    array([0, 1, 2, 3, 4])
+    """
+    if x.ndim == 0:
+        raise ValueError("shuffle: an array without dimensions has no order")
+    x[...] = _forerun.take(x, _order(x.shape[0], x.device), 0)
+
+
+def choice(
+    a: int | ArrayLike,
+    size: ShapeLike | None = None,
+    replace: bool = True,
+    p: ArrayLike | None = None,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Choose elements of an array, or numbers from 0 to below ``a``.
+
+    Parameters
+    ----------
+    a
+        What to choose from.
+    size
+        The shape of what is chosen; one element without.
+    replace
+        Whether an element may be chosen again.
+    p
+        How likely each is; all alike without. Only how they compare matters.
+    ctx, device
+        Where they shall live.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.choice(3, (4,), p=[0.0, 1.0, 0.0])
+    array([1, 1, 1, 1])
+    """
+    place = asked("choice", ctx, device)
+    array = None if isinstance(a, int) else to_array(a, None, place)
+    if array is not None and array.ndim != 1:
+        raise ValueError(f"choice: chooses from one dimension, not {array.shape}")
+    count = a if isinstance(a, int) else array.shape[0]  # type: ignore[union-attr]
+    place = place if array is None else array.device
+    shape = () if size is None else extents(size)
+    wanted = 1
+    for extent in shape:
+        wanted *= extent
+    if count < 1 and wanted:
+        raise ValueError("choice: there is nothing to choose from")
+    if not replace and wanted > count:
+        raise ValueError(f"choice: {wanted} of {count} elements without repeating one")
+    chances = None if p is None else to_array(p, float64, place)
+    if chances is not None and chances.shape != (count,):
+        raise ValueError(f"choice: probabilities {chances.shape} for {count} elements")
+    if replace:
+        drawn = _forerun.uniform(shape, 0.0, 1.0, float64, place)
+        if chances is None:
+            chosen = minimum(floor(drawn * count), count - 1).astype(int64)
+        else:
+            edges = _forerun.routine("cumsum", [chances], [0])
+            found = _forerun.routine("searchsorted", [edges, drawn * edges[-1]], [1])
+            chosen = minimum(found, count - 1)
+    else:
+        if chances is None:
+            order = _order(count, place)
+        else:
+            # The first of many exponential waits, each as fast as its element is likely.
+            waits = log(maximum(_forerun.uniform((count,), 0.0, 1.0, float64, place), 2.0**-54)) / chances
+            order = _forerun.routine("argsort", [waits], [0, 1])
+        chosen = order[:wanted].reshape(*shape)
+    return chosen if array is None else _forerun.take(array, chosen, 0)
+
+
+class Generator:
+    """Random numbers of a stream of its own, which other draws of the program do not change.
+
+    Parameters
+    ----------
+    seed
+        Where the stream starts; anywhere without one.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> a, b = np.random.Generator(7), np.random.Generator(7)
+    >>> np.array_equal(a.normal(size=(3,)), b.normal(size=(3,)))
+    True
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        start = int.from_bytes(os.urandom(8), "little") if seed is None else seed
+        self._stream: tuple[int, int] = _forerun.stream_of(start)
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """Let the thread draw from the stream."""
+        former = _forerun.swap_stream(self._stream)
+        try:
+            yield
+        finally:
+            self._stream = _forerun.swap_stream(former) or self._stream
+
+    def random(self, size: ShapeLike | None = None, dtype: DTypeLike | None = None) -> ndarray:
+        """Draw uniform numbers from 0 to below 1."""
+        with self._drawing():
+            return distributions.random_sample(size, dtype)
+
+    def uniform(
+        self, low: Parameter = 0.0, high: Parameter = 1.0, size: ShapeLike | None = None, dtype: DTypeLike | None = None
+    ) -> ndarray:
+        """Draw uniform numbers from ``low`` to below ``high``."""
+        from forerun.np import random
+
+        with self._drawing():
+            return random.uniform(low, high, size, dtype)
+
+    def normal(
+        self,
+        loc: Parameter = 0.0,
+        scale: Parameter = 1.0,
+        size: ShapeLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> ndarray:
+        """Draw normally distributed numbers."""
+        from forerun.np import random
+
+        with self._drawing():
+            return random.normal(loc, scale, size, dtype)
+
+    def standard_normal(self, size: ShapeLike | None = None, dtype: DTypeLike | None = None) -> ndarray:
+        """Draw standard normal numbers."""
+        with self._drawing():
+            return distributions.standard_normal(size, dtype)
+
+    def integers(
+        self,
+        low: int,
+        high: int | None = None,
+        size: ShapeLike | None = None,
+        dtype: DTypeLike = int64,
+        endpoint: bool = False,
+    ) -> ndarray:
+        """Draw integers from ``low`` to below ``high``, or to ``high`` itself."""
+        from forerun.np import random
+
+        if high is None:
+            low, high = 0, low
+        with self._drawing():
+            return random.randint(low, high + endpoint, size, dtype)
+
+    def exponential(
+        self, scale: Parameter = 1.0, size: ShapeLike | None = None, dtype: DTypeLike | None = None
+    ) -> ndarray:
+        """Draw from exponential distributions."""
+        with self._drawing():
+            return distributions.exponential(scale, size, dtype)
+
+    def gamma(
+        self, shape: Parameter, scale: Parameter = 1.0, size: ShapeLike | None = None, dtype: DTypeLike | None = None
+    ) -> ndarray:
+        """Draw from gamma distributions."""
+        with self._drawing():
+            return distributions.gamma(shape, scale, size, dtype)
+
+    def poisson(self, lam: Parameter = 1.0, size: ShapeLike | None = None) -> ndarray:
+        """Draw from Poisson distributions."""
+        with self._drawing():
+            return counts.poisson(lam, size)
+
+    def binomial(self, n: Parameter, p: Parameter, size: ShapeLike | None = None) -> ndarray:
+        """Draw how many of ``n`` trials succeed."""
+        with self._drawing():
+            return counts.binomial(n, p, size)
+
+    def choice(
+        self, a: int | ArrayLike, size: ShapeLike | None = None, replace: bool = True, p: ArrayLike | None = None
+    ) -> ndarray:
+        """Choose elements of an array, or numbers from 0 to below ``a``."""
+        with self._drawing():
+            return choice(a, size, replace, p)
+
+    def permutation(self, x: Any) -> ndarray:
+        """Give the rows of an array, or the numbers from 0 to below ``x``, in a random order."""
+        with self._drawing():
+            return permutation(x)
+
+    def shuffle(self, x: ndarray) -> None:
+        """Put the rows of an array into a random order, in place."""
+        with self._drawing():
+            shuffle(x)
+
+
+def default_rng(seed: int | None = None) -> Generator:
+    """Make a generator with a stream of its own.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.random.default_rng(3).random((2,)).shape
+    (2,)
+    """
+    return Generator(seed)

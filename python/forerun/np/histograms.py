@@ -1,0 +1,355 @@
+"""Counts of what lies where."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import float64, int64, ndarray
+from forerun._pointwise import equal, log, logical_and, maximum, minimum, where
+from forerun._types import ArrayLike
+from forerun.np._common import common_dtype, in_floats, is_whole
+from forerun.np.sets import chosen
+from forerun.np.statistics import percentile
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
+    """Count how often each whole number from 0 on occurs. Waits for the smallest and the largest.
+
+    Parameters
+    ----------
+    x
+        Whole numbers that are not negative, in one dimension.
+    weights
+        What each counts for; 1 without. The result is then float64.
+    minlength
+        How many counts there are at least.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.bincount(np.array([0, 2, 2]))
+    array([1, 0, 2])
+    """
+    x = to_array(x)
+    if x.ndim != 1:
+        raise ValueError(f"bincount: has one dimension, not {x.shape}")
+    if x.size and not is_whole(x) and x.dtype.name != "bool":
+        raise TypeError(f"bincount: needs integers, not {x.dtype.name}")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength must not be negative: {minlength}")
+    length = minlength
+    if x.size:
+        x = x.astype(int64, copy=False)
+        least, most = _forerun.stack([x.min(), x.max()], 0).tolist()
+        if least < 0:
+            raise ValueError(f"bincount: numbers must not be negative: {least}")
+        length = max(minlength, most + 1)
+    else:
+        x = x.astype(int64)
+    return _counted(x, length, None if weights is None else to_array(weights, None, x.device), "bincount")
+
+
+def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> ndarray:
+    """Add up weights by place."""
+    if weights is None:
+        updates = _forerun.full(places.shape, 1, int64, places.device)
+    elif weights.shape != places.shape:
+        raise ValueError(f"{op}: weights {weights.shape} are not as many as {places.shape}")
+    else:
+        updates = weights.astype(float64, copy=False)
+    nothing = _forerun.full((length,), 0, updates.dtype, places.device)
+    return _forerun.routine("add_along_axis", [nothing, places, updates], [0])
+
+
+def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, Any]:
+    """Give the ends of the bins, half a unit to either side where they would be one."""
+    if limits is not None:
+        low, high = (float(limit) for limit in limits)
+        if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+            raise ValueError(f"{op}: range must be finite and rise: {low}, {high}")
+        return (low - 0.5, high + 0.5) if low == high else (low, high)
+    if x.size == 0:
+        return 0.0, 1.0
+    least, most = x.min(), x.max()
+    half = where(equal(least, most), 0.5, 0.0).astype(x.dtype)
+    return least - half, most + half
+
+
+def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) -> ndarray:
+    """Give bins of one width; the ends are as exact as the elements are."""
+    low, high = _limits(x, limits, op)
+    steps = _forerun.arange(0, bins + 1, 1, float64, x.device)
+    if isinstance(low, ndarray):
+        low, high = low.astype(float64), high.astype(float64)
+    # The last edge is the upper end itself, which the largest element lies on.
+    edges = where(equal(steps, bins), high, low + steps * ((high - low) / bins))
+    return edges.astype(x.dtype)
+
+
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: int | str | ArrayLike = 10,
+    range: Sequence[float] | None = None,
+    weights: ArrayLike | None = None,
+) -> ndarray:
+    """Give the edges of the bins of a histogram.
+
+    Parameters
+    ----------
+    a
+        The elements.
+    bins
+        How many bins of one width; or their edges; or how to find their number, which is then waited for: ``"auto"``,
+        ``"fd"``, ``"doane"``, ``"scott"``, ``"rice"``, ``"sturges"`` or ``"sqrt"``.
+    range
+        The ends of the bins; the smallest and the largest element without.
+    weights
+        What each counts for; only refused beside a rule.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.histogram_bin_edges(np.array([0.0, 1.0, 4.0]), 4)
+    array([0., 1., 2., 3., 4.])
+    """
+    return _edges(to_array(a).reshape(-1), bins, range, "histogram_bin_edges", weights is not None)
+
+
+def _edges(
+    a: ndarray, bins: int | str | ArrayLike, limits: Sequence[float] | None, op: str, weighted: bool = False
+) -> ndarray:
+    x, whole = in_floats(a), is_whole(a)
+    if isinstance(bins, str) and weighted:
+        raise TypeError(f"{op}: the number of bins of weighted elements is not found by a rule")
+    if isinstance(bins, str):
+        bins = _number(x, whole, bins, limits, op)
+    if isinstance(bins, SupportsIndex) and not isinstance(bins, ndarray):
+        count = bins.__index__()
+        if count < 1:
+            raise ValueError(f"{op}: bins must be positive: {count}")
+        return _even_edges(x, count, limits, op)
+    edges = to_array(bins, None, x.device)
+    if edges.ndim == 0:
+        return _even_edges(x, int(edges), limits, op)
+    if edges.ndim != 1:
+        raise ValueError(f"{op}: edges have one dimension, not {edges.shape}")
+    return edges
+
+
+def _number(x: ndarray, whole: bool, rule: str, limits: Sequence[float] | None, op: str) -> int:
+    """Find how many bins there shall be. Waits for that one number."""
+    if rule not in _WIDTHS:
+        raise ValueError(f"{op}: unknown rule {rule}")
+    if limits is not None:
+        low, high = _limits(x, limits, op)
+        inside = logical_and(x >= low, x <= high)
+        # What lies outside counts for nothing, and so would change every rule: it is left out.
+        x = chosen(x, inside)
+    if x.size == 0:
+        return 1
+    low, high = _limits(x, limits, op)
+    x = x.astype(float64)
+    span = x.max() - x.min()
+    width = _WIDTHS[rule](x, span)
+    if whole:
+        width = where(width > 0, maximum(width, 1.0), width)
+    # Without a width there is one bin.
+    extent = (high - low) if isinstance(low, float) else (high - low).astype(float64)
+    count = where(width > 0, extent / where(width > 0, width, 1.0), 1.0)
+    return max(1, math.ceil(float(count)))
+
+
+def _fd(x: ndarray, span: ndarray) -> ndarray:
+    quarters = percentile(x, [25, 75])
+    narrow: float = 2.0 * float(x.size) ** (-1 / 3)
+    return (quarters[1] - quarters[0]) * narrow
+
+
+def _sturges(x: ndarray, span: ndarray) -> ndarray:
+    return span / (math.log2(x.size) + 1.0)
+
+
+def _auto(x: ndarray, span: ndarray) -> ndarray:
+    fd, sturges = _fd(x, span), _sturges(x, span)
+    # The root of the size bounds how narrow bins get.
+    return minimum(maximum(fd, span / math.sqrt(x.size) / 2), sturges)
+
+
+def _doane(x: ndarray, span: ndarray) -> ndarray:
+    n = x.size
+    if n < 3:
+        return span * 0
+    deviation = x.std()
+    scaled = (x - x.mean()) / where(deviation > 0, deviation, 1.0)
+    skew = (scaled * scaled * scaled).mean()
+    spread = math.sqrt(6.0 * (n - 2) / ((n + 1.0) * (n + 3)))
+    bins = (1.0 + abs(skew) / spread).astype(float64)
+    return where(deviation > 0, span / (1.0 + math.log2(n) + log(bins) / math.log(2)), 0.0)
+
+
+_WIDTHS = {
+    "auto": _auto,
+    "fd": _fd,
+    "sturges": _sturges,
+    "sqrt": lambda x, span: span / math.sqrt(x.size),
+    "rice": lambda x, span: span / (2.0 * x.size ** (1 / 3)),
+    "scott": lambda x, span: x.std() * (24.0 * math.pi**0.5 / x.size) ** (1 / 3),
+    "doane": _doane,
+}
+
+
+def _places(x: ndarray, edges: ndarray) -> ndarray:
+    """Say in which bin each element lies; those in none have the number of bins. The last bin has its upper edge."""
+    bins = edges.size - 1
+    both = common_dtype(x, edges)
+    x, edges = x.astype(both, copy=False), edges.astype(both, copy=False)
+    places = _forerun.routine("searchsorted", [edges, x], [1]) - 1
+    places = where(equal(x, edges[-1]), bins - 1, places)
+    return where(places < 0, bins, places)
+
+
+def histogram(
+    a: ArrayLike,
+    bins: int | str | ArrayLike = 10,
+    range: Sequence[float] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[ndarray, ndarray]:
+    """Count how many elements lie in each bin; give the counts and the edges.
+
+    Parameters
+    ----------
+    a
+        The elements.
+    bins, range
+        As for :func:`histogram_bin_edges`.
+    density
+        Whether to give a density instead, whose integral is 1.
+    weights
+        What each counts for; 1 without.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> counts, edges = np.histogram(np.array([0.0, 1.0, 1.5, 4.0]), 2)
+    >>> counts
+    array([3, 1])
+    >>> edges
+    array([0., 2., 4.])
+    """
+    x = to_array(a)
+    if weights is not None and to_array(weights).shape != x.shape:
+        raise ValueError(f"histogram: weights {to_array(weights).shape} are not as many as {x.shape}")
+    edges = _edges(x.reshape(-1), bins, range, "histogram", weights is not None)
+    x = in_floats(x.reshape(-1))
+    count = edges.size - 1
+    heavy = None if weights is None else to_array(weights, None, x.device).reshape(-1)
+    counts = _counted(_places(x, edges), count + 1, heavy, "histogram")[:count]
+    if density:
+        widths = (edges[1:] - edges[:-1]).astype(float64)
+        counts = counts.astype(float64)
+        counts = counts / widths / counts.sum()
+    return counts, edges
+
+
+def histogramdd(
+    sample: ArrayLike | Sequence[ArrayLike],
+    bins: int | Sequence[int | ArrayLike] = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[ndarray, tuple[ndarray, ...]]:
+    """Count how many points lie in each bin of a grid; give the counts and the edges by dimension.
+
+    Parameters
+    ----------
+    sample
+        Points, one a row; or a sequence of coordinates by dimension.
+    bins
+        How many bins of one width, or edges; by dimension if they differ.
+    range
+        The ends of the bins by dimension; the smallest and the largest coordinate without.
+    density
+        Whether to give a density instead, whose integral is 1.
+    weights
+        What each counts for; 1 without.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> counts, edges = np.histogramdd(np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]), 2)
+    >>> counts
+    array([[1., 0.],
+           [0., 2.]], dtype=float64)
+    """
+    if isinstance(sample, ndarray) or hasattr(sample, "ndim"):
+        points = to_array(sample)
+        points = points.reshape(-1, 1) if points.ndim == 1 else points
+        columns = [in_floats(points[:, d]) for d in builtins.range(points.shape[1])]
+    else:
+        columns = [in_floats(to_array(column)) for column in sample]  # type: ignore[union-attr]
+    every = list(bins) if isinstance(bins, (list, tuple)) else [bins] * len(columns)
+    if len(every) != len(columns):
+        raise ValueError(f"histogramdd: {len(every)} kinds of bins for {len(columns)} dimensions")
+    if any(isinstance(b, str) for b in every):
+        raise TypeError("histogramdd: bins are numbers or edges, not rules")
+    limits = [None] * len(columns) if range is None else list(range)
+    edges = [_edges(x, b, r, "histogramdd") for x, b, r in zip(columns, every, limits, strict=True)]
+    extents = [edge.size - 1 for edge in edges]
+    flat: ndarray | None = None
+    outside: ndarray | None = None
+    for x, edge, extent in zip(columns, edges, extents, strict=True):
+        place = _places(x, edge)
+        beyond = equal(place, extent)
+        flat = place if flat is None else flat * extent + place
+        outside = beyond if outside is None else outside + beyond > 0
+    if flat is None or outside is None:
+        raise ValueError("histogramdd: needs at least one dimension")
+    size = math.prod(extents)
+    heavy = None if weights is None else to_array(weights, None, flat.device)
+    counts = _counted(where(outside, size, flat), size + 1, heavy, "histogramdd")[:size]
+    counts = counts.reshape(*extents).astype(float64)
+    if density:
+        total = counts.sum()
+        for d, edge in enumerate(edges):
+            widths = (edge[1:] - edge[:-1]).astype(float64)
+            counts = counts / widths.reshape(*[-1 if k == d else 1 for k in builtins.range(len(edges))])
+        counts = counts / total
+    return counts, tuple(edges)
+
+
+def histogram2d(
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: int | Sequence[Any] = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Count how many points lie in each bin of a plane; give the counts and the edges along either coordinate.
+
+    Parameters
+    ----------
+    x, y
+        The coordinates of the points.
+    bins, range, density, weights
+        As for :func:`histogramdd`; one sequence of edges, or an array of them, serves both.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> counts, _, _ = np.histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)
+    >>> counts
+    array([[1., 0.],
+           [0., 1.]], dtype=float64)
+    """
+    both = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else [bins, bins]
+    counts, edges = histogramdd([x, y], both, range, density, weights)
+    return counts, edges[0], edges[1]
