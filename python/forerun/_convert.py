@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from forerun._types import ArrayLike, DTypeLike
 
 
+# What Python's floats and complex numbers become.
+_NARROWED = {"float64": "float32", "complex128": "complex64"}
+
+
 def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device | None = None) -> ndarray:
     """Make an array of anything that NumPy can read, on a device.
 
@@ -26,7 +30,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
         made = value if target is None else value.astype(target, copy=False)
         return made if device is None else made.as_in_ctx(device)
     # NumPy's double is a subclass of Python's float, but has a width.
-    if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
+    if isinstance(value, (bool, int, float, complex)) and type(value) in (bool, int, float, complex):
         return full((), value, target, device)
     if (quick := from_python(value, target, device)) is not None:
         return quick
@@ -39,8 +43,8 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
         return from_numpy(numpy.asarray(value, wanted.name), device)
     read = numpy.asarray(value)
     # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
-    if read.dtype == numpy.float64 and not _has_width(value):
-        read = read.astype(numpy.float32)
+    if read.dtype.name in _NARROWED and not _has_width(value):
+        read = read.astype(_NARROWED[read.dtype.name])
     return from_numpy(read, device)
 
 
@@ -62,13 +66,13 @@ def _has_width(value: Any) -> bool:
     return hasattr(value, "__array__")
 
 
-def operand(value: Any) -> ndarray | bool | int | float | None:
+def operand(value: Any) -> ndarray | bool | int | float | complex | None:
     """Make something of what stands beside an array in an expression: an array or a number."""
     import numpy
 
     if isinstance(value, numpy.generic):
         number = value.item()
-        return number if isinstance(number, (bool, int, float)) else None
+        return number if isinstance(number, (bool, int, float, complex)) else None
     return to_array(value)
 
 

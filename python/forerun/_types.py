@@ -81,7 +81,7 @@ class DeviceMemoryStats(_Memory):
     description: str
 
 
-Number: TypeAlias = "bool | int | float"
+Number: TypeAlias = "bool | int | float | complex"
 ArrayLike: TypeAlias = "ndarray | Number | SupportsArray | Sequence[Any]"
 DTypeLike: TypeAlias = "dtype | str | type | Any"
 ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"

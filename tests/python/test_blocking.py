@@ -153,6 +153,7 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "ndarray.restore": lambda _: array(2).restore(),
     "ndarray.__array__": lambda _: numpy.asarray(array(2)),
     "ndarray.__bool__": lambda _: bool(array()),
+    "ndarray.__complex__": lambda _: complex(array()),
     "ndarray.__float__": lambda _: float(array()),
     "ndarray.__int__": lambda _: int(array()),
     "ndarray.__index__": lambda _: [1, 2][np.array(1)],

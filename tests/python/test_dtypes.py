@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy
 import pytest
 
-from forerun import autograd, np, npx
+from forerun import _forerun, autograd, np, npx
 
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
@@ -327,3 +327,146 @@ def test_kinds() -> None:
         np.isdtype("int8", "wonderful")
     with pytest.raises(ValueError, match="at least one"):
         np.result_type()
+
+
+COMPLEX = ["complex64", "complex128"]
+
+
+def points(dtype: str) -> numpy.ndarray:
+    """Give complex numbers of all quadrants and sizes, and on the axes."""
+    generator = numpy.random.default_rng(5)
+    sizes = numpy.exp(generator.uniform(-6, 3, 400))
+    numbers = sizes * numpy.exp(1j * generator.uniform(-numpy.pi, numpy.pi, 400))
+    axes = [1, -1, 1j, -1j, 2.5, -0.5, 3j, -0.25j, 1 + 1j, -1 - 1j]
+    return numpy.concatenate([numbers, axes]).astype(dtype)
+
+
+def near(got: np.ndarray, want: numpy.ndarray, dtype: str, places: float) -> None:
+    """Compare within so many units in the last place of the size."""
+    read = got.asnumpy()
+    assert read.dtype == dtype and read.shape == want.shape
+    eps = float(np.finfo(dtype).eps)
+    assert (numpy.abs(read - want) <= places * eps * numpy.maximum(numpy.abs(want), 1e-300)).all()
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_arithmetic_of_complex_numbers(dtype: str) -> None:
+    x = points(dtype)
+    y = numpy.roll(x, 7)
+    a, b = np.array(x), np.array(y)
+    wide, other = x.astype("complex128"), y.astype("complex128")
+    near(a + b, wide + other, dtype, 4)
+    near(a - b, wide - other, dtype, 4)
+    near(a * b, wide * other, dtype, 8)
+    near(a / b, wide / other, dtype, 12)
+    near(-a, -wide, dtype, 0)
+    near(np.square(a), wide * wide, dtype, 8)
+    near(np.reciprocal(a), 1 / wide, dtype, 12)
+    near(a * 2 + 1j, wide * 2 + 1j, dtype, 8)
+    near(np.sqrt(a), numpy.sqrt(wide), dtype, 8)
+    near(a * np.array(numpy.float32(2)), wide * 2, dtype, 4)
+    assert ((a == b).asnumpy() == (x == y)).all() and ((a != a).asnumpy() == (x != x)).all()
+    size = np.abs(a)
+    assert size.dtype == ("float32" if dtype == "complex64" else "float64")
+    numpy.testing.assert_allclose(size.asnumpy(), numpy.abs(wide), rtol=4 * float(np.finfo(dtype).eps))
+    numpy.testing.assert_array_equal(a.real.asnumpy(), x.real)
+    numpy.testing.assert_array_equal(np.imag(a).asnumpy(), x.imag)
+    numpy.testing.assert_array_equal(np.conj(a).asnumpy(), numpy.conj(x))
+    numpy.testing.assert_array_equal(np.where(a.real > 0, a, b).asnumpy(), numpy.where(x.real > 0, x, y))
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("name", ["exp", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"])
+def test_functions_of_complex_numbers(dtype: str, name: str) -> None:
+    x = points(dtype)
+    near(getattr(np, name)(np.array(x)), getattr(numpy, name)(x.astype("complex128")), dtype, 64)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_powers_of_complex_numbers(dtype: str) -> None:
+    x = points(dtype)
+    y = numpy.roll(x, 3) / 8
+    near(np.array(x) ** np.array(y), x.astype("complex128") ** y.astype("complex128"), dtype, 300)
+    near(np.array(x) ** 2, x.astype("complex128") ** 2, dtype, 64)
+    zero = np.array([0j, 0j], dtype) ** np.array([0j, 2j], dtype)
+    assert zero.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_sums_and_products_of_complex_numbers(dtype: str) -> None:
+    x = points(dtype)[:120].reshape(4, 5, 6)
+    wide = x.astype("complex128")
+    for axis in (None, 0, -1, (0, 2)):
+        near(np.array(x).sum(axis), numpy.asarray(wide.sum(axis)), dtype, 200)
+        near(np.array(x).mean(axis), numpy.asarray(wide.mean(axis)), dtype, 200)
+        unit = (x / numpy.abs(x)).astype(dtype)
+        near(np.array(unit).prod(axis), numpy.asarray(unit.astype("complex128").prod(axis)), dtype, 400)
+    a, b = x[0], numpy.ascontiguousarray(x[1].T)
+    near(np.array(a) @ np.array(b), a.astype("complex128") @ b.astype("complex128"), dtype, 400)
+
+
+def test_complex_numbers_have_no_order() -> None:
+    z = np.array([1 + 2j, 3])
+    for refused in (
+        lambda: z < z, z.max, z.argmin, lambda: np.maximum(z, z), lambda: np.sort(z), lambda: z // z, lambda: z % z,
+        lambda: np.floor(z), lambda: z & z, z.std, lambda: np.arange(1j, 2, 1), lambda: float(z[0]), lambda: int(z[0]),
+        lambda: z.astype("float32"), lambda: z.astype("int64"), z.attach_grad,
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            refused()
+    real = np.zeros((2,))
+    with pytest.raises(TypeError, match="imaginary part"):
+        real[:] = z
+    with pytest.raises(TypeError, match="imaginary part"):
+        real[0] = 1j
+    with pytest.raises(TypeError, match="cannot write a complex64 result"):
+        real += 1j
+
+
+def test_complex_numbers_in_and_out() -> None:
+    assert np.array([1 + 2j, 3]).dtype == np.array(1j).dtype == np.dtype(complex) == "complex64"
+    assert np.array(numpy.array([1j])).dtype == "complex128"
+    assert np.array([1, 2], dtype="complex128").dtype == "complex128"
+    for dtype in COMPLEX:
+        z = np.array([[1 + 2j, 3 - 1j]], dtype)
+        assert z.asnumpy().dtype == dtype and z.tolist() == [[1 + 2j, 3 - 1j]]
+        assert z[0, 1].item() == complex(z[0, 1]) == 3 - 1j
+        assert z.T[::-1].tolist() == [[3 - 1j], [1 + 2j]]
+        assert str(z) == "[[1.+2.j 3.-1.j]]" and repr(z) == f"array([[1.+2.j, 3.-1.j]], dtype={dtype})"
+        full = np.full((2, 2), 0.5 - 1j, dtype)
+        assert full.tolist() == [[0.5 - 1j] * 2] * 2 and full.dtype == dtype
+        z[0, 0] = 7j
+        z += 1j
+        assert z.tolist() == [[8j, 3 + 0j]]
+        assert bool(z.all()) and z.astype("bool").tolist() == [[True, True]]
+        assert np.zeros((2,), dtype).astype("bool").tolist() == [False, False]
+        assert (np.ones((2,), dtype) + 2j).dtype == dtype and (np.ones((2,), dtype) * 2.5).dtype == dtype
+    for dtype, want in (
+        ("int8", "complex64"),
+        ("float16", "complex64"),
+        ("float32", "complex64"),
+        ("float64", "complex128"),
+    ):
+        assert (np.ones((2,), dtype) + 1j).dtype == want == np.result_type(dtype, 1j)
+    assert (
+        np.result_type("float64", "complex64") == "complex128" and np.result_type("int64", "complex64") == "complex64"
+    )
+    assert np.finfo("complex64").bits == 32 and np.isdtype("complex128", "complex floating")
+    assert np.iscomplexobj(1j) and np.isrealobj(1.0) and np.isreal([1j, 1]).tolist() == [False, True]
+    assert np.iscomplex([1j, 1]).tolist() == [True, False] and np.imag([1, 2]).tolist() == [0, 0]
+    assert np.isnan(np.array([complex("nan"), 1j])).tolist() == [True, False]
+    assert np.isinf(np.array([complex(0, numpy.inf), 1j])).tolist() == [True, False]
+    assert abs(np.array([complex(numpy.inf, numpy.nan), 3 + 4j])).tolist() == [numpy.inf, 5]
+
+
+def test_complex_programs_do_not_show_how_they_are_planned() -> None:
+    for dtype in COMPLEX:
+        results = []
+        for fuse, tiny in ((True, 0), (False, 0), (True, 1 << 20)):
+            former = _forerun.set_fuse(fuse), _forerun.set_tiny_limit(tiny)
+            z = np.array(points(dtype))
+            w = np.exp(z / 3) * np.conj(z) + np.sqrt(z) / (z * 1.5 - 2j) - abs(z)
+            results.append((w.asnumpy().tobytes(), w.sum().item()))
+            _forerun.set_fuse(former[0])
+            _forerun.set_tiny_limit(former[1])
+        assert results[0] == results[1] == results[2]

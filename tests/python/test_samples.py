@@ -30,6 +30,7 @@ WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 HALVES = ["float16", "bfloat16"]
 FLOATS = [*HALVES, "float32", "float64"]
 DTYPES = ["bool", *WHOLE, *FLOATS]
+COMPLEX = ["complex64", "complex128"]
 CASES = [(sample, dtype) for sample in SAMPLES for dtype in sample.get("dtypes", DTYPES)]
 GOOD = [(number, *case) for number, case in enumerate(CASES) if "error" not in case[0]]
 BAD = [case for case in CASES if "error" in case[0]]
@@ -79,6 +80,8 @@ def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
         rows = numpy.arange(spec["extent"])
         apart = 1.0 / (1 + abs(rows[:, None] - rows)) + numpy.diag(spec["extent"] + rows)
         return numpy.broadcast_to(apart, shape).astype(dtype)
+    if dtype in COMPLEX:
+        return (generator.uniform(0.5, 3, shape) + 1j * generator.uniform(-3, 3, shape)).astype(dtype)
     if values == "rising":
         return (numpy.arange(size) // 2).astype(dtype).reshape(shape)
     if dtype == "bool":
@@ -107,7 +110,7 @@ def operands(sample: dict[str, Any], dtype: str) -> tuple[list[Any], list[Any]]:
             theirs.append(theirs[0])
             continue
         if look == "number":
-            number: Any = True if dtype == "bool" else 2 if dtype in WHOLE else 1.5
+            number: Any = True if dtype == "bool" else 2 if dtype in WHOLE else 1.5 - 1j if dtype in COMPLEX else 1.5
             ours.append(number)
             theirs.append(numpy.array(number, dtype))
             continue
@@ -143,7 +146,17 @@ def batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: 
     return (*_forerun.batch_norm(x, gamma, beta, *running, **args), *running)
 
 
+def composed(a: Any, b: Any) -> Any:
+    """Make complex numbers of parts, be they infinite."""
+    made = numpy.empty(numpy.broadcast_shapes(numpy.shape(a), numpy.shape(b)), "complex128")
+    made.real, made.imag = a, b
+    return made
+
+
 CALLS: dict[str, Callable[..., Any]] = {
+    "real": lambda x: _forerun.pointwise(_forerun.point("real"), x),
+    "imag": lambda x: _forerun.pointwise(_forerun.point("imag"), x),
+    "compose": lambda a, b: _forerun.pointwise(_forerun.point("compose"), a, b),
     "copy": np.copy,
     "cast": lambda x, dtype: x.astype(dtype),
     **{row["name"]: getattr(npx, row["name"]) for row in ROWS if row["place"] == "npx"},
@@ -259,6 +272,7 @@ def dense(x: Any, weight: Any, bias: Any = 0, *, flatten: bool) -> Any:
 
 
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "compose": composed,
     "multiply_add": lambda a, b, c: a * b + c,
     "relu": lambda x: numpy.maximum(x, numpy.zeros((), x.dtype)),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
@@ -312,6 +326,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 
 def computed_in(op: str, dtype: str) -> str:
     """Name the dtype that NumPy is to compute in, to be compared with ours in ``dtype``."""
+    if dtype in COMPLEX:
+        return "complex128"
     if op in POINTWISE:
         narrow = "float32" if op in FLOAT_ONLY and dtype not in FLOATS else dtype
         # Half floats are computed in single precision and rounded once.
@@ -327,18 +343,30 @@ def expected(sample: dict[str, Any], dtype: str) -> tuple[numpy.ndarray, ...]:
         args["dtype"] = dtype
     wide = computed_in(op, dtype)
     # What is computed in a float is rounded to that first.
-    narrow = "float32" if op in FLOAT_ONLY and dtype not in FLOATS else dtype
+    narrow = "float32" if op in FLOAT_ONLY and dtype not in (*FLOATS, *COMPLEX) else dtype
     inputs = [x.astype(narrow).astype(wide) if x.dtype == dtype else x for x in operands(sample, dtype)[1]]
     with numpy.errstate(all="ignore"):
         made = (REFERENCES.get(op) or getattr(numpy, op))(*inputs, **args)
     return tuple(map(numpy.asarray, made if isinstance(made, tuple) else (made,)))
 
 
+def compare_complex(got: numpy.ndarray, want: numpy.ndarray) -> None:
+    """Compare what was computed of complex numbers with NumPy's: within so many places of its size."""
+    assert got.shape == want.shape and got.dtype.kind == want.dtype.kind
+    if got.dtype.kind in "biu":
+        numpy.testing.assert_array_equal(got, want)
+    else:
+        assert (numpy.abs(got - want) <= 500 * float(np.finfo(got.dtype).eps) * (1 + numpy.abs(want))).all(), (
+            got,
+            want,
+        )
+
+
 def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
     """Compare a result with NumPy's: exact, or within what rounding allows."""
     assert got.shape == want.shape
     dtype = got.dtype.name
-    assert dtype == want.dtype.name or want.dtype == numpy.float64, (dtype, want.dtype)
+    assert dtype == want.dtype.name or want.dtype in (numpy.float64, numpy.complex128), (dtype, want.dtype)
     with numpy.errstate(all="ignore"):
         rounded = want.astype(dtype)
     if dtype not in FLOATS or (op in POINTWISE and op not in LAST_PLACES):
@@ -378,7 +406,10 @@ def test_against_numpy(op: str) -> None:
             continue
         try:
             for got, want in zip(call(sample, dtype), expected(sample, dtype), strict=True):
-                compare(op, *(reconstructed(op, sample, x) for x in (got.asnumpy(), want)))
+                if dtype in COMPLEX:
+                    compare_complex(got.asnumpy(), want)
+                else:
+                    compare(op, *(reconstructed(op, sample, x) for x in (got.asnumpy(), want)))
         except Exception as error:
             raise AssertionError(name_of(sample, dtype)) from error
 

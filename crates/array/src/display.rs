@@ -91,8 +91,13 @@ fn shortest(element: Scalar, dtype: DType) -> Scalar {
 
 /// All elements with one width.
 fn format_all(elements: &[Scalar]) -> Vec<String> {
-    let float = elements.first().is_some_and(|e| e.kind() == Kind::Float);
-    let texts: Vec<String> = if float {
+    let kind = elements.first().map_or(Kind::Bool, |e| e.kind());
+    let texts: Vec<String> = if kind == Kind::Complex {
+        let real: Vec<f64> = elements.iter().map(|e| e.as_f64()).collect();
+        let imaginary: Vec<f64> = elements.iter().map(|e| e.imaginary()).collect();
+        let joined = |(re, im): (String, String)| format!("{re}{}{im}j", if im.starts_with('-') { "" } else { "+" });
+        format_floats(&real).into_iter().zip(format_floats(&imaginary)).map(joined).collect()
+    } else if kind == Kind::Float {
         let values: Vec<f64> = elements.iter().map(|e| e.as_f64()).collect();
         format_floats(&values)
     } else {
@@ -103,7 +108,7 @@ fn format_all(elements: &[Scalar]) -> Vec<String> {
                 Scalar::Bool(false) => "False".to_owned(),
                 Scalar::Int(i) => i.to_string(),
                 Scalar::Large(i) => i.to_string(),
-                Scalar::Float(v) => v.to_string(),
+                Scalar::Float(_) | Scalar::Complex(..) => e.to_string(),
             })
             .collect()
     };

@@ -59,13 +59,13 @@ impl Snapshot {
 
     fn element(&self, at: isize) -> Scalar {
         let size = self.dtype.size();
-        let mut bits = [0u8; 8];
+        let mut bytes = [0u8; 16];
         // SAFETY: the layout's elements lie inside the bytes the snapshot keeps.
         unsafe {
             let from = self.ptr().offset(at * size as isize);
-            std::ptr::copy_nonoverlapping(from, bits.as_mut_ptr(), size);
+            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size);
         }
-        Scalar::from_bits(u64::from_le_bytes(bits), self.dtype)
+        Scalar::from_bytes(&bytes, self.dtype)
     }
 
     /// The elements in row-major order, as their bytes.
@@ -75,8 +75,7 @@ impl Snapshot {
             // SAFETY: dense elements, inside the bytes the snapshot keeps; bytes need no alignment.
             return unsafe { std::slice::from_raw_parts(self.ptr(), self.layout.shape.size() * size) }.to_vec();
         }
-        let bits = self.elements().map(|element| element.to_bits(self.dtype).to_le_bytes());
-        bits.flat_map(|bits| bits.into_iter().take(size)).collect()
+        self.elements().flat_map(|element| element.to_bytes(self.dtype)).collect()
     }
 
     /// The elements in row-major order, as doubles.
@@ -166,10 +165,10 @@ impl Array {
         let dtype = self.dtype();
         let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());
         self.read(wait, |value| {
-            let mut bits = [0u8; 8];
+            let mut bytes = [0u8; 16];
             // SAFETY: the value is ready and open; the view's element lies inside it.
-            unsafe { std::ptr::copy_nonoverlapping(value.data().add(offset), bits.as_mut_ptr(), size) };
-            Scalar::from_bits(u64::from_le_bytes(bits), dtype)
+            unsafe { std::ptr::copy_nonoverlapping(value.data().add(offset), bytes.as_mut_ptr(), size) };
+            Scalar::from_bytes(&bytes, dtype)
         })
     }
 }

@@ -32,6 +32,10 @@ pub enum DType {
     F32 = 11,
     /// IEEE double precision.
     F64 = 12,
+    /// A complex number: two singles, the real part first.
+    C64 = 13,
+    /// A complex number: two doubles, the real part first.
+    C128 = 14,
 }
 
 /// The family a dtype belongs to, from the narrowest to the widest.
@@ -43,11 +47,13 @@ pub enum Kind {
     Int,
     /// Floating point.
     Float,
+    /// Complex numbers.
+    Complex,
 }
 
 impl DType {
     /// Every dtype.
-    pub const ALL: [DType; 13] = [
+    pub const ALL: [DType; 15] = [
         DType::Bool,
         DType::I8,
         DType::I16,
@@ -61,6 +67,8 @@ impl DType {
         DType::BF16,
         DType::F32,
         DType::F64,
+        DType::C64,
+        DType::C128,
     ];
 
     /// The float that integers and truth values become where an op needs one.
@@ -75,7 +83,8 @@ impl DType {
             DType::Bool | DType::I8 | DType::U8 => 1,
             DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::I32 | DType::U32 | DType::F32 => 4,
-            DType::I64 | DType::U64 | DType::F64 => 8,
+            DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
+            DType::C128 => 16,
         }
     }
 
@@ -86,6 +95,7 @@ impl DType {
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Int,
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Int,
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::C64 | DType::C128 => Kind::Complex,
         }
     }
 
@@ -110,6 +120,8 @@ impl DType {
             DType::BF16 => "bfloat16",
             DType::F32 => "float32",
             DType::F64 => "float64",
+            DType::C64 => "complex64",
+            DType::C128 => "complex128",
         }
     }
 
@@ -120,12 +132,14 @@ impl DType {
 
     /// The dtype whose arithmetic serves this one: an op casts its operands to it, and its result back. Every integer of
     /// fewer bits is one of it, and what wraps there wraps here too; a half float computed in it and rounded is rounded as
-    /// if it had been computed exactly where it matters: for sums, products, quotients and roots.
+    /// if it had been computed exactly where it matters: for sums, products, quotients and roots. A complex number is two of
+    /// its carrier, and its ops are worked out on the parts.
     pub const fn carrier(self) -> DType {
         match self {
             DType::I8 | DType::I16 | DType::U8 | DType::U16 => DType::I32,
             DType::U32 => DType::I64,
-            DType::F16 | DType::BF16 => DType::F32,
+            DType::F16 | DType::BF16 | DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
             DType::Bool | DType::I32 | DType::I64 | DType::U64 | DType::F32 | DType::F64 => self,
         }
     }
@@ -133,11 +147,11 @@ impl DType {
     /// The dtype both promote to. Within signed integers, within unsigned ones and within floats the wider wins. A signed
     /// and an unsigned integer become a signed one that holds both, or float64 where there is none; the two half floats
     /// become float32. A float wins over integers and keeps its width, so that integer labels do not turn
-    /// single-precision programs into double ones.
+    /// single-precision programs into double ones; so does a complex dtype, but that float64 makes it complex128.
     pub const fn promote(self, other: DType) -> DType {
         let (small, large) = if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
         if small.kind() as u8 != large.kind() as u8 {
-            return large;
+            return if matches!((small, large), (DType::F64, DType::C64)) { DType::C128 } else { large };
         }
         match large.kind() {
             Kind::Bool => large,
@@ -153,14 +167,30 @@ impl DType {
                 wider(signed, holds_both)
             }
             Kind::Float if small.size() == large.size() && small as u8 != large as u8 => DType::F32,
-            Kind::Float => wider(small, large),
+            Kind::Float | Kind::Complex => wider(small, large),
+        }
+    }
+
+    /// The complex dtype whose parts hold this dtype, or, of integers, its default float.
+    pub const fn to_complex(self) -> DType {
+        match self {
+            DType::F64 | DType::C128 => DType::C128,
+            _ => DType::C64,
+        }
+    }
+
+    /// The dtype of the real part.
+    pub const fn to_real(self) -> DType {
+        match self.kind() {
+            Kind::Complex => self.carrier(),
+            Kind::Bool | Kind::Int | Kind::Float => self,
         }
     }
 
     /// What a float-only op computes in: floats as they are, everything else in the default float.
     pub const fn to_float(self) -> DType {
         match self.kind() {
-            Kind::Float => self,
+            Kind::Float | Kind::Complex => self,
             Kind::Bool | Kind::Int => DType::DEFAULT_FLOAT,
         }
     }
@@ -170,7 +200,7 @@ impl DType {
         match self.kind() {
             Kind::Int if self.is_unsigned() => (0, (1 << (8 * self.size())) - 1),
             Kind::Int => (-(1 << (8 * self.size() - 1)), (1 << (8 * self.size() - 1)) - 1),
-            Kind::Bool | Kind::Float => (0, 1),
+            Kind::Bool | Kind::Float | Kind::Complex => (0, 1),
         }
     }
 }
@@ -208,6 +238,10 @@ mod tests {
             (F16, BF16, F32),
             (F16, F64, F64),
             (BF16, F32, F32),
+            (F32, C64, C64),
+            (F64, C64, C128),
+            (U64, C64, C64),
+            (C64, C128, C128),
         ];
         for (a, b, c) in table {
             assert_eq!((a.promote(b), b.promote(a)), (c, c), "{a} {b}");
@@ -222,7 +256,7 @@ mod tests {
     fn carriers_hold_what_they_carry() {
         for dtype in DType::ALL {
             let carrier = dtype.carrier();
-            assert_eq!((carrier.carrier(), carrier.kind()), (carrier, dtype.kind()), "{dtype}");
+            assert_eq!((carrier.carrier(), carrier.kind()), (carrier, dtype.to_real().kind()), "{dtype}");
             let ((low, high), (least, most)) = (dtype.integer_range(), carrier.integer_range());
             assert!(least <= low && high <= most);
         }

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows threads, memory policy, operations or frontends.
 
+mod complex;
 mod device;
 mod dtype;
 mod error;
@@ -17,6 +18,7 @@ mod setting;
 mod shape;
 mod team;
 
+pub use complex::Complex;
 pub use device::Device;
 pub use dtype::{DType, Kind};
 pub use error::{Error, ErrorKind, Result};

@@ -15,6 +15,8 @@ pub enum Scalar {
     Large(u64),
     /// A float.
     Float(f64),
+    /// A complex number: its real and its imaginary part.
+    Complex(f64, f64),
 }
 
 impl Scalar {
@@ -24,6 +26,7 @@ impl Scalar {
             Scalar::Bool(_) => Kind::Bool,
             Scalar::Int(_) | Scalar::Large(_) => Kind::Int,
             Scalar::Float(_) => Kind::Float,
+            Scalar::Complex(..) => Kind::Complex,
         }
     }
 
@@ -32,6 +35,7 @@ impl Scalar {
         match (self.kind(), other.kind()) {
             (Kind::Float, Kind::Bool | Kind::Int) => DType::DEFAULT_FLOAT,
             (Kind::Int, Kind::Bool) => DType::DEFAULT_INT,
+            (Kind::Complex, _) => other.to_complex(),
             _ => other,
         }
     }
@@ -43,10 +47,12 @@ impl Scalar {
             Scalar::Int(_) => DType::DEFAULT_INT,
             Scalar::Large(_) => DType::U64,
             Scalar::Float(_) => DType::DEFAULT_FLOAT,
+            Scalar::Complex(..) => DType::DEFAULT_FLOAT.to_complex(),
         }
     }
 
-    /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word.
+    /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word. Of a complex128, the word is the
+    /// real part, and the imaginary one is zero: whoever has another makes an array of it.
     pub fn to_bits(self, dtype: DType) -> u64 {
         let float = self.as_f64();
         // To integers of fewer bits integers wrap, and floats are clamped.
@@ -54,10 +60,10 @@ impl Scalar {
             Scalar::Bool(b) => b as u64,
             Scalar::Int(i) => i as u64,
             Scalar::Large(i) => i,
-            Scalar::Float(f) => clamped(f),
+            Scalar::Float(f) | Scalar::Complex(f, _) => clamped(f),
         };
         match dtype {
-            DType::Bool => (float != 0.0) as u64,
+            DType::Bool => (float != 0.0 || self.imaginary() != 0.0) as u64,
             DType::I8 => int(|f| f as i8 as u64) as u8 as u64,
             DType::I16 => int(|f| f as i16 as u64) as u16 as u64,
             DType::I32 => int(|f| f as i32 as u64) as u32 as u64,
@@ -72,9 +78,55 @@ impl Scalar {
             DType::F32 => match self {
                 Scalar::Int(i) => (i as f32).to_bits() as u64,
                 Scalar::Large(i) => (i as f32).to_bits() as u64,
-                Scalar::Bool(_) | Scalar::Float(_) => (float as f32).to_bits() as u64,
+                Scalar::Bool(_) | Scalar::Float(_) | Scalar::Complex(..) => (float as f32).to_bits() as u64,
             },
-            DType::F64 => float.to_bits(),
+            DType::F64 | DType::C128 => float.to_bits(),
+            DType::C64 => {
+                let imaginary = (self.imaginary() as f32).to_bits() as u64;
+                self.real().to_bits(DType::F32) | imaginary << 32
+            }
+        }
+    }
+
+    /// The imaginary part.
+    pub const fn imaginary(self) -> f64 {
+        match self {
+            Scalar::Complex(_, imaginary) => imaginary,
+            Scalar::Bool(_) | Scalar::Int(_) | Scalar::Large(_) | Scalar::Float(_) => 0.0,
+        }
+    }
+
+    /// The real part.
+    pub const fn real(self) -> Scalar {
+        match self {
+            Scalar::Complex(real, _) => Scalar::Float(real),
+            Scalar::Bool(_) | Scalar::Int(_) | Scalar::Large(_) | Scalar::Float(_) => self,
+        }
+    }
+
+    /// Whether a word holds it in `dtype`.
+    pub const fn fits_word(self, dtype: DType) -> bool {
+        !matches!((self, dtype), (Scalar::Complex(..), DType::C128))
+    }
+
+    /// The bytes of the element.
+    pub fn to_bytes(self, dtype: DType) -> Vec<u8> {
+        let mut bytes = self.to_bits(dtype).to_le_bytes()[..dtype.size().min(8)].to_vec();
+        if dtype == DType::C128 {
+            bytes.extend(self.imaginary().to_bits().to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The scalar that the bytes of an element stand for.
+    ///
+    /// # Panics
+    /// If there are fewer bytes than the dtype's elements have.
+    pub fn from_bytes(bytes: &[u8], dtype: DType) -> Scalar {
+        let word = |part: &[u8]| part.iter().rev().fold(0u64, |word, byte| word << 8 | *byte as u64);
+        match dtype {
+            DType::C128 => Scalar::Complex(f64::from_bits(word(&bytes[..8])), f64::from_bits(word(&bytes[8..16]))),
+            dtype => Scalar::from_bits(word(&bytes[..dtype.size()]), dtype),
         }
     }
 
@@ -83,7 +135,7 @@ impl Scalar {
         match self {
             Scalar::Int(i) => Some(i as i128),
             Scalar::Large(i) => Some(i as i128),
-            Scalar::Bool(_) | Scalar::Float(_) => None,
+            Scalar::Bool(_) | Scalar::Float(_) | Scalar::Complex(..) => None,
         }
     }
 
@@ -123,16 +175,21 @@ impl Scalar {
             DType::BF16 => Scalar::Float(Brain(bits as u16).to_f32() as f64),
             DType::F32 => Scalar::Float(f32::from_bits(bits as u32) as f64),
             DType::F64 => Scalar::Float(f64::from_bits(bits)),
+            DType::C64 => {
+                let part = |bits: u64| f32::from_bits(bits as u32) as f64;
+                Scalar::Complex(part(bits), part(bits >> 32))
+            }
+            DType::C128 => Scalar::Complex(f64::from_bits(bits), 0.0),
         }
     }
 
-    /// The value as a double.
+    /// The value as a double; of a complex number, its real part.
     pub fn as_f64(self) -> f64 {
         match self {
             Scalar::Bool(b) => b as u8 as f64,
             Scalar::Int(i) => i as f64,
             Scalar::Large(i) => i as f64,
-            Scalar::Float(f) => f,
+            Scalar::Float(f) | Scalar::Complex(f, _) => f,
         }
     }
 }
@@ -144,6 +201,7 @@ impl fmt::Display for Scalar {
             Scalar::Int(v) => write!(f, "{v}"),
             Scalar::Large(v) => write!(f, "{v}"),
             Scalar::Float(v) => write!(f, "{v}"),
+            Scalar::Complex(re, im) => write!(f, "({re}{im:+}j)"),
         }
     }
 }
@@ -199,6 +257,19 @@ mod tests {
         assert_eq!(Scalar::from_bits(u64::MAX, DType::U64), Scalar::Large(u64::MAX));
         assert_eq!(Scalar::from_bits(Scalar::Int(-3).to_bits(DType::I8), DType::I8), Scalar::Int(-3));
         assert_eq!((Scalar::Float(300.0).to_bits(DType::U8), Scalar::Float(-1.0).to_bits(DType::U8)), (255, 0));
+    }
+
+    #[test]
+    fn complex_numbers_have_two_parts() {
+        let z = Scalar::Complex(1.5, -2.0);
+        assert_eq!((z.to_string(), z.imaginary(), z.real()), ("(1.5-2j)".to_owned(), -2.0, Scalar::Float(1.5)));
+        for dtype in [DType::C64, DType::C128] {
+            assert_eq!(Scalar::from_bytes(&z.to_bytes(dtype), dtype), z);
+            assert_eq!(Scalar::from_bytes(&Scalar::Int(2).to_bytes(dtype), dtype), Scalar::Complex(2.0, 0.0));
+        }
+        assert_eq!(z.promote_with(DType::F64), DType::C128);
+        assert_eq!((z.promote_with(DType::I64), z.promote_with(DType::F16)), (DType::C64, DType::C64));
+        assert_eq!(Scalar::Complex(0.0, 1.0).to_bits(DType::Bool), 1);
     }
 
     #[test]

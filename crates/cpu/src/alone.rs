@@ -83,7 +83,7 @@ impl Alone {
                 Source::None => Operand::NONE,
                 Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
                 Source::Constant(i, size) => copied(io.inputs[i as usize], size),
-                Source::Scalar(i, size) => copied((&raw const io.scalars[i as usize]).cast(), size),
+                Source::Scalar(i, size) => copied([io.scalars[i as usize], 0].as_ptr().cast(), size),
             }
         };
         // Written out: a loop over so few would be most of the work.

@@ -1,12 +1,13 @@
 //! Casts: from any dtype to any other.
 //!
-//! To an integer, an integer wraps, and a float is cut off towards zero and clamped (NaN is 0); to bool, whether not zero.
+//! To a complex number, what is cast becomes the real part; from one, the real part is cast, for inference has seen to it that
+//! this is meant. To an integer, an integer wraps, and a float is cut off towards zero and clamped (NaN is 0); to bool, whether not zero.
 //! Everything is rounded once, but for 64-bit integers on their way to a half float, which are doubles first.
 //! (NumPy leaves floats beyond the range of an integer to the processor; clamping gives the same everywhere.)
 
 use crate::loops::{self, Loop};
 use crate::simd::{Baseline, Set};
-use forerun_base::{Brain, DType, Half};
+use forerun_base::{Brain, Complex, DType, Half};
 
 /// An element of another dtype, cast.
 pub(crate) trait CastFrom<A>: Copy {
@@ -19,7 +20,7 @@ macro_rules! for_each_dtype {
     ($then:ident) => {
         $then! {
             Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-            F16 Half, BF16 Brain, F32 f32, F64 f64
+            F16 Half, BF16 Brain, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>
         }
     };
 }
@@ -93,6 +94,43 @@ impl CastFrom<Brain> for Half {
     }
 }
 
+macro_rules! complex {
+    ($part:ident: $($other:ident)*) => {
+        $(impl CastFrom<$other> for Complex<$part> {
+            #[inline(always)]
+            fn cast_from(value: $other) -> Complex<$part> { Complex { re: $part::cast_from(value), im: 0.0 } }
+        }
+        complex!(@ $part $other);)*
+        impl CastFrom<Complex<$part>> for bool {
+            #[inline(always)]
+            fn cast_from(value: Complex<$part>) -> bool { value.re != 0.0 || value.im != 0.0 }
+        }
+    };
+    (@ $part:ident bool) => {};
+    (@ $part:ident $other:ident) => {
+        impl CastFrom<Complex<$part>> for $other {
+            #[inline(always)]
+            fn cast_from(value: Complex<$part>) -> $other { $other::cast_from(value.re) }
+        }
+    };
+}
+
+complex! { f32: bool i8 i16 i32 i64 u8 u16 u32 u64 Half Brain f32 f64 }
+complex! { f64: bool i8 i16 i32 i64 u8 u16 u32 u64 Half Brain f32 f64 }
+
+macro_rules! between {
+    ($($from:ident to $to:ident,)*) => {
+        $(impl CastFrom<Complex<$from>> for Complex<$to> {
+            #[inline(always)]
+            fn cast_from(value: Complex<$from>) -> Complex<$to> {
+                Complex { re: value.re as $to, im: value.im as $to }
+            }
+        })*
+    };
+}
+
+between! { f32 to f32, f32 to f64, f64 to f32, f64 to f64, }
+
 /// The loop that casts, with vectors of the set if both dtypes have some, else of the baseline.
 pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
     if !(loops::is_fast(from) && loops::is_fast(to)) {
@@ -115,6 +153,7 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
             DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => {
                 None
             }
+            DType::C64 | DType::C128 => None,
         }
     }
     match from {
@@ -124,6 +163,7 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
         DType::F32 => into::<S, f32>(to),
         DType::F64 => into::<S, f64>(to),
         DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => None,
+        DType::C64 | DType::C128 => None,
     }
 }
 

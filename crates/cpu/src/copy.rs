@@ -85,7 +85,8 @@ impl Copy {
                 1 => self.run_as::<u8>(from.cast(), to.cast(), first, last),
                 2 => self.run_as::<u16>(from.cast(), to.cast(), first, last),
                 4 => self.run_as::<u32>(from.cast(), to.cast(), first, last),
-                _ => self.run_as::<u64>(from.cast(), to.cast(), first, last),
+                8 => self.run_as::<u64>(from.cast(), to.cast(), first, last),
+                _ => self.run_as::<[u64; 2]>(from.cast(), to.cast(), first, last),
             }
         }
     }

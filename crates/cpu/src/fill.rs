@@ -5,7 +5,7 @@
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
 use crate::simd::{Isa, Set};
-use forerun_base::{Brain, DType, Half, Scalar, Team};
+use forerun_base::{Brain, Complex, DType, Half, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
 use std::marker::PhantomData;
 
@@ -129,8 +129,11 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
                 .fill(std::mem::MaybeUninit::new(bits as u16)),
             4 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u32>>(), count)
                 .fill(std::mem::MaybeUninit::new(bits as u32)),
-            _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
+            8 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
                 .fill(std::mem::MaybeUninit::new(bits)),
+            // A complex128 whose imaginary part is zero.
+            _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<[u64; 2]>>(), count)
+                .fill(std::mem::MaybeUninit::new([bits, 0])),
         }
     }
 }
@@ -150,6 +153,8 @@ unsafe fn arange(dtype: DType, start_bits: u64, step_bits: u64, first: usize, to
             DType::BF16 => write(to, count, |i| Brain::from_f64(float(i))),
             DType::F32 => write(to, count, |i| float(i) as f32),
             DType::F64 => write(to, count, float),
+            DType::C64 => write(to, count, |i| Complex { re: float(i) as f32, im: 0.0 }),
+            DType::C128 => write(to, count, |i| Complex { re: float(i), im: 0.0 }),
             DType::I8 | DType::U8 => write(to, count, |i| int(i) as i8),
             DType::I16 | DType::U16 => write(to, count, |i| int(i) as i16),
             DType::I32 | DType::U32 => write(to, count, |i| int(i) as i32),

@@ -107,7 +107,8 @@ impl Walk {
                 1 => self.gather_as::<u8>(base, start, count, to),
                 2 => self.gather_as::<u16>(base, start, count, to),
                 4 => self.gather_as::<u32>(base, start, count, to),
-                _ => self.gather_as::<u64>(base, start, count, to),
+                8 => self.gather_as::<u64>(base, start, count, to),
+                _ => self.gather_as::<[u64; 2]>(base, start, count, to),
             }
         }
     }

@@ -10,6 +10,7 @@ mod jit;
 mod loops;
 mod pages;
 mod pairs;
+mod parts;
 mod philox;
 mod place;
 mod pointwise;

@@ -8,6 +8,7 @@
 //! the rest, so no result depends on where a piece of work was cut.
 
 use crate::casts::{self, CastFrom};
+use crate::parts;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, collect};
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
@@ -181,6 +182,8 @@ pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, 
 
 macro_rules! loops_of {
     ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
+    ($set:ident, $dtype:expr, $out:expr, Part, $arity:tt, $point:ident) => { None };
+    ($set:ident, $dtype:expr, $out:expr, Join, $arity:tt, $point:ident) => { None };
     ($set:ident, $dtype:expr, $out:expr, Any, $arity:tt, $point:ident) => {
         loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
     };
@@ -244,8 +247,8 @@ pub(crate) struct Found {
 
 /// The loop for operands of `dtype`, and for a cast with a result of `out`; `None` if the op does not take that dtype.
 pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Found> {
-    if let Some(run) = find_move(op, dtype) {
-        return Some(Found { run, lanes: 8 });
+    if let Some(run) = parts::find(op, dtype).or_else(|| find_move(op, dtype)) {
+        return Some(Found { run, lanes: parts::LANES });
     }
     let run = match isa {
         Isa::Baseline => find_in::<Baseline>(op, dtype, out),
@@ -265,6 +268,7 @@ pub(crate) const fn is_fast(dtype: DType) -> bool {
     match dtype {
         DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64 => true,
         DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => false,
+        DType::C64 | DType::C128 => false,
     }
 }
 
@@ -281,7 +285,8 @@ fn find_move(op: Point, dtype: DType) -> Option<Loop> {
         _ if dtype.carrier() == dtype => None,
         1 => of_size::<Lanes<i8, 8>>(op),
         2 => of_size::<Lanes<i16, 8>>(op),
-        _ => of_size::<Lanes<i32, 8>>(op),
+        4 => of_size::<Lanes<i32, 8>>(op),
+        _ => of_size::<Lanes<i64, 8>>(op),
     }
 }
 

@@ -164,8 +164,8 @@ impl Executable for Overwrite {
                     }
                 }),
                 With::Cast { run, from, from_size, step } => {
-                    let mut before = [0u64; 512];
-                    let mut after = [0u64; 512];
+                    let mut before = [[0u64; 2]; 512];
+                    let mut after = [[0u64; 2]; 512];
                     let region = Walk::new(&self.region);
                     for start in (0..count).step_by(512) {
                         let n = 512.min(count - start);

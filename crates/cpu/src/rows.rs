@@ -7,7 +7,7 @@ use crate::copy::Copy;
 use crate::gather::Walk;
 use crate::place::{PIECE, WORTH_SPLITTING, spread};
 use crate::pointwise::Shared;
-use forerun_base::{Brain, DType, Error, ErrorKind, Half, Layout, Result, Shape, Team};
+use forerun_base::{Brain, Complex, DType, Error, ErrorKind, Half, Layout, Result, Shape, Team};
 use forerun_ops::{Beyond, Num};
 use forerun_plan::{Executable, Io, Rows};
 use std::ops::Range;
@@ -297,6 +297,14 @@ impl Adder {
                 }
                 DType::F32 => self.add(io, outers, positions, <f32 as Num>::add),
                 DType::F64 => self.add(io, outers, positions, <f64 as Num>::add),
+                DType::C64 => {
+                    let sum = |a: Complex<f32>, b: Complex<f32>| Complex { re: a.re + b.re, im: a.im + b.im };
+                    self.add(io, outers, positions, sum)
+                }
+                DType::C128 => {
+                    let sum = |a: Complex<f64>, b: Complex<f64>| Complex { re: a.re + b.re, im: a.im + b.im };
+                    self.add(io, outers, positions, sum)
+                }
             }
         }
     }

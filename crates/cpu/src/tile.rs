@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 /// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
 pub(crate) const TILE: usize = 512;
 
-/// The scalars and constant inputs of a program lie as one vector each, 16 elements of up to 8 bytes.
+/// The scalars and constant inputs of a program lie as one vector each, 16 elements of up to 8 bytes or 8 of 16.
 pub(crate) const SPLAT: usize = 128;
 
 /// A program, compiled.
@@ -32,6 +32,8 @@ pub(crate) struct Tiles {
     scalars: Box<[u8]>,
     outputs: Box<[u8]>,
     temps: usize,
+    /// Bytes of the widest element, 8 at least.
+    widest: usize,
     /// Elements of the iteration space, and of a tile.
     pub(crate) size: usize,
     pub(crate) tile: usize,
@@ -125,17 +127,19 @@ impl Tiles {
         let temps = program.temps as usize;
         let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
+        let widest = program.code.iter().flat_map(|i| [i.dtype, i.out]).map(DType::size).max().unwrap_or(8).max(8);
         let mut tile = TILE;
-        while tile > 64 && (temps + strided) * tile * 8 > LARGE - 64 * 1024 {
+        while tile > 64 && (temps + strided) * tile * widest > LARGE - 64 * 1024 {
             tile /= 2;
         }
-        let scratch = constants * SPLAT + (temps + strided) * tile * 8;
+        let scratch = constants * SPLAT + (temps + strided) * tile * widest;
         let size = program.shape.size();
         Tiles {
             code: code.into_boxed_slice(),
             scalars: program.scalars.iter().map(|d| d.size() as u8).collect(),
             outputs: program.outputs.iter().map(|d| d.size() as u8).collect(),
             temps,
+            widest,
             size,
             tile,
             scratch,
@@ -150,7 +154,7 @@ impl Tiles {
     fn streaming(mut self, target: Target) -> Tiles {
         let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
         // Loads of the copy are aligned, so tiles of scratch must be.
-        let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * 8;
+        let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * self.widest;
         if bytes >= stream::WORTH && self.tile == TILE && scratch <= MEDIUM {
             self.stream = stream::find(target.isa);
             self.scratch = scratch;
@@ -334,14 +338,15 @@ impl<'a> Machine<'a> {
                 }
             }
             for (i, &size) in tiles.scalars.iter().enumerate() {
-                splat((&raw const io.scalars[i]).cast(), size, next);
+                let word = [io.scalars[i], 0];
+                splat(word.as_ptr().cast(), size, next);
                 slots[places.inputs + i] = next;
                 next = next.add(SPLAT);
             }
             let first = places.count(0);
             for slot in &mut slots[first..first + tiles.temps] {
                 *slot = next;
-                next = next.add(tiles.tile * 8);
+                next = next.add(tiles.tile * tiles.widest);
             }
         }
         Machine { tiles, io, slots, gathered: next }
@@ -370,7 +375,7 @@ impl<'a> Machine<'a> {
                                 scratch
                             }
                         };
-                        scratch = scratch.add(self.tiles.tile * 8);
+                        scratch = scratch.add(self.tiles.tile * self.tiles.widest);
                     }
                 }
             }
@@ -388,7 +393,8 @@ impl<'a> Machine<'a> {
             scratch = scratch.add(scratch.align_offset(64));
             for (i, &size) in self.tiles.outputs.iter().enumerate() {
                 let to = self.io.outputs[i].add(start * size as usize);
-                self.slots[first + i] = if stream.is_some() && is_aligned(to) { scratch.add(i * TILE * 8) } else { to };
+                self.slots[first + i] =
+                    if stream.is_some() && is_aligned(to) { scratch.add(i * TILE * self.tiles.widest) } else { to };
             }
             for step in &self.tiles.code {
                 let operand =
@@ -419,7 +425,7 @@ fn is_aligned(address: *const u8) -> bool {
     (address as usize).is_multiple_of(64)
 }
 
-/// Writes 16 copies of an element of so many bytes.
+/// Writes 16 copies of an element of so many bytes, or 8 of one of 16.
 ///
 /// # Safety
 /// It must be readable, and there must be [`SPLAT`] bytes, aligned to 64.
@@ -431,7 +437,8 @@ pub(crate) unsafe fn splat(from: *const u8, size: u8, to: *mut u8) {
             1 => to.cast::<[u8; 16]>().write([from.read(); 16]),
             2 => to.cast::<[u16; 16]>().write([from.cast::<u16>().read_unaligned(); 16]),
             4 => to.cast::<[u32; 16]>().write([from.cast::<u32>().read_unaligned(); 16]),
-            _ => to.cast::<[u64; 16]>().write([from.cast::<u64>().read_unaligned(); 16]),
+            8 => to.cast::<[u64; 16]>().write([from.cast::<u64>().read_unaligned(); 16]),
+            _ => to.cast::<[[u64; 2]; 8]>().write([from.cast::<[u64; 2]>().read_unaligned(); 8]),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::text::{
     Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
     reduce_text, scatter_text, take_text, transpose_text,
 };
-use forerun_base::{DType, Layout, Shape};
+use forerun_base::{DType, Kind, Layout, Shape};
 use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
 use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
 
@@ -56,10 +56,11 @@ pub fn texts() -> Vec<(String, String)> {
     let shape = Shape::of(&[8, 16]);
     for &op in Point::ALL {
         for dtype in DType::ALL {
-            let moves = op == Point::Copy || op.row().class == Class::Select;
+            let moves = matches!(op, Point::Copy | Point::Imag) || op.row().class == Class::Select;
             let program = match op.row().types(dtype) {
                 _ if op == Point::Cast => casts(dtype, shape),
                 _ if dtype.carrier() != dtype && !moves => continue,
+                _ if op == Point::Real => continue,
                 Ok((compute, out)) if compute == dtype => single(op, dtype, out, shape, Layout::dense(shape)),
                 _ => continue,
             };
@@ -99,7 +100,7 @@ pub fn texts() -> Vec<(String, String)> {
             }
         }
     }
-    for size in [1, 2, 4, 8] {
+    for size in [1, 2, 4, 8, 16] {
         for rank in [1, 3] {
             for narrow in [false, true] {
                 all.push((format!("copy {size} {rank} {narrow}"), copy_text(size, rank, 16 / size, narrow)));
@@ -122,7 +123,7 @@ pub fn texts() -> Vec<(String, String)> {
         }
     }
     all.push(("take wide".to_owned(), take_text(4, DType::I64, Beyond::Raise, 1, false)));
-    for dtype in DType::ALL {
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.kind() != Kind::Complex) {
         all.push((format!("matmul {dtype}"), product_text(dtype)));
     }
     all.push(("generic".to_owned(), generic_text()));
@@ -147,7 +148,8 @@ mod tests {
         let all = texts();
         let names: BTreeSet<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names.len(), all.len(), "names are different");
-        for &op in Point::ALL {
+        // The real part is a cast.
+        for &op in Point::ALL.iter().filter(|op| **op != Point::Real) {
             assert!(all.iter().any(|(name, _)| name.starts_with(&format!("{op} "))), "{op}");
         }
         assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));

@@ -30,7 +30,7 @@ pub use forerun_base::fail;
 #[doc(hidden)]
 pub use forerun_base::fail_point;
 pub use forerun_base::{
-    Brain, DType, Device, Error, ErrorKind, Half, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine,
+    Brain, Complex, DType, Device, Error, ErrorKind, Half, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine,
     set_foreign_resolver,
 };
 /// Gradients: the tape and the walk back over it.

@@ -16,7 +16,7 @@ enum Place {
 }
 
 /// Runs the program of this seed.
-fn run(program: u64, rows: usize, columns: usize, place: Place) -> Vec<(DType, Vec<u64>)> {
+fn run(program: u64, rows: usize, columns: usize, place: Place) -> Vec<(DType, Vec<Vec<u8>>)> {
     seed(program);
     let mut dice = Dice(program.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let device = |dice: &mut Dice| *dice.pick(&[Device::Cpu(0), Device::Gpu(0), Device::Gpu(1)]);

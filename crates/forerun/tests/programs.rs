@@ -7,7 +7,7 @@ use forerun::{set_drop_dead, set_fuse, set_tiny_limit};
 use program::{AT, Dice, bits, step};
 
 /// Runs the program of this seed. With `wait`, every result is waited for at once.
-fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec<u64>)> {
+fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec<Vec<u8>>)> {
     seed(program);
     let mut dice = Dice(program.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut pool: Vec<Array> = Vec::new();

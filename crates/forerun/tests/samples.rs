@@ -64,6 +64,7 @@ fn inputs(sample: &Sample, dtype: DType) -> Vec<Operand> {
                     Kind::Bool => Scalar::Bool(true),
                     Kind::Int => Scalar::Int(2),
                     Kind::Float => Scalar::Float(1.5),
+                    Kind::Complex => Scalar::Complex(1.5, -1.0),
                 }));
                 continue;
             }
@@ -230,10 +231,11 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
     }])
 }
 
-fn bits(arrays: &[Array]) -> Vec<(DType, Vec<usize>, Vec<u64>)> {
+fn bits(arrays: &[Array]) -> Vec<(DType, Vec<usize>, Vec<Vec<u8>>)> {
     let one = |x: &Array| {
         let snapshot = x.snapshot().unwrap();
-        let bits = snapshot.elements().map(|e| if e.as_f64().is_nan() { 1 } else { e.to_bits(x.dtype()) });
+        let nan = |e: Scalar| e.as_f64().is_nan() || e.imaginary().is_nan();
+        let bits = snapshot.elements().map(|e| if nan(e) { vec![1] } else { e.to_bytes(x.dtype()) });
         (x.dtype(), x.shape().to_vec(), bits.collect())
     };
     arrays.iter().map(one).collect()

@@ -117,6 +117,7 @@ fn stored(dtype: DType) -> Dtype {
         DType::U64 => Dtype::U64,
         DType::F16 => Dtype::F16,
         DType::BF16 => Dtype::BF16,
+        DType::C64 | DType::C128 => unreachable!("parameters are floats"),
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
     }

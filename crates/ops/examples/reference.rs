@@ -14,7 +14,7 @@ what only the data know (an index out of bounds) raises where the result is read
 Operands are promoted: within signed integers, within unsigned ones and within floats the wider dtype wins; a signed and an
 unsigned integer become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps
 its width; a number in the program takes the width of the array it meets. *Float* below means a float dtype itself, and float32
-for anything else. Half floats are computed in float32 and rounded after every op. Gradients flow to floats.
+for anything else but complex numbers, which stay. Half floats are computed in float32 and rounded after every op. Gradients flow to floats.
 ";
 
 fn main() {
@@ -56,6 +56,8 @@ fn pointwise(row: &PointRow) {
         Class::Float => "float",
         Class::Compare | Class::Logic | Class::Predicate => "bool",
         Class::Cast => "`dtype`",
+        Class::Part => "its part",
+        Class::Join => "complex",
     };
     let flows = gradient::pointwise(row.point);
     let smooth = match flows.iter().find(|flow| **flow != gradient::Flow::Nothing) {

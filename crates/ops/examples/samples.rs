@@ -1,7 +1,6 @@
 //! Prints `tests/python/samples.json`: the samples of the catalogue, one a line, for tests in other languages.
 
-use forerun_base::DType;
-use forerun_ops::samples::{Input, Look, Sample, Value, Values, samples};
+use forerun_ops::samples::{Input, Look, REAL, Sample, Value, Values, samples};
 
 fn main() {
     let lines: Vec<String> = samples().iter().map(line).collect();
@@ -26,7 +25,7 @@ fn line(sample: &Sample) -> String {
         let args: Vec<String> = sample.args.iter().map(|(name, v)| format!("{}: {}", text(name), value(v))).collect();
         parts.push(format!("\"args\": {{{}}}", args.join(", ")));
     }
-    if sample.dtypes != DType::ALL {
+    if sample.dtypes != REAL {
         parts.push(format!("\"dtypes\": {}", list(&sample.dtypes, |d| text(d.name()))));
     }
     if let Some(error) = &sample.error {

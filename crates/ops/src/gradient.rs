@@ -224,8 +224,8 @@ mod tests {
         for &point in Point::ALL {
             let row = point.row();
             assert_eq!(pointwise(point).len(), row.arity, "{}", row.name);
-            let smooth =
-                !matches!(row.class, Class::Compare | Class::Logic | Class::Bits | Class::Whole | Class::Predicate);
+            let truths = matches!(row.class, Class::Compare | Class::Logic | Class::Predicate);
+            let smooth = !truths && !matches!(row.class, Class::Bits | Class::Whole | Class::Part | Class::Join);
             let flows = pointwise(point).iter().any(|f| *f != Flow::Nothing);
             assert_eq!(smooth, flows, "{}", row.name);
         }

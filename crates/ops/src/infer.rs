@@ -28,6 +28,7 @@ fn sample(kind: Kind) -> Scalar {
         Kind::Bool => Scalar::Bool(false),
         Kind::Int => Scalar::Int(0),
         Kind::Float => Scalar::Float(0.0),
+        Kind::Complex => Scalar::Complex(0.0, 0.0),
     }
 }
 
@@ -83,11 +84,23 @@ pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Resul
     let shape = shape.checked().map_err(|e| e.in_op(row.name))?;
     let operands = if row.class == Class::Select { &args[1..] } else { args };
     let (compute, result) = match (row.class, target) {
-        (Class::Cast, Some(to)) => (promote(operands), to),
+        (Class::Cast, Some(to)) => {
+            let from = promote(operands);
+            check_cast(from, to).map_err(|e| e.in_op(row.name))?;
+            (from, to)
+        }
         (Class::Cast, None) => return Err(Error::new(ErrorKind::Type, "a cast needs a dtype").in_op(row.name)),
         _ => row.types(promote(operands))?,
     };
     Ok(PointTypes { compute, result, shape })
+}
+
+/// Refuses to drop imaginary parts: whoever means that takes the real part.
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
+    if from.kind() == Kind::Complex && matches!(to.kind(), Kind::Int | Kind::Float) {
+        return Err(Error::new(ErrorKind::Type, format!("{from} has no place for its imaginary part in {to}")));
+    }
+    Ok(())
 }
 
 /// Which axes a reduction removes: a bit a dimension.
@@ -117,9 +130,13 @@ pub fn reduce(
     let (compute, result) = match kind {
         ReduceKind::Sum | ReduceKind::Prod => match dtype.kind() {
             Kind::Float => (dtype.carrier(), dtype),
+            Kind::Complex => (dtype, dtype),
             Kind::Int if dtype.is_unsigned() => (DType::U64, DType::U64),
             Kind::Bool | Kind::Int => (DType::DEFAULT_INT, DType::DEFAULT_INT),
         },
+        _ if dtype.kind() == Kind::Complex => {
+            return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")).in_op(name));
+        }
         ReduceKind::Max | ReduceKind::Min => (dtype.carrier(), dtype),
         ReduceKind::ArgMax | ReduceKind::ArgMin => (dtype.carrier(), DType::I64),
     };

@@ -226,6 +226,12 @@ macro_rules! for_each_point {
                 |g, y| [g * b, g * a, g]; 0, npx [] "np.array([1.0, 2.0]), 0.5, np.array([3.0, 4.0])" => "array([3.5, 5. ])")
             (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a;
                 |g, y| [g]; 0, hidden [] "" => "")
+            (Real, "real", 1, Part, "Real part of a complex number.", |a| a;
+                |g, y| Nothing; 0, hidden [] "" => "")
+            (Imag, "imag", 1, Part, "Imaginary part of a complex number.", |a| a;
+                |g, y| Nothing; 0, hidden [] "" => "")
+            (Compose, "compose", 2, Join, "The complex number of a real and an imaginary part.", |a, b| a;
+                |g, y| Nothing; 0, hidden [] "" => "")
         }
     };
 }
@@ -253,6 +259,10 @@ pub enum Class {
     Select,
     /// From any dtype to any other.
     Cast,
+    /// A part of a complex number.
+    Part,
+    /// Two floats that make a complex number.
+    Join,
 }
 
 /// A row of the catalogue: what there is to know of a pointwise op, besides its body.
@@ -297,7 +307,11 @@ impl PointRow {
             let text = format!("not defined for {operand}");
             Err(Error::new(ErrorKind::Type, text).in_op(self.name))
         };
+        if operand.kind() == Kind::Complex && !self.takes_complex() {
+            return refused();
+        }
         match self.class {
+            Class::Any if self.point == Point::Abs => Ok((operand, operand.to_real())),
             Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
             Class::Number if operand == DType::Bool => refused(),
             Class::Number => Ok((operand, operand)),
@@ -312,6 +326,27 @@ impl PointRow {
             Class::Whole if operand.kind() != Kind::Int => refused(),
             Class::Bits | Class::Whole => Ok((operand, operand)),
             Class::Predicate => Ok((operand.to_float(), DType::Bool)),
+            Class::Part if operand.kind() == Kind::Complex => Ok((operand, operand.to_real())),
+            Class::Part => refused(),
+            Class::Join => Ok((operand.to_float().carrier(), operand.to_complex())),
+        }
+    }
+
+    /// Whether complex numbers have this op: they have no order, no floor and no bits. (What it does with them, the planner
+    /// says: it works on the parts.)
+    fn takes_complex(&self) -> bool {
+        use Point::*;
+        match self.class {
+            Class::Select | Class::Cast | Class::Logic | Class::Part => true,
+            Class::Predicate => matches!(self.point, IsNan | IsInf | IsFinite),
+            Class::Compare => matches!(self.point, Equal | NotEqual),
+            Class::Any => matches!(self.point, Copy | Add | Multiply | Abs),
+            Class::Number => matches!(self.point, Subtract | Negative | Positive | Square | MultiplyAdd | Power),
+            Class::Float => matches!(
+                self.point,
+                Divide | Reciprocal | Sqrt | Exp | Log | Log2 | Log10 | Sin | Cos | Tan | Sinh | Cosh | Tanh
+            ),
+            Class::Bits | Class::Whole | Class::Join => false,
         }
     }
 }
@@ -336,6 +371,8 @@ macro_rules! body {
     (Bits, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumBits, T, $point, $off, ($($arg),+), $body); };
     (Whole, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => { body!(@ NumWhole, T, $point, $off, ($($arg),+), $body); };
     (Cast, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => {};
+    (Part, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => {};
+    (Join, $point:ident, $off:literal, ($($arg:ident),+), $body:expr) => {};
     (Select, $point:ident, $off:literal, ($c:ident, $a:ident, $b:ident), $body:expr) => {
         impl<T: Num> Body<(T::Mask, T, T)> for bodies::$point {
             type Out = T;
@@ -391,6 +428,8 @@ macro_rules! numbers {
     (Whole, $arity:tt, $point:ident, $x:ident) => { None };
     (Logic, $arity:tt, $point:ident, $x:ident) => { None };
     (Cast, $arity:tt, $point:ident, $x:ident) => { None };
+    (Part, $arity:tt, $point:ident, $x:ident) => { None };
+    (Join, $arity:tt, $point:ident, $x:ident) => { None };
     (Select, $arity:tt, $point:ident, $x:ident) => { numbers!(@ $point, ($x[0] != 0.0, $x[1], $x[2])) };
     ($class:ident, 1, $point:ident, $x:ident) => { numbers!(@ $point, ($x[0],)) };
     ($class:ident, 2, $point:ident, $x:ident) => { numbers!(@ $point, ($x[0], $x[1])) };

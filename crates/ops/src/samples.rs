@@ -5,10 +5,13 @@
 
 use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
-use forerun_base::DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use forerun_base::DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 
 pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
+const COMPLEX: [DType; 2] = [C64, C128];
+/// What has an order: the dtypes of most samples.
+pub const REAL: [DType; 13] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 
 /// One call of an op.
 #[derive(Clone, Debug)]
@@ -145,7 +148,7 @@ impl<const N: usize> From<[i64; N]> for Value {
 }
 
 pub(crate) fn call(op: &'static str) -> Sample {
-    Sample { op, inputs: Vec::new(), args: Vec::new(), dtypes: DType::ALL.to_vec(), error: None }
+    Sample { op, inputs: Vec::new(), args: Vec::new(), dtypes: REAL.to_vec(), error: None }
 }
 
 pub(crate) fn x<const N: usize>(shape: [usize; N]) -> Input {
@@ -165,6 +168,7 @@ pub fn samples() -> Vec<Sample> {
     all.extend(structured());
     all.extend(composites());
     all.extend(layers());
+    all.extend(complex());
     all.extend(crate::routine::samples::samples());
     all
 }
@@ -192,7 +196,13 @@ fn looks() -> Vec<Input> {
 fn pointwise(row: &PointRow) -> Vec<Sample> {
     let name = row.name;
     if row.point == Point::Cast {
-        return DType::ALL.iter().flat_map(|d| looks().into_iter().map(|x| cast(x, *d))).collect();
+        let mut all: Vec<Sample> = DType::ALL.iter().flat_map(|d| looks().into_iter().map(|x| cast(x, *d))).collect();
+        for to in [Bool, C64, C128] {
+            all.extend(looks().into_iter().map(|x| cast(x, to).of(COMPLEX)));
+        }
+        let text = "cast: complex64 has no place for its imaginary part in float32";
+        all.push(cast(x([2]), F32).of([C64]).fails(text));
+        return all;
     }
     let (fits, refused): (Vec<DType>, Vec<DType>) = DType::ALL.iter().partition(|d| row.types(**d).is_ok());
     let condition = |shape: Input| shape.dtype(Bool).values(Values::Ordinary);
@@ -396,6 +406,38 @@ fn structured() -> Vec<Sample> {
     let join = call("concatenate").with("axis", 0);
     all.push(join.clone().on([x([0, 2]), x([3, 2])]));
     all.push(join.on([x([2, 3]), x([3, 2])]).fails("concatenate: shapes differ outside axis 0: (2, 3) and (3, 2)"));
+    all
+}
+
+/// What moves, sums and multiplies complex numbers.
+fn complex() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for op in ["sum", "prod", "mean"] {
+        for input in [x([3, 4, 5]), x([5, 4]).look(Look::Transposed), x([3, 4]).look(Look::Backwards), x([])] {
+            all.push(call(op).on([input]).of(COMPLEX));
+        }
+        all.push(call(op).on([x([3, 4, 5])]).with("axis", [0, 2]).of(COMPLEX));
+        all.push(call(op).on([x([3, 4])]).with("axis", -1).with("keepdims", true).of(COMPLEX));
+    }
+    all.push(call("sum").on([x([0, 3])]).with("axis", 0).of(COMPLEX));
+    all.push(call("prod").on([x([0, 3])]).with("axis", 0).of(COMPLEX));
+    for op in ["max", "min", "argmax", "argmin"] {
+        all.push(call(op).on([x([3])]).of([C64]).fails(format!("{op}: not defined for complex64")));
+    }
+    for op in ["matmul", "dot"] {
+        all.push(call(op).on([x([3, 4]), x([4, 5]).look(Look::Transposed)]).of(COMPLEX));
+        all.push(call(op).on([x([4]), x([4]).look(Look::Backwards)]).of(COMPLEX));
+    }
+    all.push(call("take").with("axis", 1).on([x([3, 4]), at([3], 4)]).of(COMPLEX));
+    all.push(call("scatter_add").with("axis", 0).on([x([3, 3]), at([3], 3), x([3, 3])]).of(COMPLEX));
+    all.push(call("concatenate").with("axis", 1).on([x([2, 2]), x([2, 3]).look(Look::Backwards)]).of(COMPLEX));
+    all.push(call("view").on([x([2, 3])]).with("axes", [1, 0]).of(COMPLEX));
+    all.push(call("update").on([x([4, 3]), x([3])]).of(COMPLEX));
+    all.push(call("update").on([x([4, 3]), x([]).look(Look::Number)]).of(COMPLEX));
+    all.push(call("full").with("shape", [2, 3]).with("value", 3).of(COMPLEX));
+    all.push(call("eye").with("rows", 3).with("columns", 4).with("diagonal", 1).of(COMPLEX));
+    all.push(call("arange").with("start", 2).with("stop", 11).with("step", 3).of(COMPLEX));
+    all.push(call("transfer").on([x([3, 3]).look(Look::Transposed)]).with("device", 1).of(COMPLEX));
     all
 }
 

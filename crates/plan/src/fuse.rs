@@ -287,7 +287,7 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[
                 group.builder.cast(args[0], signature.out.dtype)
             } else {
                 // The result of the class, then the dtype the record asks for (in-place ops keep the target's).
-                let result = if compute_is_result(class) { compute } else { DType::Bool };
+                let result = point.row().types(compute).map_or(compute, |(_, result)| result);
                 let value = group.builder.apply(point, compute, result, &args);
                 group.builder.cast(value, signature.out.dtype)
             }
@@ -296,10 +296,6 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is not pointwise"),
     };
     group.values.push((i as u16, value));
-}
-
-fn compute_is_result(class: Class) -> bool {
-    !matches!(class, Class::Compare | Class::Logic | Class::Predicate)
 }
 
 /// The three collapsed extents of a reduction, if the reduced axes lie together.

@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod backend;
+mod complex;
 mod fuse;
 mod hash;
 mod kernel;

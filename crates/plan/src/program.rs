@@ -4,9 +4,10 @@
 //! and its result back, so it wraps or rounds after every op, fused or not, and a backend needs nothing for
 //! such dtypes but casts and moves. Casts are instructions like others: elements are read and written as they lie in memory.
 
+use crate::complex;
 use crate::kernel::{Instr, Program, ProgramInput, Reg};
 use crate::segment::Operand;
-use forerun_base::{DType, Shape};
+use forerun_base::{DType, Kind, Shape};
 use forerun_ops::{Class, Point};
 use std::collections::HashMap;
 
@@ -101,15 +102,27 @@ impl Builder {
         if carrier == dtype || moves(op) {
             return self.instruction(op, dtype, result, args);
         }
+        if dtype.kind() == Kind::Complex {
+            return complex::apply(self, op, dtype, args);
+        }
         let carried: Vec<Ssa> = args.iter().map(|&arg| self.cast(arg, carrier)).collect();
         let value = self.instruction(op, carrier, if result == dtype { carrier } else { result }, &carried);
         self.cast(value, result)
     }
 
-    fn instruction(&mut self, op: Point, dtype: DType, result: DType, args: &[Ssa]) -> Ssa {
+    /// The instruction itself, whatever its dtype.
+    pub(crate) fn instruction(&mut self, op: Point, dtype: DType, result: DType, args: &[Ssa]) -> Ssa {
         let mut all = [args[0]; 3];
         all[..args.len()].copy_from_slice(args);
         self.define(Def::Code { op, dtype, args: all, arity: args.len() as u8 }, result)
+    }
+
+    /// The parts that a complex value was made of, if it was made in this program.
+    pub(crate) fn parts(&self, value: Ssa) -> Option<(Ssa, Ssa)> {
+        match self.defs[value].0 {
+            Def::Code { op: Point::Compose, args, .. } => Some((args[0], args[1])),
+            _ => None,
+        }
     }
 
     /// The finished program, storing these values, and the register that holds `keep` at the end of each element.

@@ -96,6 +96,8 @@ fn named(array: &Array) -> PyResult<Item> {
     match array.dtype().kind() {
         Kind::Int => Ok(Item::Places(array.clone())),
         Kind::Bool => Ok(Item::Mask(array.clone())),
-        Kind::Float => Err(PyIndexError::new_err("arrays used as indices must be of integer (or boolean) type")),
+        Kind::Float | Kind::Complex => {
+            Err(PyIndexError::new_err("arrays used as indices must be of integer (or boolean) type"))
+        }
     }
 }

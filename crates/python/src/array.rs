@@ -24,7 +24,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PySlice, PyTuple};
 use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
@@ -312,11 +312,20 @@ impl PyArray {
             Scalar::Int(value) => value != 0,
             Scalar::Large(_) => true,
             Scalar::Float(value) => value != 0.0,
+            Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
         })
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.item_now(py, "float")?.as_f64())
+        match self.item_now(py, "float")? {
+            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no float; take its real part")),
+            number => Ok(number.as_f64()),
+        }
+    }
+
+    fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyComplex>> {
+        let number = self.item_now(py, "complex")?;
+        Ok(PyComplex::from_doubles(py, number.as_f64(), number.imaginary()))
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -325,6 +334,7 @@ impl PyArray {
             Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
+            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no integer; take its real part")),
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -492,6 +502,23 @@ impl PyArray {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.shape().iter())
+    }
+
+    /// The real parts of the elements; of a real array, the array itself.
+    #[getter]
+    fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "real", (slf,))
+    }
+
+    /// The imaginary parts of the elements; of a real array, zeros.
+    #[getter]
+    fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "imag", (slf,))
+    }
+
+    /// The elements with their imaginary parts negated.
+    fn conj<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "conj", (slf,))
     }
 
     /// The type of the elements.
@@ -964,5 +991,6 @@ pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Large(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Float(value) => PyFloat::new(py, value).into_any(),
+        Scalar::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any(),
     })
 }

@@ -2,11 +2,11 @@
 
 use crate::operand;
 use crate::outcall;
-use forerun::{Arg, ArgType, DType, Shape, promote};
+use forerun::{Arg, ArgType, DType, Kind, Shape, promote};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::types::{PyComplex, PyString, PyTuple, PyType};
 
 /// The type of an array's elements. Equal to NumPy's dtype of the same name, to its name, and usable in its place.
 #[pyclass(frozen, name = "dtype", module = "forerun.np")]
@@ -62,6 +62,7 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     Ok(match name.as_str() {
         "float" => Some(DType::DEFAULT_FLOAT),
         "int" => Some(DType::DEFAULT_INT),
+        "complex" => Some(DType::DEFAULT_FLOAT.to_complex()),
         "bool_" => Some(DType::Bool),
         name => DType::from_name(name),
     })
@@ -76,6 +77,7 @@ pub(crate) fn result_type<'py>(py: Python<'py>, operands: &Bound<'py, PyTuple>) 
         types.push(match operand::quick(&operand) {
             Some(Arg::Array(array)) => ArgType::Array(array.dtype(), array.shape()),
             Some(Arg::Scalar(scalar)) => ArgType::Scalar(scalar.kind()),
+            None if operand.is_instance_of::<PyComplex>() => ArgType::Scalar(Kind::Complex),
             None => ArgType::Array(dtype_of(&operand)?, Shape::SCALAR),
         });
     }

@@ -185,6 +185,7 @@ fn type_kind(dtype: DType) -> c_char {
         Kind::Int => b'i',
         Kind::Float if dtype == DType::BF16 => b'V',
         Kind::Float => b'f',
+        Kind::Complex => b'c',
     };
     letter as c_char
 }

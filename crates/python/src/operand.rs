@@ -11,7 +11,7 @@ use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyTuple};
 
 /// An operand that needed conversion.
 pub(crate) enum Operand<'py> {
@@ -95,6 +95,9 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         let dtype = beside.map_or(DType::DEFAULT_INT, Array::dtype);
         return Err(PyOverflowError::new_err(format!("integer {object} is out of bounds for {dtype}")));
     }
+    if let Ok(number) = object.cast::<PyComplex>() {
+        return Ok(Some(Operand::Scalar(Scalar::Complex(number.real(), number.imag()))));
+    }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
     }
@@ -109,7 +112,10 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
     match quick(&converted) {
         Some(Arg::Array(_)) => Ok(Some(Operand::Array(converted.cast_into::<PyArray>()?))),
         Some(Arg::Scalar(scalar)) => Ok(Some(Operand::Scalar(scalar))),
-        None => Ok(None),
+        None => match converted.cast::<PyComplex>() {
+            Ok(number) => Ok(Some(Operand::Scalar(Scalar::Complex(number.real(), number.imag())))),
+            Err(_) => Ok(None),
+        },
     }
 }
 

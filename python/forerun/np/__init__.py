@@ -11,6 +11,8 @@ from math import e, inf, nan, pi
 from forerun import _pointwise
 from forerun._forerun import (
     bfloat16,
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -43,6 +45,7 @@ from forerun.np import (
     shapes,
 )
 from forerun.np._namespace import __array_namespace_info__
+from forerun.np.complex import conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from forerun.np.contraction import einsum
 from forerun.np.creation import (
     arange,
@@ -180,6 +183,7 @@ amax = max
 amin = min
 bool = bool_
 concat = concatenate
+conjugate = conj
 newaxis = None
 permute_dims = transpose
 
@@ -213,9 +217,13 @@ __all__ = [
     "can_cast",
     "choose",
     "clip",
+    "complex64",
+    "complex128",
     "compress",
     "concat",
     "concatenate",
+    "conj",
+    "conjugate",
     "copy",
     "copyto",
     "cumprod",
@@ -252,6 +260,7 @@ __all__ = [
     "histogram_bin_edges",
     "histogramdd",
     "iinfo",
+    "imag",
     "in1d",
     "inf",
     "int8",
@@ -260,8 +269,12 @@ __all__ = [
     "int64",
     "intersect1d",
     "isclose",
+    "iscomplex",
+    "iscomplexobj",
     "isdtype",
     "isin",
+    "isreal",
+    "isrealobj",
     "ix_",
     "lexsort",
     "linalg",
@@ -304,6 +317,7 @@ __all__ = [
     "quantile",
     "random",
     "ravel",
+    "real",
     "repeat",
     "reshape",
     "result_type",

@@ -18,6 +18,8 @@ _FLOATS = {
     "float64": (52, -1022, 1023),
 }
 
+# What the parts of complex numbers are.
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 _SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 _UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
 _KINDS = {
@@ -26,8 +28,8 @@ _KINDS = {
     "unsigned integer": _UNSIGNED,
     "integral": _SIGNED | _UNSIGNED,
     "real floating": frozenset(_FLOATS),
-    "complex floating": frozenset[str](),
-    "numeric": _SIGNED | _UNSIGNED | frozenset(_FLOATS),
+    "complex floating": frozenset(_PARTS),
+    "numeric": _SIGNED | _UNSIGNED | frozenset(_FLOATS) | frozenset(_PARTS),
 }
 
 
@@ -36,7 +38,7 @@ def _asked(of: ndarray | DTypeLike) -> dtype:
 
 
 class finfo:
-    """The limits of a float dtype.
+    """The limits of a float dtype, or of the parts of a complex one.
 
     Attributes
     ----------
@@ -73,6 +75,7 @@ class finfo:
 
     def __init__(self, type: ndarray | DTypeLike) -> None:
         asked = _asked(type)
+        asked = dtype(_PARTS.get(asked.name, asked.name))
         if asked.name not in _FLOATS:
             raise ValueError(f"finfo: {asked.name} is no float dtype")
         fraction, least, most = _FLOATS[asked.name]

@@ -10,7 +10,7 @@ use crate::recipe::Recipe;
 use crate::submit::submit;
 use crate::window::window;
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
-use forerun_ops::{FillKind, Op, Point};
+use forerun_ops::{FillKind, Op, Point, infer};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
 
 fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
@@ -24,8 +24,20 @@ fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -
     submit(recipe, &[], words, loc)
 }
 
+/// An array of one element and no dimension, for what does not fit into a record.
+pub(crate) fn element(value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
+    let bytes = value.to_bytes(dtype);
+    // SAFETY: the bytes of one element.
+    unsafe { from_host(bytes.as_ptr(), dtype, Layout::dense(Shape::SCALAR), loc) }
+}
+
 /// One value everywhere.
 pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
+    if !value.fits_word(dtype) {
+        let shape = Shape::new(shape).map_err(|e| e.in_op("full"))?;
+        return ops::copy(&ops::broadcast_to(&element(value, dtype, loc)?, &shape)?, loc);
+    }
+    infer::check_cast(value.default_dtype(), dtype).map_err(|e| e.in_op("full"))?;
     let bits = value.to_bits_checked(dtype).map_err(|e| e.in_op("full"))?;
     Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [bits, 0], loc))
 }
@@ -33,6 +45,9 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
 /// `start`, `start + step`, ... below `stop`.
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
+    if all.iter().any(|s| s.kind() == Kind::Complex) {
+        return Err(Error::new(ErrorKind::Type, "complex numbers have no order to go by").in_op("arange"));
+    }
     let float = all.iter().any(|s| s.kind() == Kind::Float);
     let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
     let whole = if large { DType::U64 } else { DType::DEFAULT_INT };
@@ -52,7 +67,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
         return Err(Error::new(ErrorKind::Value, "maximum allowed size exceeded").in_op("arange"));
     }
     let count = count.max(0.0);
-    let in_dtype = if dtype.kind() == Kind::Float { DType::F64 } else { DType::I64 };
+    let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
     let words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
     Ok(fill(FillKind::Arange, Shape::of(&[count as usize]), dtype, words, loc))
 }

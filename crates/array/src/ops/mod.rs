@@ -2,6 +2,7 @@
 
 mod advanced;
 mod at;
+mod complex;
 mod create;
 mod foreign;
 mod laid;

@@ -2,6 +2,7 @@
 
 use crate::array::{Arg, Array};
 use crate::device::common_device;
+use crate::ops::create::element;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_in};
 use crate::window::{MemoEntry, MemoKey, window};
@@ -92,6 +93,9 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     {
         return compare_beyond(point, args, compute, loc);
     }
+    if compute == DType::C128 && args.iter().any(|a| matches!(a, Arg::Scalar(s) if !s.fits_word(compute))) {
+        return with_elements(args, compute, loc, |args| pointwise(point, args, loc));
+    }
     let words = immediates(point, args, compute)?;
     Ok(submit_in(window, recipe, &inputs[..count], words, loc))
 }
@@ -125,6 +129,26 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
 pub(crate) fn plain_recipe(point: Point, args: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     let (recipe, compute) = infer(point, args, None)?;
     Ok((recipe, immediates(point, args, compute)?))
+}
+
+/// Calls an op with numbers that do not fit into a record as arrays.
+#[cold]
+pub(crate) fn with_elements<T>(
+    args: &[Arg<'_>],
+    compute: DType,
+    loc: Loc,
+    call: impl FnOnce(&[Arg<'_>]) -> Result<T>,
+) -> Result<T> {
+    let made: Result<Vec<Option<Array>>> = args
+        .iter()
+        .map(|a| match a {
+            Arg::Scalar(s) if !s.fits_word(compute) => element(*s, compute, loc).map(Some),
+            Arg::Scalar(_) | Arg::Array(_) => Ok(None),
+        })
+        .collect();
+    let made = made?;
+    let args: Vec<Arg<'_>> = args.iter().zip(&made).map(|(a, made)| made.as_ref().map_or(*a, Arg::Array)).collect();
+    call(&args)
 }
 
 /// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.

@@ -2,11 +2,11 @@
 
 use crate::array::{Arg, Array};
 use crate::device::common_device;
-use crate::ops::{cast, pointwise, reshape};
+use crate::ops::{cast, complex, pointwise, reshape};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
-use forerun_base::{Error, Loc, Result};
+use forerun_base::{Error, Kind, Loc, Result};
 use forerun_ops::{Op, Point, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
@@ -19,6 +19,10 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
             true => matmul(a, &cast(b, dtype, loc)?, loc),
             false => matmul(&cast(a, dtype, loc)?, b, loc),
         };
+    }
+    if a.dtype().kind() == Kind::Complex {
+        infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
+        return complex::matmul_parts(a, b, loc);
     }
     let key = (Op::Matmul.code(), [a.meta().id, b.meta().id, 0]);
     // SAFETY: our own window; inference does not touch it.

@@ -2,13 +2,14 @@
 
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
-use crate::ops::{cast, pointwise};
+use crate::ops::{cast, complex, pointwise};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
-use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
+use std::borrow::Cow;
 
 /// Reduces over `axes`, or over all of them. The index kinds take one axis or all.
 pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
@@ -17,6 +18,9 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(name))?;
     if matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin) && axes.is_some_and(|a| a.len() != 1) {
         return Err(Error::new(ErrorKind::Type, "takes one axis or none").in_op(name));
+    }
+    if x.dtype().kind() == Kind::Complex {
+        return complex::reduce_parts(kind, x, mask, keepdims, loc);
     }
     let key = (Op::Reduce(kind).code(), [x.meta().id, mask, keepdims as u32]);
     // SAFETY: our own window; inference does not touch it.
@@ -44,7 +48,7 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op("mean"))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
     let dtype = x.dtype().to_float();
-    let x = Terms { op: "mean", loc }.wide(x)?;
+    let x = if dtype.kind() == Kind::Complex { Cow::Borrowed(x) } else { Terms { op: "mean", loc }.wide(x)? };
     let sum = reduce(ReduceKind::Sum, &x, axes, keepdims, loc)?;
     let mean = pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)?;
     narrowed(mean, dtype, loc)
@@ -59,6 +63,9 @@ pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Lo
 /// The variance in the carrier of its dtype.
 fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool) -> Result<Array> {
     let loc = t.loc;
+    if x.dtype().kind() == Kind::Complex {
+        return Err(Error::new(ErrorKind::Type, format!("not defined for {}", x.dtype())).in_op(t.op));
+    }
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(t.op))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();

@@ -26,6 +26,7 @@ fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
         DType::I32 | DType::I64 | DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
             Ok(Cow::Borrowed(indices))
         }
+        DType::C64 | DType::C128 => Ok(Cow::Borrowed(indices)),
     }
 }
 
@@ -85,7 +86,7 @@ pub fn scatter_add(
 pub fn embedding(indices: &Array, weight: &Array, loc: Loc) -> Result<Array> {
     match indices.dtype().kind() {
         Kind::Float => take(weight, &cast(indices, DType::I64, loc)?, 0, Beyond::Raise, loc),
-        Kind::Int | Kind::Bool => take(weight, indices, 0, Beyond::Raise, loc),
+        Kind::Int | Kind::Bool | Kind::Complex => take(weight, indices, 0, Beyond::Raise, loc),
     }
 }
 

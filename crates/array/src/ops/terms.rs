@@ -37,6 +37,7 @@ impl Terms {
     /// The array in a float dtype: its own, or the default one.
     pub(crate) fn float<'a>(&self, x: &'a Array) -> Result<Cow<'a, Array>> {
         match x.dtype().kind() {
+            Kind::Complex => Err(Error::new(ErrorKind::Type, format!("not defined for {}", x.dtype())).in_op(self.op)),
             Kind::Float => Ok(Cow::Borrowed(x)),
             Kind::Bool | Kind::Int => cast(x, DType::DEFAULT_FLOAT, self.loc).map(Cow::Owned),
         }

@@ -4,14 +4,15 @@ use crate::array::{Arg, Array};
 use crate::attach;
 use crate::device;
 use crate::node::Node;
-use crate::ops::pointwise::{in_place_recipe, plain_recipe};
+use crate::ops::create::element;
+use crate::ops::pointwise::{in_place_recipe, plain_recipe, with_elements};
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::submit::{Input, submit, submit_write};
 use crate::wait;
 use crate::window::{Window, window};
 use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_ops::{FillKind, Op, Point, Routine};
+use forerun_ops::{FillKind, Op, Point, Routine, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
 /// Points the array's cell at a newer value, which nobody else holds.
@@ -55,7 +56,9 @@ pub fn adopt(x: &Array, value: Array, loc: Loc) -> Result<()> {
 pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
     match value {
+        Arg::Scalar(s) if !s.fits_word(x.dtype()) => assign(x, Arg::Array(&element(s, x.dtype(), loc)?), loc),
         Arg::Scalar(s) => {
+            infer::check_cast(s.default_dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
             let bits = s.to_bits_checked(x.dtype()).map_err(|e| e.in_op("setitem"))?;
             attach::before_write(x, "setitem")?;
             if x.is_view() {
@@ -68,6 +71,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             }
         }
         Arg::Array(v) => {
+            infer::check_cast(v.dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
             // NumPy lets leading dimensions of extent 1 go.
             let lead = v.ndim().saturating_sub(x.ndim());
             let squeezed;
@@ -141,6 +145,9 @@ pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()>
 /// The same for an op of more operands: `x = op(x, values...)`.
 pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
+    if values.iter().any(|v| matches!(v, Arg::Scalar(s) if !s.fits_word(x.dtype()))) {
+        return with_elements(values, x.dtype(), loc, |values| in_place_of(point, x, values, loc));
+    }
     let (recipe, words) = in_place_recipe(point, x, values)?;
     attach::before_write(x, point.row().name)?;
     let mut inputs = [x.input(); 3];

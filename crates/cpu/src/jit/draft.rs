@@ -34,7 +34,7 @@ impl Type {
             DType::F32 => Some(Type::F32),
             DType::F64 => Some(Type::F64),
             DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => None,
-            DType::F16 | DType::BF16 => None,
+            DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
         }
     }
 

@@ -58,6 +58,7 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::I32 | DType::U32 => plain::<i32>,
         DType::I64 | DType::U64 => plain::<i64>,
         DType::Bool => plain::<bool>,
+        DType::C64 | DType::C128 => unreachable!("complex matrices are multiplied by their parts"),
         DType::F16 => narrow::block::<Half>,
         DType::BF16 => narrow::block::<Brain>,
     }

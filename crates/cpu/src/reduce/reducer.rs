@@ -146,6 +146,7 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
             DType::F32 => of_kind::<S, S::F32>(kind),
             DType::F64 => of_kind::<S, S::F64>(kind),
             DType::U64 => of_kind::<Baseline, Lanes<u64, 8>>(kind),
+            DType::C64 | DType::C128 => unreachable!("complex numbers are reduced by their parts"),
             DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 => {
                 unreachable!("inference reduces {dtype} in {}", dtype.carrier())
             }

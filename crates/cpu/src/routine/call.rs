@@ -179,6 +179,7 @@ macro_rules! with_type {
             forerun_base::DType::BF16 => $f::<forerun_base::Brain>($($arg),*),
             forerun_base::DType::F32 => $f::<f32>($($arg),*),
             forerun_base::DType::F64 => $f::<f64>($($arg),*),
+            forerun_base::DType::C64 | forerun_base::DType::C128 => unreachable!("inference refuses complex numbers"),
         }
     };
 }

@@ -176,6 +176,8 @@ bits! {
 
 macro_rules! apply_of {
     ($args:expr, $dtype:expr, Cast, $arity:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Part, $arity:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Join, $arity:tt, $point:ident) => { unreachable!() };
     ($args:expr, $dtype:expr, Any, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Compare, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
     ($args:expr, $dtype:expr, Select, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
@@ -229,6 +231,11 @@ pub(crate) fn carried(op: Point, dtype: DType, args: &[u64]) -> u64 {
 
 /// The dtypes that have vectors in every instruction set, and machine code.
 pub(crate) const FAST: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+
+/// The dtypes whose elements are one number of a word at the most.
+pub(crate) fn plain_dtypes() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|dtype| dtype.kind() != Kind::Complex)
+}
 
 /// A cast of one element.
 pub(crate) fn cast(bits: u64, from: DType, to: DType) -> u64 {

@@ -11,6 +11,10 @@ typedef unsigned long long u64;
 // Half floats are moved and cast, never computed in.
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
+// Complex numbers are taken apart and put together.
+struct alignas(8) c64 { float re, im; };
+struct alignas(16) c128 { double re, im; };
+struct alignas(16) w16 { u64 low, high; };
 
 DEV bool n_add(bool a, bool b) { return a | b; }
 DEV bool n_mul(bool a, bool b) { return a & b; }
@@ -175,6 +179,9 @@ FLOAT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __
 DEV float n_power(float a, float b) { return (float)pow((double)a, (double)b); }
 DEV double n_power(double a, double b) { return pow(a, b); }
 
+DEV c64 n_add(c64 a, c64 b) { return c64{a.re + b.re, a.im + b.im}; }
+DEV c128 n_add(c128 a, c128 b) { return c128{a.re + b.re, a.im + b.im}; }
+
 // Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
 static __device__ const u64 two_over_pi[20] = {
     0xa2f9836e4e441529ULL, 0xfc2757d1f534ddc0ULL, 0xdb6295993c439041ULL, 0xfe5163abdebbc561ULL, 0xb7246e3a424dd2e0ULL,
@@ -289,7 +296,9 @@ DEV float to_odd(double value) {
     DEV f16 to_f16(T a) { return f16_of(to_odd((double)a)); } \
     DEV bf16 to_bf16(T a) { return bf16_of(to_odd((double)a)); } \
     DEV float to_f32(T a) { return (float)a; } \
-    DEV double to_f64(T a) { return (double)a; }
+    DEV double to_f64(T a) { return (double)a; } \
+    DEV c64 to_c64(T a) { return c64{(float)a, 0}; } \
+    DEV c128 to_c128(T a) { return c128{(double)a, 0}; }
 FROM_INTEGER(bool)
 FROM_INTEGER(i8)
 FROM_INTEGER(i16)
@@ -312,7 +321,9 @@ DEV int clamped(int a, int low, int high) { return a < low ? low : a > high ? hi
     DEV u32 to_u32(T a) { return a != a || a < 0 ? 0 : TO(uint)(a); } \
     DEV u64 to_u64(T a) { return a != a || a < 0 ? 0 : TO(ull)(a); } \
     DEV float to_f32(T a) { return (float)a; } \
-    DEV double to_f64(T a) { return (double)a; }
+    DEV double to_f64(T a) { return (double)a; } \
+    DEV c64 to_c64(T a) { return c64{(float)a, 0}; } \
+    DEV c128 to_c128(T a) { return c128{(double)a, 0}; }
 #define SINGLE_TO(type) __float2##type##_rz
 #define DOUBLE_TO(type) __double2##type##_rz
 FROM_FLOAT(float, SINGLE_TO)
@@ -333,13 +344,35 @@ DEV bf16 to_bf16(double a) { return bf16_of(to_odd(a)); }
     DEV u32 to_u32(T a) { return to_u32(wide_of(a)); } \
     DEV u64 to_u64(T a) { return to_u64(wide_of(a)); } \
     DEV float to_f32(T a) { return wide_of(a); } \
-    DEV double to_f64(T a) { return wide_of(a); }
+    DEV double to_f64(T a) { return wide_of(a); } \
+    DEV c64 to_c64(T a) { return c64{wide_of(a), 0}; } \
+    DEV c128 to_c128(T a) { return c128{wide_of(a), 0}; }
 FROM_HALF(f16)
 FROM_HALF(bf16)
 DEV f16 to_f16(f16 a) { return a; }
 DEV f16 to_f16(bf16 a) { return f16_of(wide_of(a)); }
 DEV bf16 to_bf16(f16 a) { return bf16_of(wide_of(a)); }
 DEV bf16 to_bf16(bf16 a) { return a; }
+
+// From a complex number to another dtype the real part is cast; to bool, whether it is not zero.
+#define FROM_COMPLEX(T) \
+    DEV bool to_bool(T a) { return a.re != 0 || a.im != 0; } \
+    DEV i8 to_i8(T a) { return to_i8(a.re); } \
+    DEV i16 to_i16(T a) { return to_i16(a.re); } \
+    DEV int to_i32(T a) { return to_i32(a.re); } \
+    DEV i64 to_i64(T a) { return to_i64(a.re); } \
+    DEV u8 to_u8(T a) { return to_u8(a.re); } \
+    DEV u16 to_u16(T a) { return to_u16(a.re); } \
+    DEV u32 to_u32(T a) { return to_u32(a.re); } \
+    DEV u64 to_u64(T a) { return to_u64(a.re); } \
+    DEV f16 to_f16(T a) { return to_f16(a.re); } \
+    DEV bf16 to_bf16(T a) { return to_bf16(a.re); } \
+    DEV float to_f32(T a) { return (float)a.re; } \
+    DEV double to_f64(T a) { return (double)a.re; } \
+    DEV c64 to_c64(T a) { return c64{(float)a.re, (float)a.im}; } \
+    DEV c128 to_c128(T a) { return c128{(double)a.re, (double)a.im}; }
+FROM_COMPLEX(c64)
+FROM_COMPLEX(c128)
 
 // Elements of a dtype, from and to the words that scalars travel in.
 #define INTEGER_WORD(T, U) \
@@ -358,6 +391,10 @@ DEV void unpack(u64 w, f16& v) { v.bits = (u16)w; }
 DEV void unpack(u64 w, bf16& v) { v.bits = (u16)w; }
 DEV void unpack(u64 w, float& v) { v = __int_as_float((int)(u32)w); }
 DEV void unpack(u64 w, double& v) { v = __longlong_as_double((i64)w); }
+// The word of a complex128 is its real part.
+DEV void unpack(u64 w, c64& v) { v = c64{__int_as_float((int)(u32)w), __int_as_float((int)(u32)(w >> 32))}; }
+DEV void unpack(u64 w, c128& v) { v = c128{__longlong_as_double((i64)w), 0}; }
+DEV u64 packed(c64 v) { return (u32)__float_as_int(v.re) | (u64)(u32)__float_as_int(v.im) << 32; }
 DEV u64 packed(bool v) { return v; }
 DEV u64 packed(f16 v) { return v.bits; }
 DEV u64 packed(bf16 v) { return v.bits; }

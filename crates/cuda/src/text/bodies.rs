@@ -1,6 +1,6 @@
 //! The functions of ops: each script of the catalogue as a device function.
 
-use forerun_base::DType;
+use forerun_base::{DType, Kind};
 use forerun_ops::symbol::{Script, Verb, normal_pair_script, script};
 use forerun_ops::{Class, Point};
 use std::fmt::Write;
@@ -16,6 +16,7 @@ pub(crate) fn c_type(dtype: DType) -> &'static str {
         DType::F64 => "double",
         DType::Bool | DType::I8 | DType::I16 | DType::I64 => short(dtype),
         DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => short(dtype),
+        DType::C64 | DType::C128 => short(dtype),
     }
 }
 
@@ -25,7 +26,8 @@ pub(crate) fn element_type(size: usize) -> &'static str {
         1 => "u8",
         2 => "u16",
         4 => "u32",
-        _ => "u64",
+        8 => "u64",
+        _ => "w16",
     }
 }
 
@@ -45,6 +47,8 @@ pub(super) fn short(dtype: DType) -> &'static str {
         DType::BF16 => "bf16",
         DType::F32 => "f32",
         DType::F64 => "f64",
+        DType::C64 => "c64",
+        DType::C128 => "c128",
     }
 }
 
@@ -84,11 +88,19 @@ fn steps(script: &Script, to: &mut String) {
 
 /// The function of an op on operands of `dtype`; nothing for what has no body (a cast) or does not take the dtype.
 pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
+    if op == Point::Compose {
+        let (t, c, name) = (c_type(dtype), c_type(dtype.to_complex()), function(op, dtype));
+        return (dtype.kind() == Kind::Float && dtype.carrier() == dtype)
+            .then(|| format!("DEV {c} {name}({t} a0, {t} a1) {{ return {c}{{a0, a1}}; }}\n"));
+    }
     if dtype.carrier() != dtype {
         // What is not computed in is moved.
         let (t, name) = (c_type(dtype), function(op, dtype));
         return match op {
             Point::Copy => Some(format!("DEV {t} {name}({t} a0) {{ return a0; }}\n")),
+            Point::Imag if dtype.kind() == Kind::Complex => {
+                Some(format!("DEV {} {name}({t} a0) {{ return a0.im; }}\n", c_type(dtype.carrier())))
+            }
             Point::Where => Some(format!("DEV {t} {name}(bool a0, {t} a1, {t} a2) {{ return a0 ? a1 : a2; }}\n")),
             _ => None,
         };
@@ -105,8 +117,11 @@ pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
     Some(text)
 }
 
-/// How elements are computed in: to the carrier and back.
+/// How elements are summed: in the carrier and back, but complex numbers as they are.
 pub(super) fn carried(dtype: DType) -> String {
+    if dtype.kind() == Kind::Complex {
+        return format!("typedef {} C;\n#define WIDE(x) (x)\n#define NARROW(x) (x)\n", c_type(dtype));
+    }
     format!(
         "typedef {} C;\n#define WIDE(x) to_{}(x)\n#define NARROW(x) to_{}(x)\n",
         c_type(dtype.carrier()),

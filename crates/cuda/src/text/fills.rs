@@ -23,7 +23,7 @@ pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
     let cast = |value: &str| format!("to_{}({value})", short(dtype));
     let body = match kind {
         FillKind::Full => each("scalar<T>(p.w[2])"),
-        FillKind::Arange if dtype.kind() == Kind::Float => {
+        FillKind::Arange if dtype.kind() >= Kind::Float => {
             each(&cast("scalar<double>(p.w[2]) + (double)(i64)(at + e) * scalar<double>(p.w[3])"))
         }
         FillKind::Arange => each(&cast("p.w[2] + (at + e) * p.w[3]")),

@@ -158,6 +158,7 @@ fn bounds(dtype: DType) -> (&'static str, &'static str) {
         DType::U64 => ("(u64)0", "0xffffffffffffffffULL"),
         DType::F32 => ("__int_as_float(0xff800000)", "__int_as_float(0x7f800000)"),
         DType::F64 => ("__longlong_as_double(0xfff0000000000000LL)", "__longlong_as_double(0x7ff0000000000000LL)"),
+        DType::C64 | DType::C128 => unreachable!("complex numbers are reduced by their parts"),
         DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 => {
             unreachable!("inference reduces {dtype} in {}", dtype.carrier())
         }

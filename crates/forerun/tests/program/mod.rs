@@ -22,9 +22,10 @@ impl Dice {
 pub(crate) const AT: Loc = Loc::UNKNOWN;
 
 /// The elements, as bits; one NaN is as good as another.
-pub(crate) fn bits(x: &Array) -> (DType, Vec<u64>) {
+pub(crate) fn bits(x: &Array) -> (DType, Vec<Vec<u8>>) {
     let snapshot = x.snapshot().unwrap();
-    let bits = snapshot.elements().map(|e| if e.as_f64().is_nan() { 1 } else { e.to_bits(x.dtype()) });
+    let nan = |e: Scalar| e.as_f64().is_nan() || e.imaginary().is_nan();
+    let bits = snapshot.elements().map(|e| if nan(e) { vec![1] } else { e.to_bytes(x.dtype()) });
     (x.dtype(), bits.collect())
 }
 
@@ -36,7 +37,8 @@ pub(crate) fn step(
     rows: usize,
     columns: usize,
 ) -> forerun::Result<Option<Array>> {
-    let number = |dice: &mut Dice| match dice.roll(3) {
+    let number = |dice: &mut Dice| match dice.roll(4) {
+        3 => Scalar::Complex(dice.roll(9) as f64 / 4.0, dice.roll(5) as f64 - 2.0),
         0 => Scalar::Int(dice.roll(7) as i64 - 3),
         1 => Scalar::Float(dice.roll(100) as f64 / 17.0 - 3.0),
         _ => Scalar::Bool(dice.roll(2) == 1),

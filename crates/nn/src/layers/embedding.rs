@@ -24,7 +24,7 @@ impl Layer for Embedding {
     fn forward_at(&self, x: &Array, loc: Loc) -> Result<Array> {
         let weight = self.weight.array_for(&[self.rows, self.width], loc)?;
         let indices = match x.dtype().kind() {
-            Kind::Int => x.clone(),
+            Kind::Int | Kind::Complex => x.clone(),
             Kind::Bool | Kind::Float => ops::cast(x, DType::I64, loc)?,
         };
         ops::take(&weight, &indices, 0, Beyond::Raise, loc)

@@ -3,7 +3,7 @@
 use super::{Along, Choose, Draw, Fft, Linalg, Order, Place, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
-use forerun_base::{DType, Error, ErrorKind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
 
 /// An input of a routine, as inference sees it.
 pub type Given = (DType, Shape);
@@ -94,6 +94,10 @@ macro_rules! families {
                 let arity = self.row().arity.map_or(given.len(), usize::from);
                 if given.len() != arity {
                     let text = format!("takes {arity} arrays, not {}", given.len());
+                    return Err(Error::new(ErrorKind::Type, text).in_op(self.name()));
+                }
+                if let Some((dtype, _)) = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex) {
+                    let text = format!("not defined for {dtype}");
                     return Err(Error::new(ErrorKind::Type, text).in_op(self.name()));
                 }
                 match self { $(Routine::$family(r) => r.infer(given, words),)+ }.map_err(|e| e.in_op(self.name()))

@@ -1,0 +1,106 @@
+"""The parts of complex numbers. What is asked of real arrays is answered too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import ndarray, point, pointwise
+from forerun.np.dtypes import isdtype
+
+if TYPE_CHECKING:
+    from forerun._types import ArrayLike
+
+_REAL, _IMAG, _COMPOSE = point("real"), point("imag"), point("compose")
+
+
+def _is_complex(x: ndarray) -> bool:
+    return isdtype(x.dtype, "complex floating")
+
+
+def real(val: ArrayLike) -> ndarray:
+    """Give the real parts; of a real array, the array itself.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.real(np.array([1 + 2j, 3]))
+    array([1., 3.])
+    """
+    x = to_array(val)
+    return pointwise(_REAL, x) if _is_complex(x) else x
+
+
+def imag(val: ArrayLike) -> ndarray:
+    """Give the imaginary parts; of a real array, zeros.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.imag(np.array([1 + 2j, 3]))
+    array([2., 0.])
+    """
+    x = to_array(val)
+    return pointwise(_IMAG, x) if _is_complex(x) else _forerun.full(x.shape, 0, x.dtype, x.device)
+
+
+def conj(x: ArrayLike) -> ndarray:
+    """Negate the imaginary parts; a real array is given as it is.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.conj(np.array([1 + 2j, 3]))
+    array([1.-2.j, 3.-0.j], dtype=complex64)
+    """
+    z = to_array(x)
+    return pointwise(_COMPOSE, pointwise(_REAL, z), -pointwise(_IMAG, z)) if _is_complex(z) else z
+
+
+def isreal(x: ArrayLike) -> ndarray:
+    """Say of each element whether its imaginary part is zero.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.isreal(np.array([1 + 2j, 3]))
+    array([False,  True])
+    """
+    return imag(x) == 0
+
+
+def iscomplex(x: ArrayLike) -> ndarray:
+    """Say of each element whether its imaginary part is not zero.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.iscomplex(np.array([1 + 2j, 3]))
+    array([ True, False])
+    """
+    return imag(x) != 0
+
+
+def iscomplexobj(x: ArrayLike) -> bool:
+    """Say whether an array is of a complex dtype.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.iscomplexobj(np.ones((2,), dtype="complex64"))
+    True
+    """
+    return _is_complex(to_array(x))
+
+
+def isrealobj(x: ArrayLike) -> bool:
+    """Say whether an array is of a dtype that is not complex.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.isrealobj(np.ones((2,)))
+    True
+    """
+    return not iscomplexobj(x)
