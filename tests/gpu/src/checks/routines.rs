@@ -71,16 +71,19 @@ fn case(routine: Routine, inputs: Vec<(Given, Vec<u8>)>, words: &[i64], name: St
 }
 
 pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
+    let mut cases = Vec::new();
     for sample in samples() {
         let Some(routine) = Routine::from_name(sample.op) else { continue };
         for &dtype in &sample.dtypes {
             let name = format!("{dtype} {:?} {:?}", sample.inputs, sample.args);
-            let Some(case) = case(routine, inputs(&sample, dtype), &words(&sample), name) else { continue };
-            match &sample.error {
-                None => case.check(gpu, ledger),
-                Some(_) => complains(gpu, ledger, &case),
-            }
+            let made = case(routine, inputs(&sample, dtype), &words(&sample), name);
+            cases.extend(made.map(|case| (case, sample.error.is_some())));
         }
+    }
+    // Compiled side by side in the background, while the first are checked.
+    let _warm: Vec<_> = cases.iter().map(|(case, _)| gpu.compile(&case.kernel)).collect();
+    for (case, fails) in cases {
+        if fails { complains(gpu, ledger, &case) } else { case.check(gpu, ledger) }
     }
 }
 
@@ -119,6 +122,8 @@ struct Large<'a> {
     gpu: &'a Arc<Gpu>,
     ledger: &'a mut Ledger,
     random: Random,
+    /// Only starts to compile what is checked later.
+    warms: bool,
 }
 
 /// What the elements of an input are.
@@ -136,6 +141,12 @@ enum Fill {
 impl Large<'_> {
     fn check(&mut self, name: &str, given: &[(DType, &[usize], Fill)], words: &[i64]) {
         let Some(routine) = Routine::from_name(name) else { return };
+        if self.warms {
+            let bare = given.iter().map(|(dtype, dims, _)| ((*dtype, Shape::of(dims)), vec![])).collect();
+            let bare = case(routine, bare, words, String::new());
+            bare.iter().for_each(|case| drop(self.gpu.compile(&case.kernel)));
+            return;
+        }
         let inputs = given.iter().map(|(dtype, dims, fill)| {
             let (shape, size) = (Shape::of(dims), dims.iter().product());
             let random = &mut self.random;
@@ -162,7 +173,7 @@ impl Large<'_> {
 
 /// Shapes with the axis to go along: one long line, lines side by side, lines one after another, many short ones.
 const LINES: [(&[usize], i64); 7] = [
-    (&[1_000_003], 0),
+    (&[300_007], 0),
     (&[3, 70_001], 1),
     (&[4000, 37], 0),
     (&[700, 5, 33], 0),
@@ -172,11 +183,15 @@ const LINES: [(&[usize], i64); 7] = [
 ];
 
 pub(super) fn of_all_sizes(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
-    let mut large = Large { gpu, ledger, random: Random(31) };
-    lines(&mut large);
-    along(&mut large);
-    chosen(&mut large);
-    draws(&mut large);
+    let mut large = Large { gpu, ledger, random: Random(31), warms: true };
+    for warms in [true, false] {
+        large.warms = warms;
+        lines(&mut large);
+        along(&mut large);
+        chosen(&mut large);
+        draws(&mut large);
+    }
+    masked(&mut large);
 }
 
 fn lines(large: &mut Large<'_>) {
@@ -273,7 +288,6 @@ fn chosen(large: &mut Large<'_>) {
         large.check("row_order", &[(dtype, &[900, 2], Fill::Edges)], &[]);
     }
     large.check("group_starts", &[(DType::I64, &[400_000], Fill::Rising(4))], &[100_000]);
-    masked(large);
 }
 
 /// What a mask chooses is counted first, since the words say it.
