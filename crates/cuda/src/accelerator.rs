@@ -277,7 +277,7 @@ impl Accelerator for SharedCuda {
     }
 
     fn runs(&self, routine: Routine, given: &[Given]) -> bool {
-        crate::run::runs(routine, given)
+        self.0.gpu.runs(routine, given)
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {

@@ -5,7 +5,7 @@ use super::place::{Joiner, Overwrite};
 use super::pointwise::Pointwise;
 use super::product::Multiply;
 use super::reduce::Reducer;
-use super::routine::Caller;
+use super::routine::launcher;
 use super::rows::{Adder, Gatherer};
 use crate::gpu::{Gpu, Io};
 use forerun_base::Result;
@@ -41,7 +41,7 @@ impl Launch {
             Kernel::Take(rows) => Box::new(Gatherer::new(&gpu, rows)),
             Kernel::ScatterAdd(rows) => Box::new(Adder::new(&gpu, rows)),
             Kernel::Fill(fill) => Box::new(Filler::new(&gpu, fill)),
-            Kernel::Routine(call) => Box::new(Caller::new(&gpu, call)),
+            Kernel::Routine(call) => launcher(&gpu, call),
             Kernel::Transfer(_) => unreachable!("transfers are copies, not kernels"),
         };
         Launch { gpu, run }

@@ -14,5 +14,5 @@ mod rows;
 pub use complaint::{Complain, complaint};
 pub use launch::Launch;
 pub(crate) use product::Products;
-pub(crate) use routine::plan;
 pub use routine::runs;
+pub(crate) use routine::{plan, scale_text};

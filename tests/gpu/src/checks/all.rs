@@ -19,7 +19,11 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("moves", moves::check),
     ("rows", rows::check),
     ("samples", routines::of_the_catalogue),
-    ("routines", routines::of_all_sizes),
+    ("lines", routines::of_lines),
+    ("places", routines::of_places),
+    ("draws", routines::of_draws),
+    ("matrices", routines::of_matrices),
+    ("transforms", routines::of_transforms),
     ("products", products::check),
     ("lanes", lanes::check),
 ];

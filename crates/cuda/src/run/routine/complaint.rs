@@ -3,7 +3,7 @@
 use super::job::word;
 use crate::gpu::Raised;
 use crate::run::complaint::beyond;
-use forerun_base::{Error, ErrorKind};
+use forerun_base::{Error, ErrorKind, Shape};
 use forerun_ops::{Along, Choose, Draw, Place, Routine, Search, Unique};
 use forerun_plan::RoutineCall;
 
@@ -40,6 +40,11 @@ pub(in crate::run) fn complaint(call: &RoutineCall, raised: Raised) -> Error {
             let count = call.out.1.size();
             value(format!("the numbers are not those of {count} groups, one after another"))
         }
+        Routine::Linalg(_) => {
+            let failure = if index == 0 { "is singular" } else { "is not positive definite" };
+            let text = format!("{} {failure}", matrix(&call.inputs[0].1, raised.place as usize));
+            Error::new(ErrorKind::Linear, text)
+        }
         Routine::Draw(routine) => {
             let number = f64::from_bits(index as u64);
             value(match (routine, array) {
@@ -53,4 +58,16 @@ pub(in crate::run) fn complaint(call: &RoutineCall, raised: Raised) -> Error {
         }
         other => Error::new(ErrorKind::Runtime, format!("{} raised {raised:?}", other.name())),
     }
+}
+
+/// How a message calls the `i`-th matrix of a stack.
+fn matrix(shape: &Shape, i: usize) -> String {
+    let lead = &shape[..shape.rank() - 2];
+    let mut rest = i;
+    let mut place: Vec<String> = Vec::new();
+    for extent in lead.iter().rev() {
+        place.insert(0, (rest % extent).to_string());
+        rest /= extent;
+    }
+    if place.is_empty() { "the matrix".to_owned() } else { format!("matrix [{}]", place.join(", ")) }
 }

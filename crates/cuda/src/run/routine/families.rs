@@ -1,7 +1,10 @@
 //! All families together.
 
-use super::job::Plan;
-use super::{along, choose, draw, order, place, scan, search, unique};
+use super::fft::Transformer;
+use super::job::{Caller, Plan};
+use super::{along, choose, draw, linalg, order, place, scan, search, unique};
+use crate::gpu::Gpu;
+use crate::run::launch::Run;
 use forerun_base::Kind;
 use forerun_ops::{Draw, Given, Routine};
 use forerun_plan::RoutineCall;
@@ -9,7 +12,7 @@ use forerun_plan::RoutineCall;
 /// Elements of an array up to which indices of kernels fit 32 bits where they must.
 const MOST: usize = u32::MAX as usize;
 
-/// Whether there is a kernel for a routine over these inputs.
+/// Whether a routine over these inputs is done on the device, if the libraries are there.
 pub fn runs(routine: Routine, given: &[Given]) -> bool {
     let real = given.iter().all(|(dtype, _)| matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::Float));
     real && match routine {
@@ -18,11 +21,21 @@ pub fn runs(routine: Routine, given: &[Given]) -> bool {
         // Of one probability for several outcomes the host knows nothing either.
         Routine::Draw(routine) => routine != Draw::Multinomial || given[1].1.size() != 1,
         Routine::Order(_) | Routine::Unique(_) => given[0].1.size() < MOST / 2,
-        Routine::Fft(_) | Routine::Linalg(_) => false,
+        Routine::Linalg(routine) => linalg::runs(routine),
+        // Where the library is found, which the device knows.
+        Routine::Fft(_) => true,
     }
 }
 
-/// How a routine that [`runs`] is done.
+/// The routine, ready to be launched.
+pub(in crate::run) fn launcher(gpu: &Gpu, call: &RoutineCall) -> Box<dyn Run> {
+    match call.routine {
+        Routine::Fft(routine) => Box::new(Transformer::new(gpu, routine, call)),
+        _ => Box::new(Caller::new(gpu, call)),
+    }
+}
+
+/// How a routine is done that [`runs`] by kernels of ours.
 pub(crate) fn plan(call: &RoutineCall) -> Plan {
     match call.routine {
         Routine::Along(routine) => along::plan(routine, call),
@@ -33,6 +46,7 @@ pub(crate) fn plan(call: &RoutineCall) -> Plan {
         Routine::Scan(routine) => scan::plan(routine, call),
         Routine::Search(routine) => search::plan(routine, call),
         Routine::Unique(routine) => unique::plan(routine, call),
-        Routine::Fft(_) | Routine::Linalg(_) => unreachable!("{} runs on the host", call.routine.name()),
+        Routine::Linalg(routine) => linalg::plan(routine, call),
+        Routine::Fft(_) => unreachable!("{} is done by a library", call.routine.name()),
     }
 }

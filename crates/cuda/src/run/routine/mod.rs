@@ -6,7 +6,9 @@ mod choose;
 mod complaint;
 mod draw;
 mod families;
+mod fft;
 mod job;
+mod linalg;
 mod order;
 mod place;
 mod scan;
@@ -14,6 +16,7 @@ mod search;
 mod unique;
 
 pub(super) use complaint::complaint;
+pub(super) use families::launcher;
 pub(crate) use families::plan;
 pub use families::runs;
-pub(super) use job::Caller;
+pub(crate) use fft::scale_text;
