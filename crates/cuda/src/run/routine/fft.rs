@@ -147,16 +147,33 @@ impl Run for Transformer {
         }
         let planned = self.planned.get_or_init(|| self.make(gpu)).as_ref().map_err(Error::clone)?;
         let bytes = [lines.count() * lines.taken * self.sizes[0], lines.count() * lines.given * self.sizes[1]];
-        let (from, to) = (io.inputs[0], io.outputs[0]);
+        let (from, to, moves) = (io.inputs[0], io.outputs[0], self.movers.is_some());
         // A transform back to floats writes over what it reads.
-        let near = self.movers.is_some() || self.routine == Fft::Back || !from.is_multiple_of(ALIGNED);
-        let far = self.movers.is_some() || !to.is_multiple_of(ALIGNED);
-        let room = |bytes: usize| bytes.next_multiple_of(256);
-        let scratch = room(planned.work) + if near { room(bytes[0]) } else { 0 } + if far { room(bytes[1]) } else { 0 };
+        let near = moves || self.routine == Fft::Back || !from.is_multiple_of(ALIGNED);
+        let far = moves || !to.is_multiple_of(ALIGNED);
+        let mut scratch = 0;
+        let mut place = |bytes: usize, wanted: bool| {
+            let first = scratch as u64;
+            scratch += if wanted { bytes.next_multiple_of(256) } else { 0 };
+            wanted.then_some(first)
+        };
+        let (line, made) = (place(bytes[0], near), place(bytes[1], far));
+        // Lines that are brought together are moved a point at a time, from and to where points may lie.
+        let before = place(bytes[0], moves && !from.is_multiple_of(ALIGNED));
+        let after = place(bytes[1], moves && !to.is_multiple_of(ALIGNED));
+        let work = place(planned.work, true).unwrap_or(0);
         let first = gpu.memory.scratch(scratch)?;
-        let line = if near { first + room(planned.work) as u64 } else { from };
-        let made = if far { first + (scratch - room(bytes[1])) as u64 } else { to };
-        let done = self.transform(gpu, planned, [from, line, made, to], (first, bytes));
+        let at = |place: Option<u64>, or: u64| place.map_or(or, |place| first + place);
+        let way = Way {
+            from,
+            before: at(before, from),
+            line: at(line, from),
+            made: at(made, to),
+            after: at(after, to),
+            to,
+            work: first + work,
+        };
+        let done = self.transform(gpu, planned, &way, bytes);
         gpu.memory.give_scratch(first, scratch)?;
         done
     }
@@ -167,38 +184,49 @@ impl Run for Transformer {
     }
 }
 
+/// Where lines lie on their way, and the memory of the library.
+struct Way {
+    from: u64,
+    before: u64,
+    line: u64,
+    made: u64,
+    after: u64,
+    to: u64,
+    work: u64,
+}
+
 impl Transformer {
-    /// Lines come from one address, are transformed from another to a third, and go to the last.
-    fn transform(
-        &self,
-        gpu: &Gpu,
-        planned: &Planned,
-        [from, line, made, to]: [u64; 4],
-        (work, bytes): (u64, [usize; 2]),
-    ) -> Result<()> {
+    fn transform(&self, gpu: &Gpu, planned: &Planned, way: &Way, bytes: [usize; 2]) -> Result<()> {
+        let copy = |from: u64, to: u64, bytes: usize| match from == to {
+            true => Ok(()),
+            // SAFETY: places on the way are apart and hold all lines.
+            false => unsafe { gpu.copy_within(from, to, bytes) },
+        };
         match &self.movers {
-            Some(movers) => movers[0].run(gpu, from, line)?,
-            // SAFETY: the scratch memory has room for the lines.
-            None if line != from => unsafe { gpu.copy_within(from, line, bytes[0])? },
-            None => {}
+            Some(movers) => {
+                copy(way.from, way.before, bytes[0])?;
+                movers[0].run(gpu, way.before, way.line)?;
+            }
+            None => copy(way.from, way.line, bytes[0])?,
         }
         let direction = if self.back { code::INVERSE } else { code::FORWARD };
         // SAFETY: the plan is for lines of these lengths, and its memory is as large as it asked for.
         unsafe {
-            check((planned.library.set_work)(planned.plan, work), "cufftSetWorkArea")?;
-            check((planned.library.run)(planned.plan, line, made, direction), "cufftXtExec")?;
+            check((planned.library.set_work)(planned.plan, way.work), "cufftSetWorkArea")?;
+            check((planned.library.run)(planned.plan, way.line, way.made, direction), "cufftXtExec")?;
         }
         if self.by != 1.0 {
             let floats = bytes[1] / if self.double { 8 } else { 4 };
             let mut words = [0; 32];
-            words[..3].copy_from_slice(&[floats as u64, made, self.by.to_bits()]);
+            words[..3].copy_from_slice(&[floats as u64, way.made, self.by.to_bits()]);
             gpu.launch(&self.scale, Gpu::grid(floats, 256), 256, &words)?;
         }
         match &self.movers {
-            Some(movers) => movers[1].run(gpu, made, to),
-            // SAFETY: as above, for the output.
-            None if made != to => unsafe { gpu.copy_within(made, to, bytes[1]) },
-            None => Ok(()),
+            Some(movers) => {
+                movers[1].run(gpu, way.made, way.after)?;
+                copy(way.after, way.to, bytes[1])
+            }
+            None => copy(way.made, way.to, bytes[1]),
         }
     }
 }
