@@ -121,7 +121,43 @@ impl<V: Vector, K: Kernel> Work for One<'_, V, K> {
     }
 }
 
-/// Folds what `f` makes of a row, and stores it if `STORES`.
+/// What a pass makes of elements. No closure: one that is not inlined is compiled without the set's features.
+trait Step<V> {
+    fn apply(&self, x: V) -> V;
+}
+
+/// Elements as they are.
+struct Same;
+
+/// Exponentials, less the largest.
+struct ExpLess<V>(V);
+
+/// Squares of what they are off.
+struct SquareOff<V>(V);
+
+impl<V> Step<V> for Same {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        x
+    }
+}
+
+impl<V: Vector> Step<V> for ExpLess<V> {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        <bodies::Exp as Apply<(V,)>>::apply((x.sub(self.0),))
+    }
+}
+
+impl<V: Vector> Step<V> for SquareOff<V> {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        let off = x.sub(self.0);
+        off.mul(off)
+    }
+}
+
+/// Folds what a step makes of a row, and stores it if `STORES`.
 ///
 /// # Safety
 /// `count` elements must be readable at `from`, and writable at `to` if `STORES`.
@@ -130,7 +166,7 @@ unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
     from: *const V::Elem,
     to: *mut V::Elem,
     count: usize,
-    f: impl Fn(V) -> V,
+    step: &impl Step<V>,
 ) -> V::Elem {
     let mut held = [V::splat(F::start()); 8];
     let held = &mut held[..WIDTH / V::LANES];
@@ -140,7 +176,7 @@ unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
         for i in (0..whole).step_by(WIDTH) {
             for (v, held) in held.iter_mut().enumerate() {
                 let at = i + v * V::LANES;
-                let made = f(V::load(from.add(at)));
+                let made = step.apply(V::load(from.add(at)));
                 if STORES {
                     made.store(to.add(at));
                 }
@@ -157,7 +193,7 @@ unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
             let x =
                 if left < V::LANES { V::load_first(from.add(whole + at), left) } else { V::load(from.add(whole + at)) };
             let mut made = [F::start::<V::Elem>(); WIDTH];
-            let x = f(x);
+            let x = step.apply(x);
             if left < V::LANES {
                 x.store_first(made.as_mut_ptr(), left);
             } else {
@@ -212,9 +248,8 @@ impl Kernel for Softmax {
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
         // SAFETY: the caller's promise is that of every pass.
         unsafe {
-            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, |x| x));
-            let exp = |x: V| <bodies::Exp as Apply<(V,)>>::apply((x.sub(most),));
-            let sum = pass::<V, Sum, true>(row.from, row.to, row.count, exp);
+            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
+            let sum = pass::<V, Sum, true>(row.from, row.to, row.count, &ExpLess(most));
             let by = V::splat(V::Elem::constant(1.0).div(sum));
             store_all::<V>(row.to, row.to, row.count, |x, _, _| x.mul(by));
         }
@@ -226,9 +261,8 @@ impl Kernel for LogSoftmax {
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
         // SAFETY: the caller's promise is that of every pass.
         unsafe {
-            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, |x| x));
-            let exp = |x: V| <bodies::Exp as Apply<(V,)>>::apply((x.sub(most),));
-            let sum = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, exp));
+            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
+            let sum = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &ExpLess(most)));
             let log = <bodies::Log as Apply<(V,)>>::apply((sum,));
             store_all::<V>(row.from, row.to, row.count, |x, _, _| x.sub(most).sub(log));
         }
@@ -241,12 +275,8 @@ impl Kernel for Layer {
         let count = V::Elem::constant(row.count as f64);
         // SAFETY: the caller's promise is that of every pass; the vectors have an element for each of the row.
         unsafe {
-            let mean = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, |x| x).div(count));
-            let square = |x: V| {
-                let off = x.sub(mean);
-                off.mul(off)
-            };
-            let variance = pass::<V, Sum, false>(row.from, row.to, row.count, square).div(count);
+            let mean = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &Same).div(count));
+            let variance = pass::<V, Sum, false>(row.from, row.to, row.count, &SquareOff(mean)).div(count);
             let deviation = variance.add(V::Elem::constant(row.epsilon)).sqrt();
             let by = V::splat(V::Elem::constant(1.0).div(deviation));
             store_all::<V>(row.from, row.to, row.count, |x, at, left| {
