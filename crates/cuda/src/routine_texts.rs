@@ -2,7 +2,7 @@
 
 use crate::run::{plan, runs, scale_text};
 use forerun_base::{DType, Kind, Shape};
-use forerun_ops::{Along, Choose, Draw, Given, Linalg, Order, Place, Routine, Scan, Search, Unique};
+use forerun_ops::{Along, Choose, Draw, Given, Linalg, Normalise, Order, Place, Routine, Scan, Search, Unique};
 use forerun_plan::RoutineCall;
 use std::collections::HashSet;
 
@@ -71,6 +71,9 @@ fn calls() -> Vec<RoutineCall> {
         add(Routine::Order(Order::Argsort), &[(dtype, &[2000])], &[0, 0]);
     }
     for dtype in [DType::F32, DType::F64] {
+        for routine in Normalise::ALL.iter().map(|r| Routine::Normalise(*r)) {
+            add(routine, &[(dtype, &[4, 5][..]), (dtype, &[5]), (dtype, &[5])][..arity(routine)], &[0]);
+        }
         for routine in Linalg::ALL.iter().map(|r| Routine::Linalg(*r)) {
             for n in [8, 100] {
                 add(routine, &[(dtype, &[n, n][..]); 2][..arity(routine)], &[0, 0, 0]);

@@ -5,6 +5,7 @@ mod driver;
 mod fourier;
 mod library;
 mod nvrtc;
+mod nvtx;
 mod table;
 
 pub(crate) use blas::{Blas, Heuristic, code as blas_code};
@@ -15,3 +16,4 @@ pub(crate) use driver::{
 pub(crate) use fourier::{Fourier, code as fourier_code};
 pub use library::search_in;
 pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};
+pub(crate) use nvtx::Nvtx;

@@ -1,7 +1,8 @@
 //! Routines as CUDA C: the words that every kernel of theirs takes, and the families' own texts.
 
-use super::bodies::{PRELUDE, c_type, carried, element_type};
+use super::bodies::{PRELUDE, c_type, carried, element_type, function, op_text};
 use forerun_base::DType;
+use forerun_ops::Point;
 
 /// A kernel of a family: what it is told by name, then the texts it is made of.
 pub(crate) fn routine_text(defines: &str, texts: &[&str]) -> String {
@@ -32,4 +33,10 @@ pub(crate) fn indices(dtype: DType) -> String {
 /// A number by name.
 pub(crate) fn define(name: &str, value: usize) -> String {
     format!("#define {name} {value}\n")
+}
+
+/// The function of an op, by a name.
+pub(crate) fn function_text(name: &str, op: Point, dtype: DType) -> String {
+    let body = op_text(op, dtype).expect("floats have it");
+    format!("{body}#define {name} {}\n", function(op, dtype))
 }

@@ -196,6 +196,7 @@ fn twice(gpu: &Arc<Gpu>, ledger: &mut Ledger, check: fn(&mut Large<'_>)) {
 
 pub(super) fn of_lines(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     twice(gpu, ledger, lines);
+    twice(gpu, ledger, rows);
 }
 
 pub(super) fn of_places(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
@@ -241,6 +242,19 @@ fn lines(large: &mut Large<'_>) {
     large.check("sort", &[(DType::F32, &[4_000_000], Fill::Ordinary)], &[0, 0]);
     large.check("argsort", &[(DType::I64, &[4_000_000], Fill::Edges)], &[0, 0]);
     large.check("cumsum", &[(DType::F64, &[4_000_000], Fill::Ordinary)], &[0]);
+}
+
+fn rows(large: &mut Large<'_>) {
+    for dtype in [DType::F32, DType::F64] {
+        for dims in [&[1000, 1000], &[70_000, 10], &[3, 4096], &[1024, 5000]] {
+            for fill in [Fill::Ordinary, Fill::Edges] {
+                let (x, vector) = ((dtype, &dims[..], fill), (dtype, &dims[1..], Fill::Ordinary));
+                large.check("softmax_rows", &[x], &[]);
+                large.check("log_softmax_rows", &[x], &[]);
+                large.check("layer_norm_rows", &[x, vector, vector], &[1e-5f64.to_bits() as i64]);
+            }
+        }
+    }
 }
 
 fn along(large: &mut Large<'_>) {

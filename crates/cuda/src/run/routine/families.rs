@@ -2,7 +2,7 @@
 
 use super::fft::Transformer;
 use super::job::{Caller, Plan};
-use super::{along, choose, draw, linalg, order, place, scan, search, unique};
+use super::{along, choose, draw, linalg, normalise, order, place, scan, search, unique};
 use crate::gpu::Gpu;
 use crate::run::launch::Run;
 use forerun_base::Kind;
@@ -22,6 +22,7 @@ pub fn runs(routine: Routine, given: &[Given]) -> bool {
         Routine::Draw(routine) => routine != Draw::Multinomial || given[1].1.size() != 1,
         Routine::Order(_) | Routine::Unique(_) => given[0].1.size() < MOST / 2,
         Routine::Linalg(routine) => linalg::runs(routine),
+        Routine::Normalise(_) => normalise::runs(&given[0]),
         // Where the library is found, which the device knows.
         Routine::Fft(_) => true,
     }
@@ -41,6 +42,7 @@ pub(crate) fn plan(call: &RoutineCall) -> Plan {
         Routine::Along(routine) => along::plan(routine, call),
         Routine::Choose(routine) => choose::plan(routine, call),
         Routine::Draw(routine) => draw::plan(routine, call),
+        Routine::Normalise(routine) => normalise::plan(routine, call),
         Routine::Order(routine) => order::plan(routine, call),
         Routine::Place(routine) => place::plan(routine, call),
         Routine::Scan(routine) => scan::plan(routine, call),

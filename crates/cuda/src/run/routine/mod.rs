@@ -9,6 +9,7 @@ mod families;
 mod fft;
 mod job;
 mod linalg;
+mod normalise;
 mod order;
 mod place;
 mod scan;
