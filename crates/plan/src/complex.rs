@@ -48,6 +48,8 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
         }
         (Point::Sqrt, [z]) => w.root(*z),
         (Point::Positive, [z]) => *z,
+        (Point::Sign, [z]) => w.direction(*z),
+        (Point::Rint, [z]) => Parts { re: w.one(op, z.re), im: w.one(op, z.im) },
         (Point::Exp, [z]) => w.exponential(*z),
         (Point::Log, [z]) => w.logarithm(*z),
         (Point::Log2 | Point::Log10, [z]) => {
@@ -58,17 +60,28 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
             let factor = w.one(op, e);
             Parts { re: w.two(Point::Multiply, natural.re, factor), im: w.two(Point::Multiply, natural.im, factor) }
         }
-        (Point::Power, [x, y]) => w.power(*x, *y),
+        (Point::Exp2, [z]) => {
+            let (_, one) = w.zero_and_one(z.re);
+            let two = w.two(Point::Add, one, one);
+            let log = w.one(Point::Log, two);
+            let scaled = Parts { re: w.two(Point::Multiply, z.re, log), im: w.two(Point::Multiply, z.im, log) };
+            w.exponential(scaled)
+        }
+        (Point::Expm1, [z]) => w.exponential_less_one(*z),
+        (Point::Log1p, [z]) => w.logarithm_of_one_more(*z),
+        (Point::Power | Point::FloatPower, [x, y]) => w.power(*x, *y),
         (Point::Sin, [z]) => w.turned((Point::Sin, Point::Cosh), (Point::Cos, Point::Sinh), *z, false),
         (Point::Cos, [z]) => w.turned((Point::Cos, Point::Cosh), (Point::Sin, Point::Sinh), *z, true),
         (Point::Sinh, [z]) => w.turned((Point::Sinh, Point::Cos), (Point::Cosh, Point::Sin), *z, false),
         (Point::Cosh, [z]) => w.turned((Point::Cosh, Point::Cos), (Point::Sinh, Point::Sin), *z, false),
         (Point::Tanh, [z]) => w.hyperbolic_tangent(*z),
-        (Point::Tan, [z]) => {
-            let turned = Parts { re: w.one(Point::Negative, z.im), im: z.re };
-            let made = w.hyperbolic_tangent(turned);
-            Parts { re: made.im, im: w.one(Point::Negative, made.re) }
-        }
+        (Point::Tan, [z]) => w.on_the_side(*z, Work::hyperbolic_tangent),
+        (Point::Asin, [z]) => w.arcsine(*z),
+        (Point::Acos, [z]) => w.arccosine(*z),
+        (Point::Acosh, [z]) => w.inverse_hyperbolic_cosine(*z),
+        (Point::Atanh, [z]) => w.inverse_hyperbolic_tangent(*z),
+        (Point::Asinh, [z]) => w.on_the_side(*z, Work::arcsine),
+        (Point::Atan, [z]) => w.on_the_side(*z, Work::inverse_hyperbolic_tangent),
         (op, _) => unreachable!("inference refuses {op} of {dtype}"),
     };
     w.b.instruction(Point::Compose, w.part, dtype, &[made.re, made.im])
@@ -234,24 +247,126 @@ impl Work<'_> {
         let size = self.size(z);
         let (zero, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
-        let along = self.one(Point::Abs, z.re);
-        let sum = self.two(Point::Add, size, along);
-        let half = self.two(Point::Divide, sum, two);
+        let (along, across) = (self.one(Point::Abs, z.re), self.one(Point::Abs, z.im));
+        // Halved first, so that the sum does not overflow.
+        let (a, b) = (self.two(Point::Divide, size, two), self.two(Point::Divide, along, two));
+        let half = self.two(Point::Add, a, b);
         let large = self.one(Point::Sqrt, half);
         let twice = self.two(Point::Add, large, large);
-        let across = self.one(Point::Abs, z.im);
         let quotient = self.two(Point::Divide, across, twice);
         let none = self.asks_two(Point::Equal, large, zero);
         let small = self.choose(none, zero, quotient);
+        // What is infinite across is as large along.
+        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[across]);
+        let small = self.choose(far, large, small);
         let ahead = self.asks_two(Point::GreaterEqual, z.re, zero);
         let (re, im) = (self.choose(ahead, large, small), self.choose(ahead, small, large));
         // The imaginary part has the sign of that of the number.
-        let minus = self.one(Point::Negative, im);
-        let below = self.asks_two(Point::Less, z.im, zero);
-        let negative = self.choose(below, minus, im);
-        // Of a zero the sign is told by what it divides.
-        let inverse = self.two(Point::Divide, one, z.im);
-        let under = self.asks_two(Point::Less, inverse, zero);
-        Parts { re, im: self.choose(under, minus, negative) }
+        Parts { re, im: self.two(Point::Copysign, im, z.im) }
+    }
+
+    /// `z / |z|`; zero stays.
+    fn direction(&mut self, z: Parts) -> Parts {
+        let size = self.size(z);
+        let (zero, _) = self.zero_and_one(size);
+        let none = self.asks_two(Point::Equal, size, zero);
+        let (re, im) = (self.two(Point::Divide, z.re, size), self.two(Point::Divide, z.im, size));
+        Parts { re: self.choose(none, z.re, re), im: self.choose(none, z.im, im) }
+    }
+
+    /// `-i f(i z)`.
+    fn on_the_side(&mut self, z: Parts, f: fn(&mut Self, Parts) -> Parts) -> Parts {
+        let turned = Parts { re: self.one(Point::Negative, z.im), im: z.re };
+        let made = f(self, turned);
+        Parts { re: made.im, im: self.one(Point::Negative, made.re) }
+    }
+
+    /// `(e^x - 1) cos y - 2 sin^2(y / 2) + i e^x sin y`, in which nothing large cancels.
+    fn exponential_less_one(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let two = self.two(Point::Add, one, one);
+        let (less, cos) = (self.one(Point::Expm1, z.re), self.one(Point::Cos, z.im));
+        let half = self.two(Point::Divide, z.im, two);
+        let sin = self.one(Point::Sin, half);
+        let square = self.two(Point::Multiply, sin, sin);
+        let (along, off) = (self.two(Point::Multiply, less, cos), self.two(Point::Add, square, square));
+        let im = self.exponential(z).im;
+        Parts { re: self.two(Point::Subtract, along, off), im }
+    }
+
+    /// Near zero `log1p(x (x + 2) + y^2) / 2`, which does not lose what one would swallow.
+    fn logarithm_of_one_more(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let two = self.two(Point::Add, one, one);
+        let more = Parts { re: self.two(Point::Add, z.re, one), im: z.im };
+        let far = self.logarithm(more);
+        let beyond = self.two(Point::Add, z.re, two);
+        let (along, across) = (self.two(Point::Multiply, z.re, beyond), self.two(Point::Multiply, z.im, z.im));
+        let sum = self.two(Point::Add, along, across);
+        let twice = self.one(Point::Log1p, sum);
+        let near = self.two(Point::Divide, twice, two);
+        let (half, size) = (self.two(Point::Divide, one, two), self.size(z));
+        let is_near = self.asks_two(Point::Less, size, half);
+        Parts { re: self.choose(is_near, near, far.re), im: far.im }
+    }
+
+    /// The roots of `1 - z` and `1 + z`, from which the inverse functions are made: they have the branch cuts right, and
+    /// nothing cancels.
+    fn roots_beside_one(&mut self, z: Parts) -> (Parts, Parts) {
+        let (_, one) = self.zero_and_one(z.re);
+        let (less, more) = (self.two(Point::Subtract, one, z.re), self.two(Point::Add, one, z.re));
+        let minus = self.one(Point::Negative, z.im);
+        (self.root(Parts { re: less, im: minus }), self.root(Parts { re: more, im: z.im }))
+    }
+
+    /// The imaginary part of one number turned round times another.
+    fn across(&mut self, x: Parts, y: Parts) -> Ssa {
+        let (ahead, back) = (self.two(Point::Multiply, x.re, y.im), self.two(Point::Multiply, x.im, y.re));
+        self.two(Point::Subtract, ahead, back)
+    }
+
+    fn arcsine(&mut self, z: Parts) -> Parts {
+        let (below, above) = self.roots_beside_one(z);
+        let along = self.product(below, above).re;
+        let across = self.across(below, above);
+        Parts { re: self.two(Point::Atan2, z.re, along), im: self.one(Point::Asinh, across) }
+    }
+
+    fn arccosine(&mut self, z: Parts) -> Parts {
+        let (below, above) = self.roots_beside_one(z);
+        let half = self.two(Point::Atan2, below.re, above.re);
+        let across = self.across(above, below);
+        Parts { re: self.two(Point::Add, half, half), im: self.one(Point::Asinh, across) }
+    }
+
+    fn inverse_hyperbolic_cosine(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let (less, more) = (self.two(Point::Subtract, z.re, one), self.two(Point::Add, z.re, one));
+        let (below, above) = (self.root(Parts { re: less, im: z.im }), self.root(Parts { re: more, im: z.im }));
+        let (a, b) = (self.two(Point::Multiply, below.re, above.re), self.two(Point::Multiply, below.im, above.im));
+        let along = self.two(Point::Add, a, b);
+        let half = self.two(Point::Atan2, below.im, above.re);
+        Parts { re: self.one(Point::Asinh, along), im: self.two(Point::Add, half, half) }
+    }
+
+    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x.
+    fn inverse_hyperbolic_tangent(&mut self, z: Parts) -> Parts {
+        let x = self.one(Point::Abs, z.re);
+        let (zero, one) = self.zero_and_one(x);
+        let two = self.two(Point::Add, one, one);
+        let four = self.two(Point::Add, two, two);
+        let (less, more) = (self.two(Point::Subtract, one, x), self.two(Point::Add, one, x));
+        let (along, across) = (self.two(Point::Multiply, less, less), self.two(Point::Multiply, z.im, z.im));
+        let under = self.two(Point::Add, along, across);
+        let top = self.two(Point::Multiply, four, x);
+        let quotient = self.two(Point::Divide, top, under);
+        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
+        let quotient = self.choose(far, zero, quotient);
+        let log = self.one(Point::Log1p, quotient);
+        let size = self.two(Point::Divide, log, four);
+        let product = self.two(Point::Multiply, less, more);
+        let (twice, off) = (self.two(Point::Add, z.im, z.im), self.two(Point::Subtract, product, across));
+        let angle = self.two(Point::Atan2, twice, off);
+        Parts { re: self.two(Point::Copysign, size, z.re), im: self.two(Point::Divide, angle, two) }
     }
 }
