@@ -36,12 +36,27 @@ pub(crate) fn conjugate(x: &Array, loc: Loc) -> Result<Array> {
     ops::pointwise(Point::Compose, &[Arg::Array(&part(Point::Real)?), Arg::Array(&below)], loc)
 }
 
+/// What flows back from the size of complex numbers: away from zero, and nothing at zero.
+fn outwards(z: &Array, grad: &Array, loc: Loc) -> Result<Array> {
+    let size = ops::pointwise(Point::Abs, &[Arg::Array(z)], loc)?;
+    let none = ops::pointwise(Point::Equal, &[Arg::Array(&size), Arg::Scalar(Scalar::Int(0))], loc)?;
+    let one = Arg::Scalar(Scalar::Int(1));
+    let length = ops::pointwise(Point::Where, &[Arg::Array(&none), one, Arg::Array(&size)], loc)?;
+    let share = ops::pointwise(Point::Divide, &[Arg::Array(grad), Arg::Array(&length)], loc)?;
+    ops::pointwise(Point::Multiply, &[Arg::Array(z), Arg::Array(&share)], loc)
+}
+
 /// What flows back to the arguments of a recorded pointwise op; `None` for those that nothing, or zero, flows to.
 pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
     let complex = recorded.signature.out.dtype.kind() == Kind::Complex;
     if complex && point == Point::Sign {
         let text = format!("no gradient for {}", recorded.signature.out.dtype);
         return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+    }
+    if let (Point::Abs, [Some(z)]) = (point, &recorded.inputs[..])
+        && z.dtype().kind() == Kind::Complex
+    {
+        return Ok(vec![Some(outwards(z, grad, loc)?)]);
     }
     let turned = if complex { Some(conjugate(grad, loc)?) } else { None };
     let mut back: Vec<Option<Array>> = vec![None; recorded.edges.len()];

@@ -19,11 +19,12 @@ struct Work<'b> {
     b: &'b mut Builder,
     dtype: DType,
     part: DType,
+    zero_and_one: Option<(Ssa, Ssa)>,
 }
 
 /// Applies an op to complex operands.
 pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> Ssa {
-    let mut w = Work { b, dtype, part: dtype.carrier() };
+    let mut w = Work { b, dtype, part: dtype.carrier(), zero_and_one: None };
     let operands: Vec<Parts> = args.iter().map(|&arg| w.open(arg)).collect();
     let made = match (op, &operands[..]) {
         (Point::Real, [z]) => return z.re,
@@ -129,15 +130,31 @@ impl Work<'_> {
 
     /// 0 and 1, made from any value: of a comparison with itself that never holds, and its opposite.
     fn zero_and_one(&mut self, any: Ssa) -> (Ssa, Ssa) {
+        if let Some(known) = self.zero_and_one {
+            return known;
+        }
         let never = self.asks_two(Point::Less, any, any);
         let always = self.b.instruction(Point::LogicalNot, DType::Bool, DType::Bool, &[never]);
-        (self.b.cast(never, self.part), self.b.cast(always, self.part))
+        *self.zero_and_one.insert((self.b.cast(never, self.part), self.b.cast(always, self.part)))
     }
 
     fn product(&mut self, x: Parts, y: Parts) -> Parts {
         let (ac, bd) = (self.two(Point::Multiply, x.re, y.re), self.two(Point::Multiply, x.im, y.im));
         let (ad, bc) = (self.two(Point::Multiply, x.re, y.im), self.two(Point::Multiply, x.im, y.re));
         Parts { re: self.two(Point::Subtract, ac, bd), im: self.two(Point::Add, ad, bc) }
+    }
+
+    /// A product of floats in which zero times anything is zero, be it infinite: with the sign that the factors have.
+    fn bounded(&mut self, a: Ssa, b: Ssa) -> Ssa {
+        let (zero, one) = self.zero_and_one(a);
+        let (no_a, no_b) = (self.asks_two(Point::Equal, a, zero), self.asks_two(Point::Equal, b, zero));
+        let (sign_a, sign_b) = (self.two(Point::Copysign, one, a), self.two(Point::Copysign, one, b));
+        let (a, b) = (self.choose(no_b, sign_a, a), self.choose(no_a, sign_b, b));
+        // Where both are zero, both are signs.
+        let product = self.two(Point::Multiply, a, b);
+        let nothing = self.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[no_a, no_b]);
+        let none = self.two(Point::Copysign, zero, product);
+        self.choose(nothing, none, product)
     }
 
     /// By Smith's method: the larger part of the divisor is divided by, so that nothing overflows on the way.
@@ -171,11 +188,7 @@ impl Work<'_> {
     fn exponential(&mut self, z: Parts) -> Parts {
         let size = self.one(Point::Exp, z.re);
         let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
-        let im = self.two(Point::Multiply, size, sin);
-        // Of a real number the exponential is real, be it infinite.
-        let (zero, _) = self.zero_and_one(z.im);
-        let real = self.asks_two(Point::Equal, z.im, zero);
-        Parts { re: self.two(Point::Multiply, size, cos), im: self.choose(real, z.im, im) }
+        Parts { re: self.bounded(size, cos), im: self.bounded(size, sin) }
     }
 
     fn logarithm(&mut self, z: Parts) -> Parts {
@@ -218,12 +231,12 @@ impl Work<'_> {
     fn turned(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
         let (f, g) = (self.one(f, z.re), self.one(g, z.im));
         let (h, k) = (self.one(h, z.re), self.one(k, z.im));
-        let (re, im) = (self.two(Point::Multiply, f, g), self.two(Point::Multiply, h, k));
+        let (re, im) = (self.bounded(f, g), self.bounded(h, k));
         Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
     }
 
-    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; beyond 40 it is one, whatever y is, and
-    /// the squares do not overflow before.
+    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; from 40 on `1 + 4 i sin y cos y e^(-2 x)`, and the squares
+    /// do not overflow before.
     fn hyperbolic_tangent(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
@@ -239,7 +252,15 @@ impl Work<'_> {
         let (along, across) = (self.one(Point::Square, sinh), self.one(Point::Square, cos));
         let under = self.two(Point::Add, along, across);
         let (re, im) = (self.two(Point::Multiply, sinh, cosh), self.two(Point::Multiply, sin, cos));
-        Parts { re: self.two(Point::Divide, re, under), im: self.two(Point::Divide, im, under) }
+        let near = Parts { re: self.two(Point::Divide, re, under), im: self.two(Point::Divide, im, under) };
+        let size = self.one(Point::Abs, z.re);
+        let minus = self.one(Point::Negative, size);
+        let small = self.one(Point::Exp, minus);
+        let square = self.one(Point::Square, small);
+        let (slope, side) = (self.two(Point::Multiply, im, four), self.two(Point::Copysign, one, z.re));
+        let tiny = self.bounded(square, slope);
+        let far = self.asks_two(Point::GreaterEqual, size, most);
+        Parts { re: self.choose(far, side, near.re), im: self.choose(far, tiny, near.im) }
     }
 
     /// The root with a real part that is not negative.
@@ -271,7 +292,7 @@ impl Work<'_> {
         let (zero, _) = self.zero_and_one(size);
         let none = self.asks_two(Point::Equal, size, zero);
         let (re, im) = (self.two(Point::Divide, z.re, size), self.two(Point::Divide, z.im, size));
-        Parts { re: self.choose(none, z.re, re), im: self.choose(none, z.im, im) }
+        Parts { re: self.choose(none, zero, re), im: self.choose(none, zero, im) }
     }
 
     /// `-i f(i z)`.
@@ -321,13 +342,14 @@ impl Work<'_> {
 
     /// The imaginary part of one number turned round times another.
     fn across(&mut self, x: Parts, y: Parts) -> Ssa {
-        let (ahead, back) = (self.two(Point::Multiply, x.re, y.im), self.two(Point::Multiply, x.im, y.re));
+        let (ahead, back) = (self.bounded(x.re, y.im), self.bounded(x.im, y.re));
         self.two(Point::Subtract, ahead, back)
     }
 
     fn arcsine(&mut self, z: Parts) -> Parts {
         let (below, above) = self.roots_beside_one(z);
-        let along = self.product(below, above).re;
+        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
+        let along = self.two(Point::Subtract, a, b);
         let across = self.across(below, above);
         Parts { re: self.two(Point::Atan2, z.re, along), im: self.one(Point::Asinh, across) }
     }
@@ -343,13 +365,14 @@ impl Work<'_> {
         let (_, one) = self.zero_and_one(z.re);
         let (less, more) = (self.two(Point::Subtract, z.re, one), self.two(Point::Add, z.re, one));
         let (below, above) = (self.root(Parts { re: less, im: z.im }), self.root(Parts { re: more, im: z.im }));
-        let (a, b) = (self.two(Point::Multiply, below.re, above.re), self.two(Point::Multiply, below.im, above.im));
+        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
         let along = self.two(Point::Add, a, b);
         let half = self.two(Point::Atan2, below.im, above.re);
         Parts { re: self.one(Point::Asinh, along), im: self.two(Point::Add, half, half) }
     }
 
-    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x.
+    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x; where the
+    /// squares overflow, `x / |z|^2` and a quarter turn.
     fn inverse_hyperbolic_tangent(&mut self, z: Parts) -> Parts {
         let x = self.one(Point::Abs, z.re);
         let (zero, one) = self.zero_and_one(x);
@@ -360,13 +383,21 @@ impl Work<'_> {
         let under = self.two(Point::Add, along, across);
         let top = self.two(Point::Multiply, four, x);
         let quotient = self.two(Point::Divide, top, under);
-        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
-        let quotient = self.choose(far, zero, quotient);
         let log = self.one(Point::Log1p, quotient);
-        let size = self.two(Point::Divide, log, four);
+        let near = self.two(Point::Divide, log, four);
+        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
+        let length = self.size(z);
+        let share = self.two(Point::Divide, x, length);
+        let small = self.two(Point::Divide, share, length);
+        let beyond = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[length]);
+        let small = self.choose(beyond, zero, small);
+        let size = self.choose(far, small, near);
         let product = self.two(Point::Multiply, less, more);
         let (twice, off) = (self.two(Point::Add, z.im, z.im), self.two(Point::Subtract, product, across));
         let angle = self.two(Point::Atan2, twice, off);
-        Parts { re: self.two(Point::Copysign, size, z.re), im: self.two(Point::Divide, angle, two) }
+        let half = self.two(Point::Divide, angle, two);
+        let quarter = self.two(Point::Atan2, one, zero);
+        let turned = self.two(Point::Copysign, quarter, z.im);
+        Parts { re: self.two(Point::Copysign, size, z.re), im: self.choose(far, turned, half) }
     }
 }
