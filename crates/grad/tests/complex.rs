@@ -110,6 +110,24 @@ fn routines() {
 }
 
 #[test]
+fn linear_algebra() {
+    let x = inputs(1, &[2, 2]);
+    let both: Vec<Array> = x.iter().chain(&inputs(1, &[2, 1])).cloned().collect();
+    let call = |routine, x: &[&Array], words: &[i64]| ops::routine(Routine::Linalg(routine), x, words, loc()).unwrap();
+    // Away from what is singular.
+    let far = |z: &Array| {
+        let eye = ops::eye(2, 2, 0, DType::C128, loc()).unwrap();
+        point(Point::Add, &[z, &point(Point::Add, &[&eye, &eye])])
+    };
+    check_parts("inv", &|z| call(Linalg::Inv, &[&far(&z[0])], &[]), &x);
+    check_parts("det", &|z| call(Linalg::Det, &[&far(&z[0])], &[]), &x);
+    check_parts("solve", &|z| call(Linalg::Solve, &[&far(&z[0]), &z[1]], &[]), &both);
+    for words in [[0, 0, 0], [1, 1, 0], [1, 0, 1]] {
+        check_parts("triangular", &|z| call(Linalg::SolveTriangular, &[&far(&z[0]), &z[1]], &words), &both);
+    }
+}
+
+#[test]
 fn complex_variables() {
     let z = composed(&drawn(&[2], 60), &drawn(&[2], 61));
     attach_grad(&z, GradReq::Write, loc()).unwrap();

@@ -39,7 +39,7 @@ fn widened(args: &Args<'_>, team: &dyn Team, body: Body) -> Result<()> {
     // What is real has half the parts.
     let mut out = vec![Complex::<f64>::default(); call.out.1.size()];
     let io = Io { inputs: &addresses, outputs: &[out.as_mut_ptr().cast()], scalars: args.io.scalars };
-    body(&Args { call: &call, io }, team)?;
+    body(&Args { call: &call, isa: args.isa, io }, team)?;
     if args.call.out.0 == DType::C64 {
         let narrow = |x: &Complex<f64>| Complex { re: x.re as f32, im: x.im as f32 };
         args.output::<Complex<f32>>().iter_mut().zip(&out).for_each(|(to, x)| *to = narrow(x));

@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, choose, fft, linalg, order, place, scan};
+use super::{along, choose, fft, linalg, normalise, order, place, scan};
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
 use forerun_array::{Array, ops};
@@ -56,6 +56,7 @@ fn real_rule(
         Routine::Fft(routine) => fft::rule(routine, words, recorded, grad, loc),
         Routine::Linalg(routine) => linalg::rule(routine, words, recorded, grad, loc),
         Routine::Choose(routine) => choose::rule(routine, words, recorded, grad, loc),
+        Routine::Normalise(routine) => normalise::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
