@@ -22,7 +22,7 @@ Others have theirs but for some inputs:
 | `sort`, `argsort`, `argtop`, `groups`, `group_starts`, `row_order` | arrays of 2^31 elements and more |
 | `random_multinomial` | one probability |
 | `softmax_rows`, `log_softmax_rows`, `layer_norm_rows` | few rows of more than 4096 elements, which are reduced by other kernels of the device |
-| all | complex numbers, where a routine takes them |
+| all but `take_along_axis`, `put_along_axis`, `nonzero`, `compress`, `fill_chosen`, `positions`, `put`, `fft`, `irfft` | complex numbers |
 
 Results have the host's bits, but for those that depend on mathematical functions of the device (`random_gamma`, within 64 units of the last place
 where it was tried; counts drawn by rejection were equal where they were tried) and those that add in another order (Fourier transforms, linear algebra).

@@ -57,7 +57,9 @@ fn calls() -> Vec<RoutineCall> {
         add(Routine::Choose(Choose::Compress), &[(dtype, &[9, 2]), (bits, &[9])], &[0, 3]);
         add(Routine::Choose(Choose::Fill), &[(dtype, &[9, 2]), (bits, &[9]), (dtype, &[3, 2])], &[0]);
         add(Routine::Place(Place::Put), &[(dtype, &[9]), (long, &[4]), (dtype, &[4])], &[]);
-        for routine in Scan::ALL.iter().map(|r| Routine::Scan(*r)) {
+        // Products and minima differ from sums and maxima in one function: they are tried in the dtypes that it is for.
+        let own = |scan: &&Scan| !matches!(scan, Scan::CumProd | Scan::ArgCumMin) || dtype.carrier() == dtype;
+        for routine in Scan::ALL.iter().filter(own).map(|r| Routine::Scan(*r)) {
             for dims in [&[700][..], &[7], &[700, 10_000]] {
                 add(routine, &[(dtype, dims), (dtype, dims)][..arity(routine)], &[0]);
             }

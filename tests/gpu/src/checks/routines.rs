@@ -37,6 +37,10 @@ fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
 
 /// Elements of a dtype as bytes.
 fn bytes(dtype: DType, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
+    if dtype.kind() == Kind::Complex {
+        let parts: Vec<f64> = numbers.flat_map(|number| [number, 1.0 - number / 2.0]).collect();
+        return bytes(dtype.to_real(), parts.into_iter());
+    }
     let bits = |number: f64| match dtype.kind() {
         Kind::Int => Scalar::Int(number as i64).to_bits(dtype),
         Kind::Bool => (number != 0.0) as u64,
@@ -67,8 +71,10 @@ fn case(gpu: &Gpu, routine: Routine, inputs: Vec<(Given, Vec<u8>)>, words: &[i64
     let kernel = Kernel::Routine(RoutineCall { routine, inputs: given, out, words: words.into() });
     let scalars = if routine.scalars() == 1 { vec![5] } else { SCALARS[..routine.scalars()].to_vec() };
     let inputs = data.into_iter().map(|bytes| (bytes, 0)).collect();
-    let outputs = vec![(out.0, out.1.size())];
-    Some(Case { group: routine.name(), name, kernel, inputs, scalars, outputs, off: off(routine, out.0) })
+    // Complex numbers are compared part by part.
+    let parts = if out.0.kind() == Kind::Complex { 2 } else { 1 };
+    let outputs = vec![(out.0.to_real(), parts * out.1.size())];
+    Some(Case { group: routine.name(), name, kernel, inputs, scalars, outputs, off: off(routine, out.0.to_real()) })
 }
 
 pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
@@ -76,6 +82,11 @@ pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     for sample in samples() {
         let Some(routine) = Routine::from_name(sample.op) else { continue };
         for &dtype in &sample.dtypes {
+            // What is singular but for rounding has no determinant in single precision.
+            let determined = !matches!(sample.op, "det" | "slogdet" | "inv") || dtype == DType::F64;
+            if !determined && sample.inputs.iter().any(|input| input.values == Values::Ordinary) {
+                continue;
+            }
             let name = format!("{dtype} {:?} {:?}", sample.inputs, sample.args);
             let made = case(gpu, routine, inputs(&sample, dtype), &words(&sample), name);
             cases.extend(made.map(|case| (case, sample.error.is_some())));
@@ -151,20 +162,22 @@ impl Large<'_> {
             return;
         }
         let inputs = given.iter().map(|(dtype, dims, fill)| {
-            let (shape, size) = (Shape::of(dims), dims.iter().product());
+            let (given, size): (Given, usize) = ((*dtype, Shape::of(dims)), dims.iter().product());
             let random = &mut self.random;
+            let (dtype, size) =
+                if dtype.kind() == Kind::Complex { (dtype.to_real(), 2 * size) } else { (*dtype, size) };
             let data = match *fill {
-                Fill::Ordinary => random.bytes(*dtype, size),
-                Fill::Edges => random.edges(*dtype, size),
-                Fill::Below(limit) => random.below(limit, *dtype, size),
-                Fill::Definite(rows) => bytes(*dtype, (0..size).map(|n| element(Values::Definite(rows), false, n, 0))),
-                Fill::Rising(each) => bytes(*dtype, (0..size).map(|n| (n / each) as f64)),
+                Fill::Ordinary => random.bytes(dtype, size),
+                Fill::Edges => random.edges(dtype, size),
+                Fill::Below(limit) => random.below(limit, dtype, size),
+                Fill::Definite(rows) => bytes(dtype, (0..size).map(|n| element(Values::Definite(rows), false, n, 0))),
+                Fill::Rising(each) => bytes(dtype, (0..size).map(|n| (n / each) as f64)),
                 Fill::Between(low, high) => {
                     let unit = |random: &mut Random| (random.next() >> 11) as f64 / (1u64 << 53) as f64;
-                    bytes(*dtype, (0..size).map(|_| low + (high - low) * unit(random)).collect::<Vec<_>>().into_iter())
+                    bytes(dtype, (0..size).map(|_| low + (high - low) * unit(random)).collect::<Vec<_>>().into_iter())
                 }
             };
-            ((*dtype, shape), data)
+            (given, data)
         });
         let inputs = inputs.collect();
         let dims: Vec<&[usize]> = given.iter().map(|(_, dims, _)| *dims).collect();
@@ -404,12 +417,12 @@ fn transforms(large: &mut Large<'_>) {
     for dtype in [DType::F32, DType::F64] {
         for (outer, n, inner) in [(1, 100_000, 1), (300, 64, 1), (1, 97, 50), (20, 30, 12), (3, 1, 5), (2, 1009, 3)] {
             for scale in [0, 1, 2] {
-                let (pairs, half) = ([outer, n, inner, 2], [outer, n / 2 + 1, inner, 2]);
+                let (dims, half) = ([outer, n, inner], [outer, n / 2 + 1, inner]);
                 for back in [0, 1] {
-                    large.check("fft", &[(dtype, &pairs, Fill::Ordinary)], &[1, back, scale]);
+                    large.check("fft", &[(dtype.to_complex(), &dims, Fill::Ordinary)], &[1, back, scale]);
                 }
-                large.check("rfft", &[(dtype, &pairs[..3], Fill::Ordinary)], &[1, scale]);
-                large.check("irfft", &[(dtype, &half, Fill::Ordinary)], &[1, n as i64, scale]);
+                large.check("rfft", &[(dtype, &dims, Fill::Ordinary)], &[1, scale]);
+                large.check("irfft", &[(dtype.to_complex(), &half, Fill::Ordinary)], &[1, n as i64, scale]);
             }
         }
     }

@@ -71,3 +71,46 @@ fn matrix(shape: &Shape, i: usize) -> String {
     }
     if place.is_empty() { "the matrix".to_owned() } else { format!("matrix [{}]", place.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_base::DType;
+    use forerun_ops::Linalg;
+
+    fn said(routine: Routine, given: &[(DType, &[usize])], words: &[i64], raised: (i64, u64)) -> String {
+        let inputs: Vec<_> = given.iter().map(|(dtype, dims)| (*dtype, Shape::of(dims))).collect();
+        let out = routine.infer(&inputs, words).unwrap();
+        let call = RoutineCall { routine, inputs, out, words: words.into() };
+        complaint(&call, Raised { index: raised.0, place: raised.1 }).to_string()
+    }
+
+    #[test]
+    fn an_index_is_named_with_its_axis() {
+        let given = [(DType::F32, &[3, 4][..]), (DType::I64, &[5, 4])];
+        let text = said(Routine::Along(Along::Take), &given, &[-2], (7, 11));
+        assert_eq!(text, "index 7 is out of bounds for axis 0 with size 3");
+        let given = [(DType::I64, &[5][..]), (DType::I32, &[5])];
+        let words = [0, 3, 4, 1, 4, 1];
+        let text = said(Routine::Place(Place::Positions), &given, &words, (-5, 1 << PLACE | 2));
+        assert_eq!(text, "index -5 is out of bounds for axis 1 with size 4");
+    }
+
+    #[test]
+    fn a_matrix_is_named_by_its_place_in_the_stack() {
+        let given = [(DType::F64, &[2, 3, 4, 4][..])];
+        assert_eq!(said(Routine::Linalg(Linalg::Inv), &given, &[0], (0, 4)), "matrix [1, 1] is singular");
+        let given = [(DType::F64, &[4, 4][..])];
+        let text = said(Routine::Linalg(Linalg::Cholesky), &given, &[0], (1, 0));
+        assert_eq!(text, "the matrix is not positive definite");
+    }
+
+    #[test]
+    fn a_parameter_is_named_with_its_value() {
+        let given = [(DType::F64, &[2][..]), (DType::F64, &[2])];
+        let bits = |x: f64| x.to_bits() as i64;
+        let binomial = |raised| said(Routine::Draw(Draw::Binomial), &given, &[2], raised);
+        assert_eq!(binomial((bits(-1.5), 1)), "n must be a count: -1.5");
+        assert_eq!(binomial((bits(2.0), 1 << PLACE)), "p must lie between 0 and 1: 2");
+    }
+}

@@ -6,7 +6,7 @@ use super::{along, choose, draw, linalg, normalise, order, place, scan, search, 
 use crate::gpu::Gpu;
 use crate::run::launch::Run;
 use forerun_base::Kind;
-use forerun_ops::{Draw, Given, Routine};
+use forerun_ops::{Along, Draw, Given, Routine};
 use forerun_plan::RoutineCall;
 
 /// Elements of an array up to which indices of kernels fit 32 bits where they must.
@@ -14,14 +14,16 @@ const MOST: usize = u32::MAX as usize;
 
 /// Whether a routine over these inputs is done on the device, if the libraries are there.
 pub fn runs(routine: Routine, given: &[Given]) -> bool {
-    let real = given.iter().all(|(dtype, _)| matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::Float));
-    real && match routine {
-        Routine::Along(_) | Routine::Choose(_) | Routine::Place(_) | Routine::Scan(_) => true,
-        Routine::Search(_) => true,
+    // Of complex numbers there are moves and transforms, no arithmetic.
+    let real = given.iter().all(|(dtype, _)| dtype.kind() != Kind::Complex);
+    match routine {
+        Routine::Along(routine) => real || routine != Along::Add,
+        Routine::Choose(_) | Routine::Place(_) => true,
+        Routine::Scan(_) | Routine::Search(_) => real,
         // Of one probability for several outcomes the host knows nothing either.
         Routine::Draw(routine) => routine != Draw::Multinomial || given[1].1.size() != 1,
-        Routine::Order(_) | Routine::Unique(_) => given[0].1.size() < MOST / 2,
-        Routine::Linalg(routine) => linalg::runs(routine),
+        Routine::Order(_) | Routine::Unique(_) => real && given[0].1.size() < MOST / 2,
+        Routine::Linalg(routine) => real && linalg::runs(routine),
         Routine::Normalise(_) => normalise::runs(&given[0]),
         // Where the library is found, which the device knows.
         Routine::Fft(_) => true,

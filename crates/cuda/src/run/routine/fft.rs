@@ -27,12 +27,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(routine: Fft, call: &RoutineCall) -> Lines {
+    fn of(call: &RoutineCall) -> Lines {
         let (from, to) = (&call.inputs[0].1, &call.out.1);
-        let from = &from[..from.rank() - usize::from(routine != Fft::Half)];
-        let to = &to[..to.rank() - usize::from(routine != Fft::Back)];
-        let axis = call.words.first().copied().unwrap_or(-1);
-        let axis = if axis < 0 { (from.len() as i64 + axis) as usize } else { axis as usize };
+        let axis = from.axis(call.words.first().map_or(-1, |word| *word as isize)).expect("inference looked at it");
         let inner = from[axis + 1..].iter().product();
         Lines { outer: from[..axis].iter().product(), taken: from[axis], given: to[axis], inner }
     }
@@ -89,14 +86,14 @@ const ALIGNED: u64 = 16;
 
 impl Transformer {
     pub(in crate::run) fn new(gpu: &Gpu, routine: Fft, call: &RoutineCall) -> Transformer {
-        let (lines, dtype) = (Lines::of(routine, call), call.inputs[0].0);
+        let (lines, dtype) = (Lines::of(call), call.inputs[0].0.to_real());
         let word = |n: usize| call.words.get(n).copied().unwrap_or(0);
-        let size = dtype.size();
-        let (sizes, points, scale) = match routine {
-            Fft::Complete => ([2 * size; 2], lines.taken, word(2)),
-            Fft::Half => ([size, 2 * size], lines.taken, word(1)),
-            Fft::Back => ([2 * size, size], lines.given, word(2)),
+        let (points, scale) = match routine {
+            Fft::Complete => (lines.taken, word(2)),
+            Fft::Half => (lines.taken, word(1)),
+            Fft::Back => (lines.given, word(2)),
         };
+        let sizes = [call.inputs[0].0.size(), call.out.0.size()];
         let movers = (lines.inner > 1).then(|| {
             let ([from, near], [to, made]) = (lines.layouts(lines.taken), lines.layouts(lines.given));
             [Mover::new(gpu, sizes[0], &from, &near), Mover::new(gpu, sizes[1], &made, &to)]

@@ -87,3 +87,25 @@ fn last(job: &Job<'_>) -> Result<()> {
     job.each(0, count, &words)?;
     job.each(1, count, &[&words[..], &[io.outputs[0]]].concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_ops::Routine;
+
+    fn scratch(values: &[usize]) -> usize {
+        let given = [(DType::F32, &[100][..]), (DType::I64, &[40]), (DType::F32, values)];
+        let inputs: Vec<_> = given.iter().map(|(dtype, dims)| (*dtype, Shape::of(dims))).collect();
+        let routine = Routine::Place(Place::Put);
+        let out = routine.infer(&inputs, &[]).unwrap();
+        plan(Place::Put, &RoutineCall { routine, inputs, out, words: [].into() }).scratch
+    }
+
+    #[test]
+    fn half_of_the_slots_stay_free() {
+        assert_eq!([0, 1, 2, 3, 1000].map(slots), [2, 2, 4, 8, 2048]);
+        assert_eq!(scratch(&[40]), NOTE + 8 * 128);
+        // One value for all positions: it does not matter which is the last.
+        assert_eq!(scratch(&[1]), NOTE);
+    }
+}

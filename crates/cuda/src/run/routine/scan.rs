@@ -105,3 +105,28 @@ fn staged(job: &Job<'_>) -> Result<()> {
     }
     job.blocks(0, outer * inner, 128, &words(job, outer * inner, count, [0; 2]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_base::{DType, Shape};
+
+    fn launches(routine: Scan, dtype: DType, dims: &[usize]) -> (usize, usize) {
+        let inputs = vec![(dtype, Shape::of(dims)); if routine == Scan::Linear { 2 } else { 1 }];
+        let out = Routine::Scan(routine).infer(&inputs, &[0]).unwrap();
+        let call = RoutineCall { routine: Routine::Scan(routine), inputs, out, words: [0].into() };
+        let plan = plan(routine, &call);
+        (plan.texts.len(), plan.scratch)
+    }
+
+    #[test]
+    fn long_lines_are_cut_where_no_bit_shows_it() {
+        // Two runs of each of three lines: what they fold to, and what comes before them.
+        assert_eq!(launches(Scan::CumSum, DType::F32, &[600, 3]), (3, 2 * 2 * 3 * 4));
+        assert_eq!(launches(Scan::CumProd, DType::I64, &[600, 3]), (3, 2 * 2 * 3 * 8));
+        assert_eq!(launches(Scan::ArgCumMax, DType::I8, &[600]), (3, 2 * 2 * 16));
+        assert_eq!(launches(Scan::CumSum, DType::F32, &[512, 3]), (1, 0));
+        assert_eq!(launches(Scan::CumProd, DType::F32, &[600, 3]), (1, 0));
+        assert_eq!(launches(Scan::Linear, DType::F32, &[600, 10_000]), (1, 0));
+    }
+}
