@@ -124,7 +124,14 @@ impl Case {
     pub(crate) fn check(&self, gpu: &Arc<Gpu>, ledger: &mut Ledger) {
         let want = self.host();
         // Any element may lie at any multiple of its size.
-        let widest = self.outputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4).max(8);
+        let made = self.outputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4);
+        let given = match &self.kernel {
+            Kernel::Routine(call) => {
+                call.inputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4).max(call.out.0.size())
+            }
+            _ => 8,
+        };
+        let widest = made.max(given).max(8);
         for shift in [0, widest] {
             let outcome = match self.device(gpu, shift) {
                 Err(error) => Err(error.to_string()),

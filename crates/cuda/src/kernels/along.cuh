@@ -11,6 +11,21 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
         ((T*)p.w[3])[at] = place < 0 ? T() : ((const T*)p.w[1])[from];
     }
 }
+#elif PART == 3
+// Whole numbers, which may be added in any order. Words: updates in number, then as below.
+extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
+    const i64 extent = (i64)p.w[5];
+    const u64 count = p.w[6], inner = p.w[7];
+    EACH(at, p.w[0]) {
+        const i64 index = index_of(((const N*)p.w[2])[at]), place = position(index, extent);
+        if (place < 0) {
+            raise((u64*)p.w[4], at, index);
+            continue;
+        }
+        const u64 to = (at / (count * inner) * (u64)extent + (u64)place) * inner + at % inner;
+        atomicAdd((T*)p.w[3] + to, ((const T*)p.w[1])[at]);
+    }
+}
 #else
 // Words: units, updates, indices, out, status, extent of the axis, indices of a line, elements after the axis, parts of the
 // positions less one (a power of two less one), tiles of columns.

@@ -25,8 +25,12 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ Q 
         for (int k = 0; k < AXES; ++k) {
             const u64* axis = p.w + 4 + k * AXIS;
             const i64 from = walk(axis + 4, i), extent = (i64)axis[2];
-            const i64 index = axis[1] ? (i64)((const int*)axis[0])[from] : ((const i64*)axis[0])[from];
-            if (index >= extent || index < -extent) raise((u64*)p.w[2], (u64)k << 48 | i, index);
+            i64 index = axis[1] ? (i64)((const int*)axis[0])[from] : ((const i64*)axis[0])[from];
+            if (index >= extent || index < -extent) {
+                raise((u64*)p.w[2], (u64)k << 48 | i, index);
+                // Who goes on from here finds a position, and fails for this reason alone.
+                index = 0;
+            }
             sum += (u64)(index < 0 ? index + extent : index) * axis[3];
         }
         ((i64*)p.w[1])[i] = (i64)sum;

@@ -2,7 +2,7 @@
 
 use super::job::{Job, Plan, extents};
 use crate::text::{computed, define, indices, moved, routine_text};
-use forerun_base::Result;
+use forerun_base::{DType, Kind, Result};
 use forerun_ops::Along;
 use forerun_plan::RoutineCall;
 
@@ -19,11 +19,31 @@ pub(super) fn plan(routine: Along, call: &RoutineCall) -> Plan {
     let (part, elements) = match routine {
         Along::Take => (0, moved(dtype)),
         Along::Put => (1 + (inner >= SIDE) as usize, moved(dtype)),
+        Along::Add if any_order(dtype) => (3, moved(dtype)),
         Along::Add => (1 + (inner >= SIDE) as usize, computed(dtype)),
     };
     let adds = define("ADD", (routine == Along::Add) as usize);
     let text = routine_text(&[elements, named, define("PART", part), adds].concat(), &[TEXT]);
-    Plan { texts: vec![text], scratch: 0, steps: if routine == Along::Take { take } else { update } }
+    let steps = match part {
+        0 => take,
+        3 => add_whole,
+        _ => update,
+    };
+    Plan { texts: vec![text], scratch: 0, steps }
+}
+
+/// Whether sums are the same in any order, of elements that the device adds at one place by itself.
+fn any_order(dtype: DType) -> bool {
+    dtype.kind() == Kind::Int && dtype.size() >= 4
+}
+
+fn add_whole(job: &Job<'_>) -> Result<()> {
+    job.copy_base()?;
+    let ([_, extent, inner], [_, count, _]) = (job.extents(0), job.extents(1));
+    let (size, io) = (job.call.inputs[1].1.size(), &job.io);
+    let [extent, count, inner] = [extent, count, inner].map(|n| n as u64);
+    let words = [size as u64, io.inputs[2], io.inputs[1], io.outputs[0], io.status, extent, count, inner];
+    job.each(0, size, &words)
 }
 
 fn take(job: &Job<'_>) -> Result<()> {
