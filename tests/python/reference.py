@@ -4,7 +4,8 @@ Usage::
 
     python tests/python/reference.py > docs/functions.md
 
-The page is made from the sources alone; the examples are executed as doctests by ``cargo xtask test``.
+The page is made from the sources alone. What is public is said by ``blocking.txt``, whose test knows all names but
+those of the generated modules. The examples are executed as doctests by ``cargo xtask test``.
 """
 
 from __future__ import annotations
@@ -16,27 +17,33 @@ ROOT = pathlib.Path(__file__).parents[2] / "python" / "forerun"
 OPENING = """\
 # Functions
 
-The functions of the Python face, with an example each. This page is printed by `python tests/python/reference.py`: do not
-edit it. What each op of the catalogue takes and gives is in [reference.md](reference.md).
+The functions of the Python face, with an example each. This page is printed by `python tests/python/reference.py`: do
+not edit it. What each op of the catalogue takes and gives is in [reference.md](reference.md).
 """
 # Where each module's functions are found by users.
 MODULES = {
     "_pointwise.py": "np",
     "np": "np",
-    "np/linalg.py": "np.linalg",
+    "np/linalg": "np.linalg",
     "np/fft.py": "np.fft",
-    "np/random.py": "np.random",
-    "npx.py": "npx",
-    "_layers.py": "npx",
+    **dict.fromkeys(["np/random.py", "np/_distributions.py", "np/_choosing.py", "np/_counts.py"], "np.random"),
+    **dict.fromkeys(["npx.py", "_layers.py", "_pointwise_npx.py", "_sequences.py", "_files.py"], "npx"),
     "autograd.py": "autograd",
-    "engine.py": "engine",
 }
+
+
+def public() -> set[str]:
+    """List the public names."""
+    lines = pathlib.Path(__file__).with_name("blocking.txt").read_text().splitlines()
+    return {line.split()[0] for line in lines if not line.startswith("#")}
 
 
 def home(path: pathlib.Path) -> str | None:
     """Name the module that a source's functions belong to."""
     name = path.relative_to(ROOT).as_posix()
-    return MODULES.get(name) or MODULES.get(name.split("/")[0] if "/" in name else "")
+    above = name.split("/")[:-1]
+    folders = ["/".join(above[:depth]) for depth in range(len(above), 0, -1)]
+    return next((MODULES[known] for known in (name, *folders) if known in MODULES), None)
 
 
 def signature(function: ast.FunctionDef) -> str:
@@ -64,16 +71,17 @@ def example(doc: str) -> list[str]:
 def functions() -> dict[str, list[tuple[str, str, list[str]]]]:
     """Find every public function: signature, first sentence, example; by module."""
     found: dict[str, dict[str, tuple[str, str, list[str]]]] = {}
+    known = public()
     for path in sorted(ROOT.rglob("*.py")):
         module = home(path)
         if module is None:
             continue
+        generated = path.name.startswith("_pointwise")
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                doc = ast.get_docstring(node)
-                if doc:
-                    summary = " ".join(doc.split("\n\n")[0].split())
-                    found.setdefault(module, {})[node.name] = (signature(node), summary, example(doc))
+            if isinstance(node, ast.FunctionDef) and (generated or f"{module}.{node.name}" in known):
+                doc = ast.get_docstring(node) or ""
+                summary = " ".join(doc.split("\n\n")[0].split())
+                found.setdefault(module, {})[node.name] = (signature(node), summary, example(doc))
     return {module: [entry for _, entry in sorted(entries.items())] for module, entries in sorted(found.items())}
 
 
