@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,20 @@ def linear_scan(x: Any, factors: Any, words: Any) -> Any:
     return numpy.moveaxis(made, 0, words[0])
 
 
+def softmax_rows(x: Any, words: Any) -> Any:
+    if x.size == 0:
+        return x
+    e = numpy.exp(x.astype("float64") - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm_rows(x: Any, gamma: Any, beta: Any, words: Any) -> Any:
+    epsilon = struct.unpack("<d", struct.pack("<q", words[0]))[0]
+    x, gamma, beta = (each.astype("float64") for each in (x, gamma, beta))
+    deviation = numpy.sqrt(x.var(-1, keepdims=True) + epsilon)
+    return (x - x.mean(-1, keepdims=True)) / deviation * gamma + beta
+
+
 def groups(x: Any, words: Any) -> Any:
     rows = x.reshape(len(x), math.prod(x.shape[1:]))
     apart = [bool((rows[i] != rows[i - 1]).any()) for i in range(1, len(x))]
@@ -90,6 +105,9 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "argcummax": latest(numpy.maximum),
     "argcummin": latest(numpy.minimum),
     "linear_scan": linear_scan,
+    "softmax_rows": softmax_rows,
+    "log_softmax_rows": lambda x, words: numpy.log(softmax_rows(x, words)),
+    "layer_norm_rows": layer_norm_rows,
     "searchsorted": lambda a, x, words: numpy.searchsorted(a, x, "right" if words[0] else "left"),
     "digitize": lambda a, x, words: numpy.searchsorted(a, x, "left" if words[0] else "right"),
     "groups": groups,

@@ -11,7 +11,7 @@ use crate::lower::Compiled;
 use crate::memory::{no_memory, no_memory_on};
 use crate::node::Node;
 use crate::trace;
-use forerun_base::{Error, ErrorKind, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, fail_point};
 use forerun_engine::{Issued, Status, Ticket};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
@@ -73,7 +73,15 @@ impl Launch {
         });
         let since = since.max().unwrap_or(0);
         let began = trace::clock();
-        let lane = match self.tell_kernel(device, &addresses, &targets, since) {
+        let ranged = device.accelerator.shows_ranges();
+        if ranged {
+            device.accelerator.begin_range(&self.label());
+        }
+        let told = self.tell_kernel(device, &addresses, &targets, since);
+        if ranged {
+            device.accelerator.end_range();
+        }
+        let lane = match told {
             Ok(lane) => lane,
             Err(error) => {
                 self.fail_all(&self.blame(error, 0));
@@ -95,6 +103,13 @@ impl Launch {
         }
         self.give_back_in_order(device);
         Issued::Ticket(Ticket { lane: lane as usize, number: ticket })
+    }
+
+    /// Its ops and the line of its first result, for profilers.
+    fn label(&self) -> String {
+        let names = self.members().iter().map(|k| self.segment[usize::from(*k)].record.recipe.op().name());
+        let line = self.outputs.first().map_or(Loc::UNKNOWN, |output| output.loc).text();
+        format!("{} at {line}", names.collect::<Vec<_>>().join(" "))
     }
 
     /// Tells the kernel or the copy, after what its lane must wait for.

@@ -66,7 +66,7 @@ impl Backend for CpuBackend {
             Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
             Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
             Kernel::Fill(fill) => Arc::new(Filler::new(self.isa(), fill)),
-            Kernel::Routine(call) => routine::compile(call),
+            Kernel::Routine(call) => routine::compile(call, self.target.isa),
             Kernel::Transfer(bytes) => Arc::new(Transfer(*bytes)),
         }
     }

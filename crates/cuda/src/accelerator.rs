@@ -11,6 +11,7 @@ use crate::lanes::Lane as OwnLane;
 use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::Launch;
+use crate::sys::Nvtx;
 use forerun_base::{Error, ErrorKind, Result};
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
@@ -286,6 +287,25 @@ impl Accelerator for SharedCuda {
             _ => None,
         };
         Arc::new(CudaKernel { device: Arc::downgrade(&self.0), launch: self.0.gpu.compile(kernel), may_raise })
+    }
+
+    fn shows_ranges(&self) -> bool {
+        Nvtx::of_process().is_some()
+    }
+
+    fn begin_range(&self, label: &str) {
+        // What was held belongs to others.
+        self.flush();
+        if let Some(nvtx) = Nvtx::of_process() {
+            nvtx.begin(label);
+        }
+    }
+
+    fn end_range(&self) {
+        self.flush();
+        if let Some(nvtx) = Nvtx::of_process() {
+            nvtx.end();
+        }
     }
 
     fn runs(&self, routine: Routine, given: &[Given]) -> bool {

@@ -21,7 +21,7 @@ pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole,
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
 pub use routine::{
-    Along, Choose, Draw, Fft, Given, Linalg, Order, Place, Routine, Scan, Search, Stack, Unique, fft_scale,
+    Along, Choose, Draw, Fft, Given, Linalg, Normalise, Order, Place, Routine, Scan, Search, Stack, Unique, fft_scale,
 };
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;

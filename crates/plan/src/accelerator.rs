@@ -141,6 +141,17 @@ pub trait Accelerator: Send + Sync {
         Launches::default()
     }
 
+    /// Whether a profiler wants to know which commands belong together.
+    fn shows_ranges(&self) -> bool {
+        false
+    }
+
+    /// Commands told from now on belong to this label, until [`Accelerator::end_range`].
+    fn begin_range(&self, _label: &str) {}
+
+    /// The range of this thread ends.
+    fn end_range(&self) {}
+
     /// Nothing more is told for now: whatever was held back goes out.
     fn flush(&self) {}
 

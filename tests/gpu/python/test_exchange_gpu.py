@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import forerun
 from forerun import np, npx
 
-if npx.num_gpus() == 0 or "simulated" in str(forerun.memory_stats(npx.gpu(0))["description"]):
+if npx.num_gpus() == 0 or os.environ.get("FORERUN_SIM_GPUS"):
     pytest.skip("there is no NVIDIA device", allow_module_level=True)
 
 GPU = npx.gpu(0)
@@ -40,7 +41,7 @@ def samples(dtype: str) -> list[numpy.ndarray]:
 def live() -> int:
     gc.collect()
     npx.waitall()
-    return forerun.memory_stats(GPU)["live"]
+    return forerun.memory_stats(device=GPU)["live"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

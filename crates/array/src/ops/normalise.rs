@@ -1,11 +1,12 @@
 //! Composites that bring numbers to a scale: softmax and its logarithm, layer and batch normalisation.
 
 use crate::array::{Arg, Array};
+use crate::device;
 use crate::ops::terms::Terms;
 use crate::ops::write::in_place_of;
-use crate::ops::{copy, mean};
+use crate::ops::{copy, mean, routine};
 use forerun_base::{Loc, Result};
-use forerun_ops::{Point, ReduceKind};
+use forerun_ops::{Normalise, Point, ReduceKind, Routine};
 
 /// Exponentials along an axis, divided by their sum.
 pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
@@ -14,6 +15,9 @@ pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     let x = t.float(x)?;
     if x.size() == 0 {
         return copy(&x, loc);
+    }
+    if in_rows(Normalise::Softmax, &[&x], axis) {
+        return routine(Routine::Normalise(Normalise::Softmax), &[&x], &[], loc);
     }
     let e = t.one(Point::Exp, &shifted(t, &x, axis)?)?;
     t.two(Point::Divide, &e, &t.along(ReduceKind::Sum, &e, axis)?)
@@ -27,9 +31,22 @@ pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     if x.size() == 0 {
         return copy(&x, loc);
     }
+    if in_rows(Normalise::LogSoftmax, &[&x], axis) {
+        return routine(Routine::Normalise(Normalise::LogSoftmax), &[&x], &[], loc);
+    }
     let s = shifted(t, &x, axis)?;
     let sum = t.along(ReduceKind::Sum, &t.one(Point::Exp, &s)?, axis)?;
     t.two(Point::Subtract, &s, &t.one(Point::Log, &sum)?)
+}
+
+/// Whether there is one kernel for it: rows that lie together, of one dtype, on a device that has it.
+fn in_rows(kind: Normalise, inputs: &[&Array], axis: usize) -> bool {
+    let x = inputs[0];
+    let given: Vec<_> = inputs.iter().map(|x| (x.dtype(), x.meta().shape())).collect();
+    axis + 1 == x.ndim()
+        && Normalise::fits(x.dtype(), x.shape()[axis])
+        && inputs.iter().all(|other| other.dtype() == x.dtype())
+        && device::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
 }
 
 /// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with
@@ -43,8 +60,13 @@ pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64,
     let t = Terms { op: "layer_norm", loc };
     let shape = x.shape();
     let axis = t.axis(&shape, axis)?;
-    let (gamma, beta) = (t.lay("gamma", gamma, &shape, axis)?, t.lay("beta", beta, &shape, axis)?);
+    let laid = (t.lay("gamma", gamma, &shape, axis)?, t.lay("beta", beta, &shape, axis)?);
     let x = t.float(x)?;
+    let inputs = [&*x, gamma, beta];
+    if in_rows(Normalise::Layer, &inputs, axis) {
+        return routine(Routine::Normalise(Normalise::Layer), &inputs, &[eps.to_bits() as i64], loc);
+    }
+    let (gamma, beta) = laid;
     let axes = [axis as isize];
     let (mean, variance) = moments(t, &x, &axes)?;
     scaled(t, &x, [&mean, &variance], Some(&gamma), &beta, eps)

@@ -8,4 +8,6 @@ mod fold;
 mod reducer;
 mod rows;
 
+pub(crate) use fold::{Element, Fold, Largest, Sum};
 pub(crate) use reducer::Reducer;
+pub(crate) use rows::{WIDTH, tree};

@@ -12,7 +12,8 @@ use forerun_plan::Io;
 use std::mem::MaybeUninit;
 
 const BLOCK: usize = 512;
-const WIDTH: usize = 64;
+/// Virtual lanes of a row.
+pub(crate) const WIDTH: usize = 64;
 
 /// Folds `count` elements into the lanes; only the last call for a block may have a `count` that is no multiple of 64.
 #[inline(always)]
@@ -52,7 +53,7 @@ unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
 
 /// The fold of the 64 lanes.
 #[inline(always)]
-fn tree<T: Element, F: Fold>(mut lanes: [T; WIDTH]) -> T {
+pub(crate) fn tree<T: Element, F: Fold>(mut lanes: [T; WIDTH]) -> T {
     let mut half = WIDTH / 2;
     while half > 0 {
         for i in 0..half {

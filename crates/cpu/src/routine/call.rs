@@ -1,6 +1,7 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, choose, draw, fft, linalg, order, place, scan, search, unique};
+use super::{along, choose, draw, fft, linalg, normalise, order, place, scan, search, unique};
+use crate::simd::Isa;
 use forerun_base::{Brain, DType, Half, Result, Team};
 use forerun_ops::{Place, Routine};
 use forerun_plan::{Executable, Io, RoutineCall};
@@ -13,29 +14,31 @@ pub(super) type Body = fn(&Args<'_>, &dyn Team) -> Result<()>;
 struct Compiled {
     call: RoutineCall,
     body: Body,
+    isa: Isa,
 }
 
-pub(crate) fn compile(call: &RoutineCall) -> Arc<dyn Executable> {
+pub(crate) fn compile(call: &RoutineCall, isa: Isa) -> Arc<dyn Executable> {
     let body = match call.routine {
         Routine::Along(routine) => along::body(routine),
         Routine::Draw(routine) => draw::body(routine),
         Routine::Fft(routine) => fft::body(routine),
         Routine::Linalg(routine) => linalg::body(routine),
         Routine::Choose(routine) => choose::body(routine),
+        Routine::Normalise(routine) => normalise::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Place(routine) => place::body(routine),
         Routine::Scan(routine) => scan::body(routine),
         Routine::Search(routine) => search::body(routine),
         Routine::Unique(routine) => unique::body(routine),
     };
-    Arc::new(Compiled { call: call.clone(), body })
+    Arc::new(Compiled { call: call.clone(), body, isa })
 }
 
 impl Executable for Compiled {
     unsafe fn check(&self, io: Io<'_>) -> Result<()> {
         match self.call.routine {
             // The one that may write over an input.
-            Routine::Place(Place::Put) => place::check_put(&Args { call: &self.call, io }),
+            Routine::Place(Place::Put) => place::check_put(&Args { call: &self.call, isa: self.isa, io }),
             _ => Ok(()),
         }
     }
@@ -48,13 +51,14 @@ impl Executable for Compiled {
     }
 
     unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
-        (self.body)(&Args { call: &self.call, io }, team)
+        (self.body)(&Args { call: &self.call, isa: self.isa, io }, team)
     }
 }
 
 /// What one run works on. Made only where the addresses are promised to be good.
 pub(super) struct Args<'a> {
     pub(super) call: &'a RoutineCall,
+    pub(super) isa: Isa,
     io: Io<'a>,
 }
 

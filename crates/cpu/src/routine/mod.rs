@@ -8,6 +8,7 @@ mod fft;
 mod keys;
 mod linalg;
 mod lines;
+mod normalise;
 mod order;
 mod place;
 mod radix;

@@ -4,12 +4,13 @@
 //! nobody ever parks here for work.
 
 use super::cache::Cache;
+use super::end;
 use super::nvrtc::TextCompiler;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 /// A text and, once it is compiled, its kernels.
@@ -137,8 +138,7 @@ impl Compiler {
         unit.loaded.get_or_init(|| self.shared.load(&unit.text)).as_ref().map_err(Error::clone)
     }
 
-    /// Compiles nothing more in the background, and waits for what is being compiled: a process that ends meanwhile would
-    /// take the compiler's library away under it.
+    /// Compiles nothing more in the background, and waits for what is being compiled.
     pub(crate) fn stop(&self) {
         self.shared.stop();
     }
@@ -171,32 +171,31 @@ fn serve(shared: &Arc<Shared>) {
     }
 }
 
-/// The compilers of this process, for its end.
-static ALL: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
-
-/// The process ends. Called before the compiler's library is taken down, since that was loaded before this was registered.
-extern "C" fn last() {
-    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(|e| e.into_inner()));
-    all.iter().filter_map(Weak::upgrade).for_each(|shared| shared.stop());
-}
-
 impl Shared {
     fn stop(&self) {
-        let mut queue = self.queue.lock().unwrap_or_else(|e| e.into_inner());
-        queue.waiting.clear();
-        let threads = std::mem::take(&mut queue.threads);
-        drop(queue);
+        self.forget();
+        let threads = std::mem::take(&mut self.queue.lock().unwrap_or_else(|e| e.into_inner()).threads);
         for thread in threads {
             // One that panicked has ended too.
             let _ = thread.join();
         }
     }
 
+    /// Takes what waits away from the threads.
+    fn forget(&self) {
+        self.queue.lock().unwrap_or_else(|e| e.into_inner()).waiting.clear();
+    }
+
     fn open(self: &Arc<Shared>) -> std::result::Result<TextCompiler, String> {
         let compiler = TextCompiler::open(self.driver.release(), &self.arch)?;
-        ALL.lock().unwrap_or_else(|e| e.into_inner()).push(Arc::downgrade(self));
-        // SAFETY: a plain function for the life of the process.
-        unsafe { libc::atexit(last) };
+        // The library loads others when it first compiles; whatever it loads is taken down after our end has been called.
+        compiler.compile("extern \"C\" __global__ void run() {}")?;
+        let forgotten = Arc::downgrade(self);
+        end::before_libraries(Box::new(move || {
+            if let Some(shared) = forgotten.upgrade() {
+                shared.forget();
+            }
+        }));
         Ok(compiler)
     }
 
@@ -222,7 +221,9 @@ impl Shared {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
+        let busy = end::Busy::begin();
         let image = nvrtc.compile(text)?;
+        drop(busy);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
         Ok(image)

@@ -2,6 +2,7 @@
 
 mod cache;
 mod compiler;
+mod end;
 mod nvrtc;
 
 pub use compiler::Counts;

@@ -4,6 +4,7 @@ mod blas;
 mod driver;
 mod library;
 mod nvrtc;
+mod nvtx;
 mod table;
 
 pub(crate) use blas::{Blas, Heuristic, code as blas_code};
@@ -13,3 +14,4 @@ pub(crate) use driver::{
 };
 pub use library::search_in;
 pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};
+pub(crate) use nvtx::Nvtx;

@@ -4,12 +4,19 @@ use super::bodies::{self, PRELUDE, c_type, short};
 use super::index::Collapsed;
 use super::programs::Bound;
 use forerun_base::{DType, Layout};
+use forerun_ops::symbol::script;
 use forerun_ops::{Class, Point};
 use forerun_plan::{Program, Reg};
+use std::collections::HashSet;
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 /// Words of the kernel's argument, within the 4 KiB that every device takes.
 const CODE_WORDS: usize = 500;
+
+/// Steps of an op that the kernel knows, at the most: with the long ones it takes half a minute to compile. Programs with such ops
+/// wait for their own kernel.
+const STEPS: usize = 40;
 
 /// Registers of a program, and inputs.
 const SLOTS: usize = 96;
@@ -22,6 +29,9 @@ pub(crate) fn generic_text() -> String {
     let mut cases = String::new();
     for &op in Point::ALL {
         for dtype in DType::ALL.into_iter().filter(|dtype| fits(*dtype)) {
+            if is_long(op, dtype) {
+                continue;
+            }
             let Some(function) = bodies::op_text(op, dtype) else { continue };
             // Called, not inlined: the switch then compiles in no time.
             text.push_str(&function.replacen("DEV", "static __device__ __noinline__", 1));
@@ -62,6 +72,17 @@ pub(crate) fn generic_text() -> String {
     text
 }
 
+/// Whether the generic kernel leaves an op out.
+fn is_long(op: Point, dtype: DType) -> bool {
+    static LONG: OnceLock<HashSet<(Point, DType)>> = OnceLock::new();
+    let count = |op, dtype| script(op, dtype).map_or(0, |script| script.steps.len());
+    LONG.get_or_init(|| {
+        let all = Point::ALL.iter().flat_map(|&op| DType::ALL.map(|dtype| (op, dtype)));
+        all.filter(|&(op, dtype)| count(op, dtype) > STEPS).collect()
+    })
+    .contains(&(op, dtype))
+}
+
 /// Whether the registers of the generic kernel, words, hold elements of a dtype.
 fn fits(dtype: DType) -> bool {
     dtype.size() <= 8
@@ -76,6 +97,9 @@ pub(crate) fn encode(program: &Program, bound: Bound<'_>) -> Option<Vec<u64>> {
     let rank = space.rank();
     let total = 6 + rank + inputs * (2 + rank) + scalars + 2 * outputs + program.code.len();
     let dtypes = program.code.iter().flat_map(|instr| [instr.dtype, instr.out]);
+    if program.code.iter().any(|instr| is_long(instr.op, instr.dtype)) {
+        return None;
+    }
     if slots > SLOTS || inputs > INPUTS || total > CODE_WORDS || !dtypes.into_iter().all(fits) {
         return None;
     }

@@ -4,6 +4,7 @@ mod along;
 mod choose;
 mod fft;
 mod linalg;
+mod normalise;
 mod order;
 mod parts;
 mod place;

@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, choose, fft, linalg, order, place, scan};
+use super::{along, choose, fft, linalg, normalise, order, place, scan};
 use crate::entry::Recorded;
 use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
@@ -19,6 +19,7 @@ pub(crate) fn rule(
         Routine::Fft(routine) => fft::rule(routine, words, recorded, grad, loc),
         Routine::Linalg(routine) => linalg::rule(routine, words, recorded, grad, loc),
         Routine::Choose(routine) => choose::rule(routine, words, recorded, grad, loc),
+        Routine::Normalise(routine) => normalise::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),

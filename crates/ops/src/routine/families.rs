@@ -1,6 +1,6 @@
 //! All families together, and what a family is.
 
-use super::{Along, Choose, Draw, Fft, Linalg, Order, Place, Scan, Search, Unique};
+use super::{Along, Choose, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
@@ -136,7 +136,7 @@ macro_rules! families {
     };
 }
 
-families!(Along, Choose, Draw, Fft, Linalg, Order, Place, Scan, Search, Unique);
+families!(Along, Choose, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.

@@ -10,6 +10,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(along());
     all.extend(super::fft_samples::samples());
     all.extend(super::linalg_samples::samples());
+    all.extend(normalise());
     all.extend(choose());
     all.extend(place());
     all.extend(search());
@@ -103,6 +104,27 @@ fn along() -> Vec<Sample> {
     all.push(put(0).on([x([3, 4]), beyond(), x([3, 4])]).fails(format!("put_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), beyond(), x([3, 4])]).of(NUMBERS).fails(format!("add_along_axis: {bad}")));
     all.push(add(0).on([x([3, 4]), at([3, 4], 3), x([2, 4])]).of([F32]).fails("add_along_axis: updates are float32"));
+    all
+}
+
+fn normalise() -> Vec<Sample> {
+    let mut all = Vec::new();
+    let none = || Value::Ints(Vec::new());
+    // Less than the lanes of a row, just as many, and more, with and without a rest.
+    let rows = [1, 3, 17, 64, 70, 200].map(|n| x([3, n]));
+    for input in rows.into_iter().chain([x([2, 0, 5]), x([4, 5]).look(Look::Transposed), x([7])]) {
+        for op in ["softmax_rows", "log_softmax_rows"] {
+            all.push(call(op).on([input.clone()]).with("words", none()).of([F32, F64]));
+        }
+        let row = input.shape.last().copied().unwrap_or(0);
+        let layer = call("layer_norm_rows").with("words", [1e-3f64.to_bits() as i64]);
+        all.push(layer.on([input, x([row]), x([row])]).of([F32, F64]));
+    }
+    all.push(
+        call("softmax_rows").on([x([])]).with("words", none()).of([F32]).fails("softmax_rows: a scalar has no rows"),
+    );
+    let misfit = "layer_norm_rows: float32 (2,) does not fit the rows of float32 (4, 3)";
+    all.push(call("layer_norm_rows").on([x([4, 3]), x([3]), x([2])]).with("words", [0]).of([F32]).fails(misfit));
     all
 }
 

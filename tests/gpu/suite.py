@@ -1,0 +1,75 @@
+"""The Python suite on a real NVIDIA GPU: ``python tests/gpu/suite.py [PROCESSES]``.
+
+Needs the installed package, NumPy, pytest and hypothesis; exchange is tried with PyTorch and CuPy where they are. Every file is
+a process of its own, so many at once as told. Prints a line a file, then ``N passed, N failed``.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ON_THE_GPU = {"FORERUN_TEST_DEVICE": "gpu"}
+# A file may take so long, in seconds: on an empty cache most of it is compiling kernels.
+LIMIT = int(os.environ.get("FORERUN_TEST_LIMIT", "500"))
+sys.path.insert(0, str(ROOT / "tests/python"))
+
+
+def jobs() -> list[tuple[str, list[str]]]:
+    """List what is run: a name, and what pytest is told. The longest first."""
+    from test_devices import ANYWHERE
+
+    python = "tests/python"
+    made = [
+        ("samples", [f"{python}/test_samples.py", "-k", "numpy or fails or dropout"]),
+        ("programs", [f"{python}/test_programs.py", "-k", "not sync"]),
+        ("chapter", [f"{python}/test_chapter.py"]),
+        ("exchange", ["tests/gpu/python"]),
+    ]
+    # A lane has its own share of the events that a thread noted.
+    made += [(name, [f"{python}/test_{name}.py", "-k", "not newest_win"]) for name in ANYWHERE]
+    return made
+
+
+def run(job: tuple[str, list[str]]) -> tuple[int, int]:
+    """Run one, show how it ended, and count what passed and failed."""
+    name, args = job
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "pytest", "--quiet", "--tb=short", "-p", "no:cacheprovider", *args]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT, env={**os.environ, **ON_THE_GPU}, check=False
+        )
+        text, code = result.stdout + result.stderr, result.returncode
+    except subprocess.TimeoutExpired as stopped:
+        text = (stopped.stdout or b"").decode() + f"\nstopped after {LIMIT} s"
+        code = -1
+    counts = {kind: int(n) for n, kind in re.findall(r"(\d+) (passed|failed|errors?|skipped)", text)}
+    passed = counts.get("passed", 0)
+    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
+    # A process that crashed failed, whatever it counted.
+    failed = max(failed, int(code not in (0, 5)))
+    seconds = time.perf_counter() - begun
+    print(f"{name:20}{passed:7} passed{failed:5} failed{counts.get('skipped', 0):5} skipped{seconds:8.1f} s", flush=True)
+    if failed:
+        print("\n".join(text.splitlines()[-60:]), flush=True)
+    return passed, failed
+
+
+def main() -> int:
+    """Run all of them."""
+    with ThreadPoolExecutor(int(sys.argv[1]) if len(sys.argv) > 1 else 4) as pool:
+        counts = list(pool.map(run, jobs()))
+    passed, failed = map(sum, zip(*counts, strict=True))
+    print(f"{passed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
