@@ -206,22 +206,40 @@ def several(dtypes: tuple[str, ...], axis: bool) -> Any:
     return args
 
 
+def spectrum(dtypes: tuple[str, ...]) -> Any:
+    def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
+        shape = shapes(draw, least=1, smallest=2, side=6)
+        named = {"axis": axis_of(draw, shape), "norm": draw(st.sampled_from(["backward", "ortho", "forward"]))}
+        return [numbers(draw, draw(st.sampled_from(dtypes)), shape)], named
+
+    return args
+
+
+def spectra(dtypes: tuple[str, ...]) -> Any:
+    def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
+        shape = shapes(draw, least=1, smallest=2)
+        return [numbers(draw, draw(st.sampled_from(dtypes)), shape)], {
+            "norm": draw(st.sampled_from(["backward", "ortho"]))
+        }
+
+    return args
+
+
 # What each function is tried with, and what it must give: NumPy's function of that name unless another is named.
 
-TRIGONOMETRIC = {name: unary(INEXACT) for name in ["cos", "cosh", "sin", "sinh", "tan", "tanh", "exp"]}
+TRIGONOMETRIC = {name: unary(INEXACT) for name in ["cos", "cosh", "sin", "sinh", "tan", "tanh", "exp", "expm1"]}
 CASES: dict[str, Any] = {
-    **{name: unary(NUMERIC) for name in ["abs", "negative", "positive", "square"]},
-    **{name: unary(REAL) for name in ["ceil", "floor", "round", "sign", "trunc"]},
+    **{name: unary(NUMERIC) for name in ["abs", "negative", "positive", "square", "sign"]},
+    **{name: unary(REAL) for name in ["ceil", "floor", "round", "trunc"]},
     **{name: unary(NUMERIC) for name in ["isfinite", "isinf", "isnan"]},
     **TRIGONOMETRIC,
     "acos": unary(FLOATS, -1, 1),
     "asin": unary(FLOATS, -1, 1),
-    "atan": unary(FLOATS),
+    "atan": unary(INEXACT),
     "acosh": unary(FLOATS, 1, 8),
-    "asinh": unary(FLOATS),
+    "asinh": unary(INEXACT),
     "atanh": unary(FLOATS, -0.75, 0.75),
     **{name: unary(FLOATS, 0.25, 8) for name in ["log", "log1p", "log2", "log10", "sqrt", "reciprocal"]},
-    "expm1": unary(FLOATS),
     "signbit": unary(FLOATS),
     "conj": unary(COMPLEX),
     "imag": unary(COMPLEX),
@@ -302,7 +320,7 @@ CASES: dict[str, Any] = {
     **{name: along(ALL, keepdims=True, several=True) for name in ("all", "any")},
     **{name: along(REAL, keepdims=True, smallest=1) for name in ("argmax", "argmin")},
     "count_nonzero": along(ALL, keepdims=True, several=True),
-    **{name: must_have_axis(REAL, include_initial=st.booleans()) for name in ("cumulative_sum", "cumulative_prod")},
+    **{name: must_have_axis(NUMERIC, include_initial=st.booleans()) for name in ("cumulative_sum", "cumulative_prod")},
     "diff": must_have_axis(NUMERIC, smallest=3, n=st.integers(0, 2)),
     **{name: must_have_axis(REAL) for name in ("sort", "argsort")},
     "searchsorted": lambda draw: (
@@ -361,6 +379,13 @@ CASES: dict[str, Any] = {
         {"offset": draw(st.integers(-2, 2))},
     ),
     "linalg.vector_norm": along(FLOATS, keepdims=True, smallest=1),
+    **{f"fft.{name}": spectrum(COMPLEX) for name in ("fft", "ifft")},
+    "fft.rfft": spectrum(FLOATS),
+    "fft.irfft": spectrum(COMPLEX),
+    "fft.hfft": spectrum(COMPLEX),
+    "fft.ihfft": spectrum(FLOATS),
+    **{f"fft.{name}": spectra(COMPLEX) for name in ("fftn", "ifftn", "irfftn")},
+    "fft.rfftn": spectra(FLOATS),
     **{f"fft.{name}": lambda draw: ([draw(st.integers(1, 9))], {"d": 0.5}) for name in ("fftfreq", "rfftfreq")},
     **{
         f"fft.{name}": lambda draw: ([numbers(draw, "float32", shapes(draw, least=1))], {})

@@ -119,6 +119,7 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "np.histogram": lambda _: np.histogram(array(9), "auto"),
     "np.histogram_bin_edges": lambda _: np.histogram_bin_edges(array(9), "auto"),
     "np.intersect1d": lambda _: np.intersect1d(array(2), array(2)),
+    "np.roots": lambda _: np.roots(array(3)),
     "np.setdiff1d": lambda _: np.setdiff1d(array(2), array(2)),
     "np.setxor1d": lambda _: np.setxor1d(array(2), array(2)),
     "np.union1d": lambda _: np.union1d(array(2), array(2)),

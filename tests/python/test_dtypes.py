@@ -408,9 +408,9 @@ def test_sums_and_products_of_complex_numbers(dtype: str) -> None:
 def test_complex_numbers_have_no_order() -> None:
     z = np.array([1 + 2j, 3])
     for refused in (
-        lambda: z < z, z.max, z.argmin, lambda: np.maximum(z, z), lambda: np.sort(z), lambda: z // z, lambda: z % z,
-        lambda: np.floor(z), lambda: z & z, z.std, lambda: np.arange(1j, 2, 1), lambda: float(z[0]), lambda: int(z[0]),
-        lambda: z.astype("float32"), lambda: z.astype("int64"), z.attach_grad,
+        lambda: z < z, z.max, z.argmin, lambda: np.maximum(z, z), lambda: z // z, lambda: z % z,
+        lambda: np.floor(z), lambda: z & z, lambda: np.arange(1j, 2, 1), lambda: float(z[0]), lambda: int(z[0]),
+        lambda: z.astype("float32"), lambda: z.astype("int64"),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             refused()

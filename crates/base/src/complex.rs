@@ -1,7 +1,7 @@
 //! Complex numbers as they lie in memory.
 
-/// A real and an imaginary part.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A real and an imaginary part. In order: by the real parts, then by the imaginary ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 #[repr(C)]
 pub struct Complex<T> {
     /// The real part.

@@ -3,8 +3,8 @@
 use crate::entry::Recorded;
 use crate::shapes::sum_to;
 use forerun_array::{Arg, Array, Attrs, Signature, ops};
-use forerun_base::{DType, Loc, Result, Scalar};
-use forerun_ops::gradient::{Flow, Term};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
+use forerun_ops::gradient::{Flow, Needs, Term};
 use forerun_ops::{Class, Op, Point};
 
 /// For each argument of a record: which array input it is, or `None` for a scalar.
@@ -23,8 +23,42 @@ pub(crate) fn arguments(signature: &'static Signature) -> impl Iterator<Item = O
     })
 }
 
+/// Complex numbers with their imaginary parts turned round; others as they are.
+///
+/// A rule says what a slope is multiplied with. Of a function of complex numbers that has a slope, what flows back is multiplied
+/// with the slope turned round; so it is turned round before the rule, and back behind it.
+pub(crate) fn conjugate(x: &Array, loc: Loc) -> Result<Array> {
+    if x.dtype().kind() != Kind::Complex {
+        return Ok(x.clone());
+    }
+    let part = |point: Point| ops::pointwise(point, &[Arg::Array(x)], loc);
+    let below = ops::pointwise(Point::Negative, &[Arg::Array(&part(Point::Imag)?)], loc)?;
+    ops::pointwise(Point::Compose, &[Arg::Array(&part(Point::Real)?), Arg::Array(&below)], loc)
+}
+
+/// What flows back from the size of complex numbers: away from zero, and nothing at zero.
+fn outwards(z: &Array, grad: &Array, loc: Loc) -> Result<Array> {
+    let size = ops::pointwise(Point::Abs, &[Arg::Array(z)], loc)?;
+    let none = ops::pointwise(Point::Equal, &[Arg::Array(&size), Arg::Scalar(Scalar::Int(0))], loc)?;
+    let one = Arg::Scalar(Scalar::Int(1));
+    let length = ops::pointwise(Point::Where, &[Arg::Array(&none), one, Arg::Array(&size)], loc)?;
+    let share = ops::pointwise(Point::Divide, &[Arg::Array(grad), Arg::Array(&length)], loc)?;
+    ops::pointwise(Point::Multiply, &[Arg::Array(z), Arg::Array(&share)], loc)
+}
+
 /// What flows back to the arguments of a recorded pointwise op; `None` for those that nothing, or zero, flows to.
 pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
+    let complex = recorded.signature.out.dtype.kind() == Kind::Complex;
+    if complex && point == Point::Sign {
+        let text = format!("no gradient for {}", recorded.signature.out.dtype);
+        return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+    }
+    if let (Point::Abs, [Some(z)]) = (point, &recorded.inputs[..])
+        && z.dtype().kind() == Kind::Complex
+    {
+        return Ok(vec![Some(outwards(z, grad, loc)?)]);
+    }
+    let turned = if complex { Some(conjugate(grad, loc)?) } else { None };
     let mut back: Vec<Option<Array>> = vec![None; recorded.edges.len()];
     for (flow, argument) in forerun_ops::gradient::pointwise(point).iter().zip(arguments(recorded.signature)) {
         let Some(k) = argument else { continue };
@@ -33,10 +67,15 @@ pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Lo
         }
         if let Flow::Term(term) = flow {
             let shape = recorded.signature.inputs[k].shape();
-            let array = match evaluate(term, recorded, grad, loc)? {
+            // A term that only moves what flows back is the same for complex numbers.
+            let turned = turned.as_ref().filter(|_| flow.needs() != Needs::NOTHING);
+            let mut array = match evaluate(term, recorded, turned.unwrap_or(grad), loc)? {
                 Value::Array(array) => array,
                 Value::Number(number) => ops::full(&grad.shape(), number, grad.dtype(), loc)?,
             };
+            if turned.is_some() {
+                array = conjugate(&array, loc)?;
+            }
             back[k] = Some(sum_to(&array, &shape, loc)?);
         }
     }
@@ -61,7 +100,7 @@ fn evaluate(term: &Term, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<
     Ok(match term {
         Term::Grad => Value::Array(grad.clone()),
         Term::Out => Value::Array(recorded.output.clone().expect("the rule declared it")),
-        Term::In(i) => argument(recorded, *i as usize),
+        Term::In(i) => argument(recorded, *i as usize, loc)?,
         Term::Number(number) => Value::Number(Scalar::Float(*number)),
         Term::Point(point, args) => {
             let values: Result<Vec<Value>> = args.iter().map(|a| evaluate(a, recorded, grad, loc)).collect();
@@ -70,17 +109,21 @@ fn evaluate(term: &Term, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<
     })
 }
 
-fn argument(recorded: &Recorded, i: usize) -> Value {
-    match arguments(recorded.signature).nth(i).expect("a rule names arguments that exist") {
+fn argument(recorded: &Recorded, i: usize, loc: Loc) -> Result<Value> {
+    Ok(match arguments(recorded.signature).nth(i).expect("a rule names arguments that exist") {
         Some(k) => Value::Array(recorded.inputs[k].clone().expect("the rule declared it")),
         None => {
             let word = arguments(recorded.signature).take(i).filter(Option::is_none).count();
             let Attrs::Point { compute, .. } = recorded.signature.attrs else { unreachable!("scalars are pointwise") };
             let condition = i == 0 && is_select(recorded.signature.op);
             let dtype = if condition { DType::Bool } else { compute };
-            Value::Number(Scalar::from_bits(recorded.immediates[word], dtype))
+            match Scalar::from_bits(recorded.immediates[word], dtype) {
+                Scalar::Complex(re, 0.0) => Value::Number(Scalar::Float(re)),
+                number @ Scalar::Complex(..) => Value::Array(ops::full(&[], number, dtype, loc)?),
+                number => Value::Number(number),
+            }
         }
-    }
+    })
 }
 
 fn is_select(op: Op) -> bool {

@@ -3,7 +3,7 @@
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
 use forerun_array::{Array, Note, Observer, note_unrepeatable, on_device, ops};
-use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar};
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
 
@@ -12,7 +12,7 @@ pub(crate) struct Tape;
 
 impl Observer for Tape {
     fn submitted(&self, note: &Note<'_>) {
-        let smooth = note.signature.out.dtype.kind() == Kind::Float;
+        let smooth = is_smooth(note.signature.out.dtype);
         let mut needs = Needs::NOTHING;
         let mut edges: Vec<Option<Edge>> = vec![None; note.inputs.len()];
         let mut any = false;
@@ -43,9 +43,14 @@ impl Observer for Tape {
     }
 }
 
+/// Whether numbers of a dtype lie as close together as one likes.
+fn is_smooth(dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Float | Kind::Complex)
+}
+
 /// Where the gradient of an input flows to, if anywhere.
 pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
-    if array.is_detached() || array.dtype().kind() != Kind::Float {
+    if array.is_detached() || !is_smooth(array.dtype()) {
         return None;
     }
     Variable::of(array).map(|variable| variable.edge(array))
@@ -89,8 +94,8 @@ const NAME: &str = "attach_grad";
 /// What the array's cell holds, if the array shows all of it and can have a gradient.
 fn may_be_variable(x: &Array) -> Result<Array> {
     let fail = |kind, text: String| Err(Error::new(kind, text).in_op(NAME));
-    if x.dtype().kind() != Kind::Float {
-        return fail(ErrorKind::Type, format!("only float arrays have gradients, not {}", x.dtype()));
+    if !is_smooth(x.dtype()) {
+        return fail(ErrorKind::Type, format!("only float and complex arrays have gradients, not {}", x.dtype()));
     }
     if x.is_detached() {
         let text = "a detached array shares its elements with the one it came from: copy it to make it a variable";

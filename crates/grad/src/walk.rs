@@ -7,7 +7,7 @@ use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
 use crate::tape::{drop_grad, edge_to};
 use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
-use forerun_base::{Error, ErrorKind, Loc, Result, Scalar, fail_point};
+use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar, fail_point};
 use forerun_ops::Point;
 use parking_lot::Mutex;
 use std::collections::{BinaryHeap, HashMap};
@@ -139,6 +139,9 @@ impl Walk {
                 }
                 Some(grad) if grad.dtype() != head.dtype() => ops::cast(grad, head.dtype(), loc)?,
                 Some(grad) => grad.clone(),
+                None if head.dtype().kind() == Kind::Complex => {
+                    return fail(format!("a {} head needs a gradient of its own, or a real part", head.dtype()));
+                }
                 None => on_device(head.device(), || ops::full(&head.shape(), Scalar::Int(1), head.dtype(), loc))?,
             };
             walk.flow(&edge, Some(grad))?;
@@ -162,6 +165,9 @@ impl Walk {
         let sum = &mut stop.sums[edge.output];
         let Some(mut grad) = grad else { return Ok(()) };
         let loc = self.loc;
+        if grad.dtype().kind() == Kind::Complex && edge.dtype.kind() != Kind::Complex {
+            grad = ops::pointwise(Point::Real, &[Arg::Array(&grad)], loc)?;
+        }
         if grad.dtype() != edge.dtype {
             grad = ops::cast(&grad, edge.dtype, loc)?;
         }

@@ -2,19 +2,22 @@
 
 mod common;
 
-use common::{array, check, numbers};
+use common::{array, check, composed, numbers, parts};
 use forerun_array::{Arg, Array, ops};
 use forerun_base::Loc;
 use forerun_ops::{Fft, Point, Routine};
 
-/// A transform, then something that is not linear.
 fn call(routine: Fft, x: &Array, words: &[i64]) -> Array {
-    let y = ops::routine(Routine::Fft(routine), &[x], words, Loc::default()).unwrap();
-    ops::pointwise(Point::Square, &[Arg::Array(&y)], Loc::default()).unwrap()
+    ops::routine(Routine::Fft(routine), &[x], words, Loc::default()).unwrap()
 }
 
-fn drawn(shape: &[usize]) -> Array {
-    array(shape, &numbers(shape.iter().product(), 31, -1.0, 1.0))
+/// Something that is not linear.
+fn squares(x: &Array) -> Array {
+    ops::pointwise(Point::Square, &[Arg::Array(x)], Loc::default()).unwrap()
+}
+
+fn drawn(shape: &[usize], seed: u64) -> Array {
+    array(shape, &numbers(shape.iter().product(), seed, -1.0, 1.0))
 }
 
 #[test]
@@ -24,14 +27,27 @@ fn every_transform() {
             for axis in [0, 1, -1, -2] {
                 let name = format!("{n} points, axis {axis}, scale {scale}");
                 let along = |points: usize| if axis % 2 == 0 { [points, 2] } else { [2, points] };
-                let [a, b] = along(n);
+                let (whole, half) = (along(n), along(n / 2 + 1));
                 for back in [0, 1] {
-                    check(&name, &|x| call(Fft::Complete, &x[0], &[axis, back, scale]), &[drawn(&[a, b, 2])]);
+                    let words = [axis, back, scale];
+                    let f = |x: &[Array]| parts(&squares(&call(Fft::Complete, &composed(&x[0], &x[1]), &words)));
+                    check(&name, &f, &[drawn(&whole, 31), drawn(&whole, 32)]);
                 }
-                check(&name, &|x| call(Fft::Half, &x[0], &[axis, scale]), &[drawn(&[a, b])]);
-                let [a, b] = along(n / 2 + 1);
-                check(&name, &|x| call(Fft::Back, &x[0], &[axis, n as i64, scale]), &[drawn(&[a, b, 2])]);
+                check(&name, &|x| parts(&squares(&call(Fft::Half, &x[0], &[axis, scale]))), &[drawn(&whole, 33)]);
+                let words = [axis, n as i64, scale];
+                let f = |x: &[Array]| squares(&call(Fft::Back, &composed(&x[0], &x[1]), &words));
+                check(&name, &f, &[drawn(&half, 34), drawn(&half, 35)]);
             }
         }
     }
+}
+
+#[test]
+fn a_filter() {
+    let f = |x: &[Array]| {
+        let spectrum = call(Fft::Half, &x[0], &[0, 0]);
+        let kept = ops::pointwise(Point::Multiply, &[Arg::Array(&spectrum), Arg::Array(&x[1])], Loc::default());
+        squares(&call(Fft::Back, &kept.unwrap(), &[0, 6, 1]))
+    };
+    check("filter", &f, &[drawn(&[6], 36), drawn(&[4], 37)]);
 }

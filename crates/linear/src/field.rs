@@ -144,4 +144,4 @@ macro_rules! fields {
     )*};
 }
 
-fields!(f32 f64);
+fields!(f32 f64 Complex<f64>);

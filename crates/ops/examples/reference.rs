@@ -2,7 +2,7 @@
 
 use forerun_base::DType;
 use forerun_ops::samples::{Sample, samples};
-use forerun_ops::{COMPOSITE, Class, Op, OpRow, Point, PointRow, Routine, STRUCTURED, gradient};
+use forerun_ops::{COMPOSITE, Class, Linalg, Op, OpRow, Point, PointRow, Routine, STRUCTURED, gradient};
 
 const OPENING: &str = "# Reference
 
@@ -14,7 +14,7 @@ what only the data know (an index out of bounds) raises where the result is read
 Operands are promoted: within signed integers, within unsigned ones and within floats the wider dtype wins; a signed and an
 unsigned integer become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps
 its width; a number in the program takes the width of the array it meets. *Float* below means a float dtype itself, and float32
-for anything else but complex numbers, which stay. Half floats are computed in float32 and rounded after every op. Gradients flow to floats.
+for anything else but complex numbers, which stay. Half floats are computed in float32 and rounded after every op. Gradients flow to floats and complex numbers.
 ";
 
 fn main() {
@@ -34,7 +34,9 @@ fn main() {
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for routine in Routine::all() {
         let row = routine.row();
-        let smooth = (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
+        // These are put on the tape to say that nothing flows back through them.
+        let refused = matches!(routine, Routine::Linalg(Linalg::Eig | Linalg::Eigvals));
+        let smooth = !refused && (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
         structured(row, &all, if smooth { "yes" } else { "" });
     }
     println!("\n## Composite\n\nFunctions over the ops above: they fuse, run, fail and have gradients as those do.\n");

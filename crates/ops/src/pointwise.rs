@@ -227,11 +227,11 @@ macro_rules! for_each_point {
             (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a;
                 |g, y| [g]; 0, hidden [] "" => "")
             (Real, "real", 1, Part, "Real part of a complex number.", |a| a;
-                |g, y| Nothing; 0, hidden [] "" => "")
+                |g, y| [g.with(Compose, 0.0)]; 0, hidden [] "" => "")
             (Imag, "imag", 1, Part, "Imaginary part of a complex number.", |a| a;
-                |g, y| Nothing; 0, hidden [] "" => "")
+                |g, y| [Term::Number(0.0).with(Compose, g)]; 0, hidden [] "" => "")
             (Compose, "compose", 2, Join, "The complex number of a real and an imaginary part.", |a, b| a;
-                |g, y| Nothing; 0, hidden [] "" => "")
+                |g, y| [g.of(Real), g.of(Imag)]; 0, hidden [] "" => "")
         }
     };
 }
@@ -341,11 +341,18 @@ impl PointRow {
             Class::Predicate => matches!(self.point, IsNan | IsInf | IsFinite),
             Class::Compare => matches!(self.point, Equal | NotEqual),
             Class::Any => matches!(self.point, Copy | Add | Multiply | Abs),
-            Class::Number => matches!(self.point, Subtract | Negative | Positive | Square | MultiplyAdd | Power),
-            Class::Float => matches!(
-                self.point,
-                Divide | Reciprocal | Sqrt | Exp | Log | Log2 | Log10 | Sin | Cos | Tan | Sinh | Cosh | Tanh
-            ),
+            Class::Number => {
+                matches!(self.point, Subtract | Negative | Positive | Square | MultiplyAdd | Power | Sign | Rint)
+            }
+            Class::Float => {
+                matches!(
+                    self.point,
+                    Divide | Reciprocal | Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | FloatPower
+                ) || matches!(
+                    self.point,
+                    Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Asinh | Acosh | Atanh
+                )
+            }
             Class::Bits | Class::Whole | Class::Join => false,
         }
     }

@@ -9,7 +9,7 @@ use forerun_base::DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I16, I32, I6
 
 pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
-const COMPLEX: [DType; 2] = [C64, C128];
+pub(crate) const COMPLEX: [DType; 2] = [C64, C128];
 /// What has an order: the dtypes of most samples.
 pub const REAL: [DType; 13] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 
@@ -412,7 +412,7 @@ fn structured() -> Vec<Sample> {
 /// What moves, sums and multiplies complex numbers.
 fn complex() -> Vec<Sample> {
     let mut all = Vec::new();
-    for op in ["sum", "prod", "mean"] {
+    for op in ["sum", "prod", "mean", "var", "std"] {
         for input in [x([3, 4, 5]), x([5, 4]).look(Look::Transposed), x([3, 4]).look(Look::Backwards), x([])] {
             all.push(call(op).on([input]).of(COMPLEX));
         }

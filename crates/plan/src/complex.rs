@@ -19,11 +19,12 @@ struct Work<'b> {
     b: &'b mut Builder,
     dtype: DType,
     part: DType,
+    zero_and_one: Option<(Ssa, Ssa)>,
 }
 
 /// Applies an op to complex operands.
 pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> Ssa {
-    let mut w = Work { b, dtype, part: dtype.carrier() };
+    let mut w = Work { b, dtype, part: dtype.carrier(), zero_and_one: None };
     let operands: Vec<Parts> = args.iter().map(|&arg| w.open(arg)).collect();
     let made = match (op, &operands[..]) {
         (Point::Real, [z]) => return z.re,
@@ -48,6 +49,8 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
         }
         (Point::Sqrt, [z]) => w.root(*z),
         (Point::Positive, [z]) => *z,
+        (Point::Sign, [z]) => w.direction(*z),
+        (Point::Rint, [z]) => Parts { re: w.one(op, z.re), im: w.one(op, z.im) },
         (Point::Exp, [z]) => w.exponential(*z),
         (Point::Log, [z]) => w.logarithm(*z),
         (Point::Log2 | Point::Log10, [z]) => {
@@ -58,17 +61,28 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
             let factor = w.one(op, e);
             Parts { re: w.two(Point::Multiply, natural.re, factor), im: w.two(Point::Multiply, natural.im, factor) }
         }
-        (Point::Power, [x, y]) => w.power(*x, *y),
+        (Point::Exp2, [z]) => {
+            let (_, one) = w.zero_and_one(z.re);
+            let two = w.two(Point::Add, one, one);
+            let log = w.one(Point::Log, two);
+            let scaled = Parts { re: w.two(Point::Multiply, z.re, log), im: w.two(Point::Multiply, z.im, log) };
+            w.exponential(scaled)
+        }
+        (Point::Expm1, [z]) => w.exponential_less_one(*z),
+        (Point::Log1p, [z]) => w.logarithm_of_one_more(*z),
+        (Point::Power | Point::FloatPower, [x, y]) => w.power(*x, *y),
         (Point::Sin, [z]) => w.turned((Point::Sin, Point::Cosh), (Point::Cos, Point::Sinh), *z, false),
         (Point::Cos, [z]) => w.turned((Point::Cos, Point::Cosh), (Point::Sin, Point::Sinh), *z, true),
         (Point::Sinh, [z]) => w.turned((Point::Sinh, Point::Cos), (Point::Cosh, Point::Sin), *z, false),
         (Point::Cosh, [z]) => w.turned((Point::Cosh, Point::Cos), (Point::Sinh, Point::Sin), *z, false),
         (Point::Tanh, [z]) => w.hyperbolic_tangent(*z),
-        (Point::Tan, [z]) => {
-            let turned = Parts { re: w.one(Point::Negative, z.im), im: z.re };
-            let made = w.hyperbolic_tangent(turned);
-            Parts { re: made.im, im: w.one(Point::Negative, made.re) }
-        }
+        (Point::Tan, [z]) => w.on_the_side(*z, Work::hyperbolic_tangent),
+        (Point::Asin, [z]) => w.arcsine(*z),
+        (Point::Acos, [z]) => w.arccosine(*z),
+        (Point::Acosh, [z]) => w.inverse_hyperbolic_cosine(*z),
+        (Point::Atanh, [z]) => w.inverse_hyperbolic_tangent(*z),
+        (Point::Asinh, [z]) => w.on_the_side(*z, Work::arcsine),
+        (Point::Atan, [z]) => w.on_the_side(*z, Work::inverse_hyperbolic_tangent),
         (op, _) => unreachable!("inference refuses {op} of {dtype}"),
     };
     w.b.instruction(Point::Compose, w.part, dtype, &[made.re, made.im])
@@ -116,15 +130,31 @@ impl Work<'_> {
 
     /// 0 and 1, made from any value: of a comparison with itself that never holds, and its opposite.
     fn zero_and_one(&mut self, any: Ssa) -> (Ssa, Ssa) {
+        if let Some(known) = self.zero_and_one {
+            return known;
+        }
         let never = self.asks_two(Point::Less, any, any);
         let always = self.b.instruction(Point::LogicalNot, DType::Bool, DType::Bool, &[never]);
-        (self.b.cast(never, self.part), self.b.cast(always, self.part))
+        *self.zero_and_one.insert((self.b.cast(never, self.part), self.b.cast(always, self.part)))
     }
 
     fn product(&mut self, x: Parts, y: Parts) -> Parts {
         let (ac, bd) = (self.two(Point::Multiply, x.re, y.re), self.two(Point::Multiply, x.im, y.im));
         let (ad, bc) = (self.two(Point::Multiply, x.re, y.im), self.two(Point::Multiply, x.im, y.re));
         Parts { re: self.two(Point::Subtract, ac, bd), im: self.two(Point::Add, ad, bc) }
+    }
+
+    /// A product of floats in which zero times anything is zero, be it infinite: with the sign that the factors have.
+    fn bounded(&mut self, a: Ssa, b: Ssa) -> Ssa {
+        let (zero, one) = self.zero_and_one(a);
+        let (no_a, no_b) = (self.asks_two(Point::Equal, a, zero), self.asks_two(Point::Equal, b, zero));
+        let (sign_a, sign_b) = (self.two(Point::Copysign, one, a), self.two(Point::Copysign, one, b));
+        let (a, b) = (self.choose(no_b, sign_a, a), self.choose(no_a, sign_b, b));
+        // Where both are zero, both are signs.
+        let product = self.two(Point::Multiply, a, b);
+        let nothing = self.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[no_a, no_b]);
+        let none = self.two(Point::Copysign, zero, product);
+        self.choose(nothing, none, product)
     }
 
     /// By Smith's method: the larger part of the divisor is divided by, so that nothing overflows on the way.
@@ -158,11 +188,7 @@ impl Work<'_> {
     fn exponential(&mut self, z: Parts) -> Parts {
         let size = self.one(Point::Exp, z.re);
         let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
-        let im = self.two(Point::Multiply, size, sin);
-        // Of a real number the exponential is real, be it infinite.
-        let (zero, _) = self.zero_and_one(z.im);
-        let real = self.asks_two(Point::Equal, z.im, zero);
-        Parts { re: self.two(Point::Multiply, size, cos), im: self.choose(real, z.im, im) }
+        Parts { re: self.bounded(size, cos), im: self.bounded(size, sin) }
     }
 
     fn logarithm(&mut self, z: Parts) -> Parts {
@@ -205,12 +231,12 @@ impl Work<'_> {
     fn turned(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
         let (f, g) = (self.one(f, z.re), self.one(g, z.im));
         let (h, k) = (self.one(h, z.re), self.one(k, z.im));
-        let (re, im) = (self.two(Point::Multiply, f, g), self.two(Point::Multiply, h, k));
+        let (re, im) = (self.bounded(f, g), self.bounded(h, k));
         Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
     }
 
-    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; beyond 40 it is one, whatever y is, and
-    /// the squares do not overflow before.
+    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; from 40 on `1 + 4 i sin y cos y e^(-2 x)`, and the squares
+    /// do not overflow before.
     fn hyperbolic_tangent(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
@@ -226,7 +252,15 @@ impl Work<'_> {
         let (along, across) = (self.one(Point::Square, sinh), self.one(Point::Square, cos));
         let under = self.two(Point::Add, along, across);
         let (re, im) = (self.two(Point::Multiply, sinh, cosh), self.two(Point::Multiply, sin, cos));
-        Parts { re: self.two(Point::Divide, re, under), im: self.two(Point::Divide, im, under) }
+        let near = Parts { re: self.two(Point::Divide, re, under), im: self.two(Point::Divide, im, under) };
+        let size = self.one(Point::Abs, z.re);
+        let minus = self.one(Point::Negative, size);
+        let small = self.one(Point::Exp, minus);
+        let square = self.one(Point::Square, small);
+        let (slope, side) = (self.two(Point::Multiply, im, four), self.two(Point::Copysign, one, z.re));
+        let tiny = self.bounded(square, slope);
+        let far = self.asks_two(Point::GreaterEqual, size, most);
+        Parts { re: self.choose(far, side, near.re), im: self.choose(far, tiny, near.im) }
     }
 
     /// The root with a real part that is not negative.
@@ -234,24 +268,136 @@ impl Work<'_> {
         let size = self.size(z);
         let (zero, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
-        let along = self.one(Point::Abs, z.re);
-        let sum = self.two(Point::Add, size, along);
-        let half = self.two(Point::Divide, sum, two);
+        let (along, across) = (self.one(Point::Abs, z.re), self.one(Point::Abs, z.im));
+        // Halved first, so that the sum does not overflow.
+        let (a, b) = (self.two(Point::Divide, size, two), self.two(Point::Divide, along, two));
+        let half = self.two(Point::Add, a, b);
         let large = self.one(Point::Sqrt, half);
         let twice = self.two(Point::Add, large, large);
-        let across = self.one(Point::Abs, z.im);
         let quotient = self.two(Point::Divide, across, twice);
         let none = self.asks_two(Point::Equal, large, zero);
         let small = self.choose(none, zero, quotient);
+        // What is infinite across is as large along.
+        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[across]);
+        let small = self.choose(far, large, small);
         let ahead = self.asks_two(Point::GreaterEqual, z.re, zero);
         let (re, im) = (self.choose(ahead, large, small), self.choose(ahead, small, large));
         // The imaginary part has the sign of that of the number.
-        let minus = self.one(Point::Negative, im);
-        let below = self.asks_two(Point::Less, z.im, zero);
-        let negative = self.choose(below, minus, im);
-        // Of a zero the sign is told by what it divides.
-        let inverse = self.two(Point::Divide, one, z.im);
-        let under = self.asks_two(Point::Less, inverse, zero);
-        Parts { re, im: self.choose(under, minus, negative) }
+        Parts { re, im: self.two(Point::Copysign, im, z.im) }
+    }
+
+    /// `z / |z|`; zero stays.
+    fn direction(&mut self, z: Parts) -> Parts {
+        let size = self.size(z);
+        let (zero, _) = self.zero_and_one(size);
+        let none = self.asks_two(Point::Equal, size, zero);
+        let (re, im) = (self.two(Point::Divide, z.re, size), self.two(Point::Divide, z.im, size));
+        Parts { re: self.choose(none, zero, re), im: self.choose(none, zero, im) }
+    }
+
+    /// `-i f(i z)`.
+    fn on_the_side(&mut self, z: Parts, f: fn(&mut Self, Parts) -> Parts) -> Parts {
+        let turned = Parts { re: self.one(Point::Negative, z.im), im: z.re };
+        let made = f(self, turned);
+        Parts { re: made.im, im: self.one(Point::Negative, made.re) }
+    }
+
+    /// `(e^x - 1) cos y - 2 sin^2(y / 2) + i e^x sin y`, in which nothing large cancels.
+    fn exponential_less_one(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let two = self.two(Point::Add, one, one);
+        let (less, cos) = (self.one(Point::Expm1, z.re), self.one(Point::Cos, z.im));
+        let half = self.two(Point::Divide, z.im, two);
+        let sin = self.one(Point::Sin, half);
+        let square = self.two(Point::Multiply, sin, sin);
+        let (along, off) = (self.two(Point::Multiply, less, cos), self.two(Point::Add, square, square));
+        let im = self.exponential(z).im;
+        Parts { re: self.two(Point::Subtract, along, off), im }
+    }
+
+    /// Near zero `log1p(x (x + 2) + y^2) / 2`, which does not lose what one would swallow.
+    fn logarithm_of_one_more(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let two = self.two(Point::Add, one, one);
+        let more = Parts { re: self.two(Point::Add, z.re, one), im: z.im };
+        let far = self.logarithm(more);
+        let beyond = self.two(Point::Add, z.re, two);
+        let (along, across) = (self.two(Point::Multiply, z.re, beyond), self.two(Point::Multiply, z.im, z.im));
+        let sum = self.two(Point::Add, along, across);
+        let twice = self.one(Point::Log1p, sum);
+        let near = self.two(Point::Divide, twice, two);
+        let (half, size) = (self.two(Point::Divide, one, two), self.size(z));
+        let is_near = self.asks_two(Point::Less, size, half);
+        Parts { re: self.choose(is_near, near, far.re), im: far.im }
+    }
+
+    /// The roots of `1 - z` and `1 + z`, from which the inverse functions are made: they have the branch cuts right, and
+    /// nothing cancels.
+    fn roots_beside_one(&mut self, z: Parts) -> (Parts, Parts) {
+        let (_, one) = self.zero_and_one(z.re);
+        let (less, more) = (self.two(Point::Subtract, one, z.re), self.two(Point::Add, one, z.re));
+        let minus = self.one(Point::Negative, z.im);
+        (self.root(Parts { re: less, im: minus }), self.root(Parts { re: more, im: z.im }))
+    }
+
+    /// The imaginary part of one number turned round times another.
+    fn across(&mut self, x: Parts, y: Parts) -> Ssa {
+        let (ahead, back) = (self.bounded(x.re, y.im), self.bounded(x.im, y.re));
+        self.two(Point::Subtract, ahead, back)
+    }
+
+    fn arcsine(&mut self, z: Parts) -> Parts {
+        let (below, above) = self.roots_beside_one(z);
+        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
+        let along = self.two(Point::Subtract, a, b);
+        let across = self.across(below, above);
+        Parts { re: self.two(Point::Atan2, z.re, along), im: self.one(Point::Asinh, across) }
+    }
+
+    fn arccosine(&mut self, z: Parts) -> Parts {
+        let (below, above) = self.roots_beside_one(z);
+        let half = self.two(Point::Atan2, below.re, above.re);
+        let across = self.across(above, below);
+        Parts { re: self.two(Point::Add, half, half), im: self.one(Point::Asinh, across) }
+    }
+
+    fn inverse_hyperbolic_cosine(&mut self, z: Parts) -> Parts {
+        let (_, one) = self.zero_and_one(z.re);
+        let (less, more) = (self.two(Point::Subtract, z.re, one), self.two(Point::Add, z.re, one));
+        let (below, above) = (self.root(Parts { re: less, im: z.im }), self.root(Parts { re: more, im: z.im }));
+        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
+        let along = self.two(Point::Add, a, b);
+        let half = self.two(Point::Atan2, below.im, above.re);
+        Parts { re: self.one(Point::Asinh, along), im: self.two(Point::Add, half, half) }
+    }
+
+    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x; where the
+    /// squares overflow, `x / |z|^2` and a quarter turn.
+    fn inverse_hyperbolic_tangent(&mut self, z: Parts) -> Parts {
+        let x = self.one(Point::Abs, z.re);
+        let (zero, one) = self.zero_and_one(x);
+        let two = self.two(Point::Add, one, one);
+        let four = self.two(Point::Add, two, two);
+        let (less, more) = (self.two(Point::Subtract, one, x), self.two(Point::Add, one, x));
+        let (along, across) = (self.two(Point::Multiply, less, less), self.two(Point::Multiply, z.im, z.im));
+        let under = self.two(Point::Add, along, across);
+        let top = self.two(Point::Multiply, four, x);
+        let quotient = self.two(Point::Divide, top, under);
+        let log = self.one(Point::Log1p, quotient);
+        let near = self.two(Point::Divide, log, four);
+        let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
+        let length = self.size(z);
+        let share = self.two(Point::Divide, x, length);
+        let small = self.two(Point::Divide, share, length);
+        let beyond = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[length]);
+        let small = self.choose(beyond, zero, small);
+        let size = self.choose(far, small, near);
+        let product = self.two(Point::Multiply, less, more);
+        let (twice, off) = (self.two(Point::Add, z.im, z.im), self.two(Point::Subtract, product, across));
+        let angle = self.two(Point::Atan2, twice, off);
+        let half = self.two(Point::Divide, angle, two);
+        let quarter = self.two(Point::Atan2, one, zero);
+        let turned = self.two(Point::Copysign, quarter, z.im);
+        Parts { re: self.two(Point::Copysign, size, z.re), im: self.choose(far, turned, half) }
     }
 }

@@ -45,7 +45,7 @@ from forerun.np import (
     shapes,
 )
 from forerun.np._namespace import __array_namespace_info__
-from forerun.np.complex import conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
+from forerun.np.complex import angle, conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from forerun.np.contraction import einsum
 from forerun.np.creation import (
     arange,
@@ -194,6 +194,7 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "arange",
     "argmax",

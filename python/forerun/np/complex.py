@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import floating, to_array
 from forerun._forerun import ndarray, point, pointwise
+from forerun._pointwise import atan2, degrees
 from forerun.np.dtypes import isdtype
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ _REAL, _IMAG, _COMPOSE = point("real"), point("imag"), point("compose")
 
 def _is_complex(x: ndarray) -> bool:
     return isdtype(x.dtype, "complex floating")
+
+
+def compose(re: ndarray, im: ndarray) -> ndarray:
+    """Make complex numbers of real and imaginary parts."""
+    return pointwise(_COMPOSE, re, im)
 
 
 def real(val: ArrayLike) -> ndarray:
@@ -55,7 +61,21 @@ def conj(x: ArrayLike) -> ndarray:
     array([1.-2.j, 3.-0.j], dtype=complex64)
     """
     z = to_array(x)
-    return pointwise(_COMPOSE, pointwise(_REAL, z), -pointwise(_IMAG, z)) if _is_complex(z) else z
+    return compose(pointwise(_REAL, z), -pointwise(_IMAG, z)) if _is_complex(z) else z
+
+
+def angle(z: ArrayLike, deg: bool = False) -> ndarray:
+    """Give the angles of complex numbers, in radians or with ``deg`` in degrees.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.angle(np.array([1.0, 1j, -1 - 1j]), deg=True)
+    array([   0.,   90., -135.])
+    """
+    x = floating(to_array(z))
+    turned = atan2(imag(x), real(x))
+    return degrees(turned) if deg else turned
 
 
 def isreal(x: ArrayLike) -> ndarray:

@@ -11,6 +11,7 @@ from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
 from forerun._types import ArrayLike, AxisLike, Number
+from forerun.np.complex import conj
 from forerun.np.cumulative import cumsum
 from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
 from forerun.np.ordering import argsort, searchsorted
@@ -303,7 +304,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
-    """Correlate two vectors: :func:`convolve` with the second the other way round.
+    """Correlate two vectors: :func:`convolve` with the second the other way round, and its imaginary parts too.
 
     Examples
     --------
@@ -312,9 +313,10 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     array([2, 3])
     """
     x, y = to_arrays(a, v)
+    back = conj(y.ravel()[::-1])
     if mode == "same" and y.size > x.size:
         # The middle of an even number of places is one further to the right.
-        full = convolve(x, y.ravel()[::-1], "full")
+        full = convolve(x, back, "full")
         start = x.size // 2
         return full[start : start + y.size]
-    return convolve(x, y.ravel()[::-1], mode)
+    return convolve(x, back, mode)

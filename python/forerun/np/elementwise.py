@@ -21,6 +21,7 @@ from forerun._pointwise import (
     where,
 )
 from forerun._types import ArrayLike
+from forerun.np.complex import compose, imag, iscomplexobj, real
 
 __all__ = ["around", "divmod", "frexp", "modf", "nan_to_num", "round"]
 
@@ -115,10 +116,13 @@ def nan_to_num(
     number = to_array(x)
     if number.dtype == "bool" or "int" in number.dtype.name:
         return number.copy() if copy else number
-    largest = _LARGEST.get(number.dtype.name, 1.7976931348623157e308)
-    made = where(isnan(number), nan, number)
-    made = where(isposinf(number), largest if posinf is None else posinf, made)
-    made = where(isneginf(number), -largest if neginf is None else neginf, made)
+    if iscomplexobj(number):
+        made = compose(*(nan_to_num(part, True, nan, posinf, neginf) for part in (real(number), imag(number))))
+    else:
+        largest = _LARGEST.get(number.dtype.name, 1.7976931348623157e308)
+        made = where(isnan(number), nan, number)
+        made = where(isposinf(number), largest if posinf is None else posinf, made)
+        made = where(isneginf(number), -largest if neginf is None else neginf, made)
     if copy or number is not x:
         return made
     number[...] = made

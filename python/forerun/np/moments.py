@@ -12,6 +12,7 @@ from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, equal, isnan, logical_not, not_equal, sqrt, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike
+from forerun.np.complex import compose, conj, imag, iscomplexobj, real
 from forerun.np.manipulation import axis_of, concatenate, moveaxis, stack
 
 __all__ = [
@@ -286,7 +287,7 @@ def cov(
         if off and aweights is not None:
             counted = to_array(aweights, x.dtype, x.device)
             left = total - (weight * counted).sum() * off / total
-    return (_forerun.matmul(centred, other.T) / left).squeeze()
+    return (_forerun.matmul(centred, conj(other.T)) / left).squeeze()
 
 
 def _variables(m: ArrayLike, rowvar: bool) -> ndarray:
@@ -311,8 +312,9 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> n
     together = cov(x, y, rowvar)
     if together.ndim == 0:
         return together / together
-    spread = sqrt(together.reshape(-1)[:: together.shape[0] + 1])
-    return (together / spread.reshape(-1, 1) / spread).clip(-1, 1)
+    spread = sqrt(real(together.reshape(-1)[:: together.shape[0] + 1]))
+    made = together / spread.reshape(-1, 1) / spread
+    return compose(real(made).clip(-1, 1), imag(made).clip(-1, 1)) if iscomplexobj(made) else made.clip(-1, 1)
 
 
 def apply_along_axis(

@@ -1,6 +1,6 @@
 """Polynomials, as vectors of coefficients with the highest power first.
 
-Leading zeros are kept: how many there are is for the values to say, and nobody waits for those here.
+Leading zeros are kept: how many there are is for the values to say, and nobody waits for those here but ``roots``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
+from forerun.np.diagonals import diag
 from forerun.np.differences import convolve
+from forerun.np.indexing import flatnonzero
+from forerun.np.linalg.factor import eigvals
 from forerun.np.manipulation import broadcast_to, concatenate
 
-__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "roots"]
 
 
 def _vector(name: str, p: ArrayLike) -> ndarray:
@@ -172,3 +175,27 @@ def poly(seq_of_zeros: ArrayLike | Sequence[float]) -> ndarray:
     for place in range(zeros.size):
         made = convolve(made, concatenate([one, -zeros[place : place + 1]]))
     return made
+
+
+def roots(p: ArrayLike) -> ndarray:
+    """Find where a polynomial is zero: complex numbers, in no order.
+
+    How many there are, the first coefficient that is not zero says: this waits for it.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.sort(np.real(np.roots(np.array([1.0, -3.0, 2.0])))).round(4)
+    array([1., 2.])
+    """
+    x = floating(_vector("roots", p))
+    places = flatnonzero(x).tolist()
+    kept = x[places[0] : places[-1] + 1] if places else x[:1]
+    degree, zeros = kept.size - 1, x.size - 1 - places[-1] if places else 0
+    if degree > 0:
+        # The matrix whose characteristic polynomial this is.
+        below = diag(_forerun.full((degree - 1,), 1, x.dtype, x.device), -1)
+        found = eigvals(concatenate([(-kept[1:] / kept[0]).reshape(1, degree), below[1:]]))
+    else:
+        found = eigvals(_forerun.full((0, 0), 0, x.dtype, x.device))
+    return concatenate([found, _zeros(found, zeros)]) if zeros else found

@@ -11,6 +11,7 @@ from forerun import _forerun
 from forerun._convert import to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, ShapeLike
+from forerun.np.complex import conj
 from forerun.np.manipulation import axis_of, moveaxis, stack
 
 __all__ = ["cross", "inner", "kron", "outer", "tensordot", "vdot", "vecdot"]
@@ -31,7 +32,7 @@ def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Multiply two arrays element by element, flattened, and add up.
+    """Multiply two arrays element by element, flattened, and add up; complex numbers of the first are turned round.
 
     Examples
     --------
@@ -42,11 +43,13 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     x, y = to_arrays(a, b)
     if x.size != y.size:
         raise ValueError(f"vdot: sizes differ: {x.shape} x {y.shape}")
-    return _forerun.matmul(x.ravel(), y.ravel())
+    return _forerun.matmul(conj(x.ravel()), y.ravel())
 
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
-    """Multiply vectors along an axis and add up; the other dimensions are broadcast together.
+    """Multiply vectors along an axis and add up; complex numbers of the first are turned round.
+
+    The other dimensions are broadcast together.
 
     Examples
     --------
@@ -60,7 +63,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndar
     x, y = moveaxis(x, index(axis), -1), moveaxis(y, index(axis), -1)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot: extents of the axis differ: {x.shape} x {y.shape}")
-    products = x * y
+    products = conj(x) * y
     # A sum of small integers is wider; a product of arrays keeps their dtype.
     return products.sum(-1).astype(products.dtype, copy=False)
 

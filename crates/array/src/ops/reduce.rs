@@ -57,21 +57,25 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
 /// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
 pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let var = variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)?;
-    narrowed(var, x.dtype().to_float(), loc)
+    narrowed(var, x.dtype().to_float().to_real(), loc)
 }
 
-/// The variance in the carrier of its dtype.
+/// The variance in the carrier of its dtype; of complex numbers that of their distances from the mean.
 fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool) -> Result<Array> {
     let loc = t.loc;
-    if x.dtype().kind() == Kind::Complex {
-        return Err(Error::new(ErrorKind::Type, format!("not defined for {}", x.dtype())).in_op(t.op));
-    }
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(t.op))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
-    let x = t.wide(x)?;
+    let complex = x.dtype().kind() == Kind::Complex;
+    let x = if complex { Cow::Borrowed(x) } else { t.wide(x)? };
     let off = t.two(Point::Subtract, &*x, &mean(&x, axes, true, loc)?)?;
-    let sum = reduce(ReduceKind::Sum, &t.one(Point::Square, &off)?, axes, keepdims, loc)?;
+    let squares = if complex {
+        let part = |point| t.one(Point::Square, &t.one(point, &off)?);
+        t.two(Point::Add, &part(Point::Real)?, &part(Point::Imag)?)?
+    } else {
+        t.one(Point::Square, &off)?
+    };
+    let sum = reduce(ReduceKind::Sum, &squares, axes, keepdims, loc)?;
     t.two(Point::Divide, &sum, (count as f64 - ddof).max(0.0))
 }
 
@@ -79,5 +83,5 @@ fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bo
 pub fn std(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "std", loc };
     let std = t.one(Point::Sqrt, &variance(t, x, axes, ddof, keepdims)?)?;
-    narrowed(std, x.dtype().to_float(), loc)
+    narrowed(std, x.dtype().to_float().to_real(), loc)
 }

@@ -2,7 +2,7 @@
 
 use super::call::{Args, Body, Element, Number, with_type};
 use crate::pointwise::Shared;
-use forerun_base::{DType, Error, ErrorKind, Result, Team};
+use forerun_base::{Complex, DType, Error, ErrorKind, Result, Team};
 use forerun_ops::{Along, Beyond};
 
 /// Indices a piece of work holds at least.
@@ -16,6 +16,7 @@ pub(super) fn body(routine: Along) -> Body {
             2 => take::<u16>(args, team),
             4 => take::<u32>(args, team),
             8 => take::<u64>(args, team),
+            16 => take::<Complex<f64>>(args, team),
             size => unreachable!("no elements of {size} bytes"),
         },
         Along::Add => |args, team| match args.dtype(0) {
@@ -27,6 +28,7 @@ pub(super) fn body(routine: Along) -> Body {
             2 => update::<u16>(args, team, |_, b| b),
             4 => update::<u32>(args, team, |_, b| b),
             8 => update::<u64>(args, team, |_, b| b),
+            16 => update::<Complex<f64>>(args, team, |_, b| b),
             size => unreachable!("no elements of {size} bytes"),
         },
     }

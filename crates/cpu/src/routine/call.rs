@@ -2,9 +2,10 @@
 
 use super::{along, choose, draw, fft, linalg, normalise, order, place, scan, search, unique};
 use crate::simd::Isa;
-use forerun_base::{Brain, DType, Half, Result, Team};
+use forerun_base::{Brain, Complex, DType, Half, Result, Team};
 use forerun_ops::{Place, Routine};
 use forerun_plan::{Executable, Io, RoutineCall};
+use std::ops::Sub;
 use std::sync::Arc;
 
 /// What a routine does.
@@ -59,7 +60,7 @@ impl Executable for Compiled {
 pub(super) struct Args<'a> {
     pub(super) call: &'a RoutineCall,
     pub(super) isa: Isa,
-    io: Io<'a>,
+    pub(super) io: Io<'a>,
 }
 
 impl Args<'_> {
@@ -122,13 +123,15 @@ unsafe fn slice<'a, T>(address: *const u8, count: usize) -> &'a [T] {
 }
 
 /// A Rust type whose every bit pattern is an element.
-pub(super) trait Element: Copy + Send + Sync + Default + PartialOrd + 'static {}
+pub(super) trait Element: Copy + Send + Sync + Default + 'static {}
 
 macro_rules! elements {
     ($($type:ty)*) => { $(impl Element for $type {})* };
 }
 
-elements!(u8 u16 u32 u64 i8 i16 i32 i64 Half Brain f32 f64);
+elements!(u8 u16 u32 u64 i8 i16 i32 i64 Half Brain f32 f64 Complex<f32> Complex<f64>);
+// The same two parts, in the same order.
+elements!(forerun_linear::Complex<f32> forerun_linear::Complex<f64>);
 
 /// An element that can be added and multiplied; integers wrap, halves round each time.
 pub(super) trait Number: Element {
@@ -167,6 +170,22 @@ macro_rules! numbers {
 
 numbers!(whole: i8 i16 i32 i64 u8 u16 u32 u64; floats: f32 f64; halves: Half Brain);
 
+impl<T: Number + Sub<Output = T>> Number for Complex<T>
+where
+    Complex<T>: Element,
+{
+    const NOTHING: Complex<T> = Complex { re: T::NOTHING, im: T::NOTHING };
+    #[inline(always)]
+    fn plus(self, other: Complex<T>) -> Complex<T> {
+        Complex { re: self.re.plus(other.re), im: self.im.plus(other.im) }
+    }
+    #[inline(always)]
+    fn times(self, other: Complex<T>) -> Complex<T> {
+        let (re, im) = (self.re.times(other.re) - self.im.times(other.im), self.re.times(other.im));
+        Complex { re, im: im.plus(self.im.times(other.re)) }
+    }
+}
+
 /// Calls `$f::<T>(args...)` with the Rust type of a dtype.
 macro_rules! with_type {
     ($dtype:expr, $f:ident ( $($arg:expr),* )) => {
@@ -183,7 +202,8 @@ macro_rules! with_type {
             forerun_base::DType::BF16 => $f::<forerun_base::Brain>($($arg),*),
             forerun_base::DType::F32 => $f::<f32>($($arg),*),
             forerun_base::DType::F64 => $f::<f64>($($arg),*),
-            forerun_base::DType::C64 | forerun_base::DType::C128 => unreachable!("inference refuses complex numbers"),
+            forerun_base::DType::C64 => $f::<forerun_base::Complex<f32>>($($arg),*),
+            forerun_base::DType::C128 => $f::<forerun_base::Complex<f64>>($($arg),*),
         }
     };
 }

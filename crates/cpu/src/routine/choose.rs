@@ -2,7 +2,7 @@
 
 use super::call::{Args, Body, Element};
 use crate::pointwise::Shared;
-use forerun_base::{Error, ErrorKind, Result, Team};
+use forerun_base::{Complex, Error, ErrorKind, Result, Team};
 use forerun_ops::Choose;
 
 /// Elements of the mask in a piece of work.
@@ -17,6 +17,7 @@ pub(super) fn body(routine: Choose) -> Body {
             2 => compress::<u16>(args, team),
             4 => compress::<u32>(args, team),
             8 => compress::<u64>(args, team),
+            16 => compress::<Complex<f64>>(args, team),
             size => unreachable!("no elements of {size} bytes"),
         },
         Choose::Fill => |args, team| match args.dtype(0).size() {
@@ -24,6 +25,7 @@ pub(super) fn body(routine: Choose) -> Body {
             2 => fill::<u16>(args, team),
             4 => fill::<u32>(args, team),
             8 => fill::<u64>(args, team),
+            16 => fill::<Complex<f64>>(args, team),
             size => unreachable!("no elements of {size} bytes"),
         },
     }

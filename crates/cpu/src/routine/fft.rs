@@ -12,8 +12,8 @@ const PIECE: usize = 1 << 14;
 macro_rules! floats {
     ($f:ident) => {
         |args, team| match args.dtype(0) {
-            DType::F32 => $f::<f32>(args, team, |x| x as f32),
-            DType::F64 => $f::<f64>(args, team, |x| x),
+            DType::F32 | DType::C64 => $f::<f32>(args, team, |x| x as f32),
+            DType::F64 | DType::C128 => $f::<f64>(args, team, |x| x),
             dtype => unreachable!("inference refuses {dtype}"),
         }
     };
@@ -25,17 +25,6 @@ pub(super) fn body(routine: Fft) -> Body {
         Fft::Half => floats!(half),
         Fft::Back => floats!(back),
     }
-}
-
-/// Pairs of floats as complex numbers.
-fn pairs<T: Element>(all: &[T]) -> &[Complex<T>] {
-    // SAFETY: a complex number is two floats in order, nothing else; a whole number of them lies here.
-    unsafe { std::slice::from_raw_parts(all.as_ptr().cast(), all.len() / 2) }
-}
-
-pub(super) fn pairs_mut<T: Element>(all: &mut [T]) -> &mut [Complex<T>] {
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts_mut(all.as_mut_ptr().cast(), all.len() / 2) }
 }
 
 /// What is done with a copy of a line: the line of its result, and what is at hand.
@@ -50,14 +39,11 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(args: &Args<'_>, pairs_in: bool, pairs_out: bool) -> Lines {
-        let (from, to) = (&args.call.inputs[0].1, &args.call.out.1);
-        let from = &from[..from.rank() - usize::from(pairs_in)];
-        let to = &to[..to.rank() - usize::from(pairs_out)];
-        let axis = args.word(0);
-        let axis = if axis < 0 { (from.len() as i64 + axis) as usize } else { axis as usize };
-        let inner = from[axis + 1..].iter().product();
-        Lines { outer: from[..axis].iter().product(), taken: from[axis], given: to[axis], inner }
+    fn of(args: &Args<'_>) -> Lines {
+        let (outer, taken, inner) = args.extents(0);
+        let to = &args.call.out.1;
+        let axis = to.axis(args.word(0) as isize).expect("inference looked at it");
+        Lines { outer, taken, given: to[axis], inner }
     }
 
     /// Calls `f` for every line with a copy of it, a line for its result, and what it made for itself.
@@ -96,11 +82,14 @@ fn scaled<T: Line>(x: Complex<T>, by: T) -> Complex<T> {
     Complex { re: x.re * by, im: x.im * by }
 }
 
-fn complete<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
-    let lines = Lines::of(args, true, true);
+fn complete<T: Line>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()>
+where
+    Complex<T>: Element,
+{
+    let lines = Lines::of(args);
     let by = narrow(fft_scale(args.word(2), lines.taken));
     let transform = T::transform(lines.taken, args.word(1) != 0);
-    let (from, to) = (pairs(args.input::<T>(0)), pairs_mut(args.output::<T>()));
+    let (from, to) = (args.input::<Complex<T>>(0), args.output::<Complex<T>>());
     lines.each(from, to, team, Room::default, &|line, made, room| {
         transform.run(line, room);
         made.iter_mut().zip(line).for_each(|(to, from)| *to = scaled(*from, by));
@@ -108,11 +97,14 @@ fn complete<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64)
     Ok(())
 }
 
-fn half<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
-    let lines = Lines::of(args, false, true);
+fn half<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()>
+where
+    Complex<T>: Element,
+{
+    let lines = Lines::of(args);
     let by = narrow(fft_scale(args.word(1), lines.taken));
     let transform = T::forward(lines.taken);
-    let (from, to) = (args.input::<T>(0), pairs_mut(args.output::<T>()));
+    let (from, to) = (args.input::<T>(0), args.output::<Complex<T>>());
     lines.each(from, to, team, Room::default, &|line, made, room| {
         transform.run(line, made, room);
         made.iter_mut().for_each(|x| *x = scaled(*x, by));
@@ -120,11 +112,14 @@ fn half<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> 
     Ok(())
 }
 
-fn back<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()> {
-    let lines = Lines::of(args, true, false);
+fn back<T: Line + Element>(args: &Args<'_>, team: &dyn Team, narrow: fn(f64) -> T) -> Result<()>
+where
+    Complex<T>: Element,
+{
+    let lines = Lines::of(args);
     let by = narrow(fft_scale(args.word(2), lines.given));
     let transform = T::backward(lines.given);
-    let (from, to) = (pairs(args.input::<T>(0)), args.output::<T>());
+    let (from, to) = (args.input::<Complex<T>>(0), args.output::<T>());
     lines.each(from, to, team, Room::default, &|line, made, room| {
         transform.run(line, made, room);
         made.iter_mut().for_each(|x| *x = *x * by);

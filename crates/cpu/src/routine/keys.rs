@@ -4,7 +4,7 @@
 //! zeros have neighbouring keys: whoever holds them to be equal joins them with [`Ordered::joined`].
 
 use super::call::Element;
-use forerun_base::{Brain, Half};
+use forerun_base::{Brain, Complex, Half};
 
 /// A whole number without a sign.
 pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
@@ -25,12 +25,15 @@ macro_rules! keys {
     };
 }
 
-keys!(u8 u16 u32 u64);
+keys!(u8 u16 u32 u64 u128);
 
 /// An element with a place in the order. NaN comes last, whichever way.
-pub(super) trait Ordered: Element {
+pub(super) trait Ordered: Element + PartialOrd {
     /// Its place.
     type Key: Key;
+
+    /// Whether it has two parts, either of which may be one of two zeros.
+    const IS_PAIR: bool = false;
 
     /// Its place, from the smallest on or from the largest on.
     fn key(self, descending: bool) -> Self::Key;
@@ -162,6 +165,52 @@ macro_rules! halves {
 
 halves!(Half Brain);
 
+macro_rules! pairs {
+    ($($part:ty, $half:ty, $key:ty;)*) => {
+        $(impl Ordered for Complex<$part> {
+            type Key = $key;
+            const IS_PAIR: bool = true;
+
+            /// By the real part, then by the imaginary one. No number has one of the last keys, so what has NaN in one part, or in
+            /// both, goes behind all numbers, in the order of its other part.
+            fn key(self, descending: bool) -> $key {
+                let (re, im) = (self.re.key(descending), self.im.key(descending));
+                let (first, second) = match (self.re.is_nan(), self.im.is_nan()) {
+                    (false, false) => (re, im),
+                    (false, true) => (<$half>::MAX - 2, re),
+                    (true, false) => (<$half>::MAX - 1, im),
+                    (true, true) => (<$half>::MAX, <$half>::MAX),
+                };
+                (first as $key) << <$half>::BITS | second as $key
+            }
+
+            fn joined(self, descending: bool) -> $key {
+                Complex { re: self.re + 0.0, im: self.im + 0.0 }.key(descending)
+            }
+
+            fn from_key(key: $key, descending: bool) -> Complex<$part> {
+                let (first, second) = ((key >> <$half>::BITS) as $half, key as $half);
+                let part = |key: $half| <$part>::from_key(key, descending);
+                match <$half>::MAX - first {
+                    0 => Complex { re: <$part>::NAN, im: <$part>::NAN },
+                    1 => Complex { re: <$part>::NAN, im: part(second) },
+                    2 => Complex { re: part(second), im: <$part>::NAN },
+                    _ => Complex { re: part(first), im: part(second) },
+                }
+            }
+
+            fn zero(self) -> Option<bool> {
+                None
+            }
+        })*
+    };
+}
+
+pairs! {
+    f32, u32, u64;
+    f64, u64, u128;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +231,25 @@ mod tests {
             assert_eq!((-0.0f32).joined(descending), 0.0f32.joined(descending));
             assert_eq!((-f32::NAN).key(descending), u32::MAX);
         }
+    }
+
+    #[test]
+    fn keys_have_the_order_of_pairs() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        let rising = [(-inf, 1.0), (-1.0, -inf), (-1.0, 2.0), (0.0, -3.0), (0.0, inf), (inf, inf)];
+        let last = [(1.0, nan), (nan, -1.0), (nan, nan)];
+        let key = |(re, im): (f64, f64), descending| Complex { re, im }.key(descending);
+        let all: Vec<u128> = rising.iter().chain(&last).map(|x| key(*x, false)).collect();
+        assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+        let falling: Vec<u128> = rising.iter().rev().chain(&last).map(|x| key(*x, true)).collect();
+        assert!(falling.is_sorted_by(|a, b| a < b), "{falling:?}");
+        for descending in [false, true] {
+            for x in rising.into_iter().chain(last) {
+                let back = Complex::<f64>::from_key(key(x, descending), descending);
+                assert_eq!(format!("{back:?}"), format!("{:?}", Complex { re: x.0, im: x.1 }));
+            }
+        }
+        assert_eq!(Complex { re: -0.0f32, im: 1.0 }.joined(false), Complex { re: 0.0f32, im: 1.0 }.joined(false));
     }
 
     #[test]

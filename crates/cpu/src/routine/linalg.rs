@@ -1,11 +1,11 @@
 //! Linear algebra on stacks of matrices: pieces of the stack go to the threads, one matrix to one of them.
 
 use super::call::{Args, Body, Element};
-use super::fft::pairs_mut;
 use crate::pointwise::Shared;
 use forerun_base::{DType, Error, ErrorKind, Result, Shape, Team};
-use forerun_linear::{Failure, Field, Half, Parts, Triangle};
-use forerun_ops::{Linalg, Stack};
+use forerun_linear::{Complex, Failure, Field, Half, Parts, Triangle};
+use forerun_ops::{Given, Linalg, Stack};
+use forerun_plan::{Io, RoutineCall};
 use std::sync::Mutex;
 
 /// Multiplications a piece of work holds at least.
@@ -16,9 +16,38 @@ macro_rules! floats {
         |args, team| match args.dtype(0) {
             DType::F32 => $f::<f32>(args, team),
             DType::F64 => $f::<f64>(args, team),
+            DType::C64 => widened(args, team, $f::<Complex<f64>>),
+            DType::C128 => $f::<Complex<f64>>(args, team),
             dtype => unreachable!("inference refuses {dtype}"),
         }
     };
+}
+
+/// Single precision in double, rounded once: factorisations are long functions, and one more copy of them all would be as large
+/// as the rest of the engine.
+fn widened(args: &Args<'_>, team: &dyn Team, body: Body) -> Result<()> {
+    let wide = |(dtype, shape): Given| (if dtype == DType::C64 { DType::C128 } else { DType::F64 }, shape);
+    let call = RoutineCall {
+        inputs: args.call.inputs.iter().map(|given| wide(*given)).collect(),
+        out: wide(args.call.out),
+        ..args.call.clone()
+    };
+    let widen = |x: &Complex<f32>| Complex { re: x.re as f64, im: x.im as f64 };
+    let inputs: Vec<Vec<Complex<f64>>> =
+        (0..call.inputs.len()).map(|i| args.input::<Complex<f32>>(i).iter().map(widen).collect()).collect();
+    let addresses: Vec<*const u8> = inputs.iter().map(|x| x.as_ptr().cast()).collect();
+    // What is real has half the parts.
+    let mut out = vec![Complex::<f64>::default(); call.out.1.size()];
+    let io = Io { inputs: &addresses, outputs: &[out.as_mut_ptr().cast()], scalars: args.io.scalars };
+    body(&Args { call: &call, isa: args.isa, io }, team)?;
+    if args.call.out.0 == DType::C64 {
+        let narrow = |x: &Complex<f64>| Complex { re: x.re as f32, im: x.im as f32 };
+        args.output::<Complex<f32>>().iter_mut().zip(&out).for_each(|(to, x)| *to = narrow(x));
+    } else {
+        let parts = out.iter().flat_map(|x| [x.re, x.im]);
+        args.output::<f32>().iter_mut().zip(parts).for_each(|(to, x)| *to = x as f32);
+    }
+    Ok(())
 }
 
 pub(super) fn body(routine: Linalg) -> Body {
@@ -244,18 +273,24 @@ fn eigvalsh<T: Field<Part: Element> + Element>(args: &Args<'_>, team: &dyn Team)
     each(args, team, &|i| T::eigvalsh(a(i), n, half, unsafe { out.slice(0, i, n) }))
 }
 
-fn eig<T: Field<Part = T> + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<T>::of(args));
+fn eig<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()>
+where
+    Complex<T::Part>: Element,
+{
+    let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<Complex<T::Part>>::of(args));
     let count = Stack::of(&args.call.inputs[0].1).count;
     each(args, team, &|i| {
         // SAFETY: as above, for each part.
-        let (values, vectors) = unsafe { (out.slice(0, i, 2 * n), out.slice(2 * count * n, i, 2 * n * n)) };
-        T::eig(a(i), n, pairs_mut(values), Some(pairs_mut(vectors)))
+        let (values, vectors) = unsafe { (out.slice(0, i, n), out.slice(count * n, i, n * n)) };
+        T::eig(a(i), n, values, Some(vectors))
     })
 }
 
-fn eigvals<T: Field<Part = T> + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<T>::of(args));
+fn eigvals<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()>
+where
+    Complex<T::Part>: Element,
+{
+    let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<Complex<T::Part>>::of(args));
     // SAFETY: as above.
-    each(args, team, &|i| T::eig(a(i), n, pairs_mut(unsafe { out.slice(0, i, 2 * n) }), None))
+    each(args, team, &|i| T::eig(a(i), n, unsafe { out.slice(0, i, n) }, None))
 }

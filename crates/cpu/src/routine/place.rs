@@ -3,7 +3,7 @@
 use super::call::{Args, Body, Element};
 use crate::gather::Walk;
 use crate::pointwise::Shared;
-use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape, Team};
+use forerun_base::{Complex, DType, Error, ErrorKind, Layout, Result, Shape, Team};
 use forerun_ops::{Given, Place};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -20,6 +20,7 @@ pub(super) fn body(routine: Place) -> Body {
             2 => put::<u16>(args, team),
             4 => put::<u32>(args, team),
             8 => put::<u64>(args, team),
+            16 => put::<Complex<f64>>(args, team),
             size => unreachable!("no elements of {size} bytes"),
         },
         Place::Last => last,

@@ -2,9 +2,9 @@
 
 use super::parts::times;
 use crate::entry::Recorded;
-use forerun_array::{Array, Index, ops};
+use forerun_array::{Arg, Array, ops};
 use forerun_base::{Loc, Result, Scalar};
-use forerun_ops::{Fft, Routine};
+use forerun_ops::{Fft, Point, Routine};
 
 pub(super) fn rule(
     routine: Fft,
@@ -15,9 +15,7 @@ pub(super) fn rule(
 ) -> Result<Vec<Option<Array>>> {
     let call = |routine: Fft, x: &Array, words: &[i64]| ops::routine(Routine::Fft(routine), &[x], words, loc);
     let shape = recorded.signature.inputs[0].shape();
-    // Pairs are no axis.
-    let axes = shape.rank() as i64 - i64::from(routine != Fft::Half);
-    let axis = (if words[0] < 0 { words[0] + axes } else { words[0] }) as usize;
+    let axis = shape.axis(words[0] as isize)?;
     let back = match routine {
         Fft::Complete => call(Fft::Complete, grad, &[words[0], i64::from(words[1] == 0), words[2]])?,
         Fft::Half => {
@@ -27,7 +25,7 @@ pub(super) fn rule(
             let zeros = ops::full(&rest, Scalar::Int(0), grad.dtype(), loc)?;
             let whole = ops::concatenate(&[grad, &zeros], axis as isize, loc)?;
             let found = call(Fft::Complete, &whole, &[axis as i64, 1, words[1]])?;
-            ops::index(&found, &[Index::Ellipsis, Index::At(0)])?
+            ops::pointwise(Point::Real, &[Arg::Array(&found)], loc)?
         }
         Fft::Back => {
             // All points but the first, and the last of an even number, stand for their mirror images too.

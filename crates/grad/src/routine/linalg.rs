@@ -92,7 +92,7 @@ pub(super) fn rule(
             let parts = |x: &Array| split(x, &shape, &[&[n], &[n, n]], loc);
             eigh(&parts(output())?, &parts(grad)?, loc)?
         }
-        Linalg::Eig | Linalg::Eigvals => unreachable!("pairs are never on the tape"),
+        Linalg::Eig | Linalg::Eigvals => unreachable!("complex results have rules of their own"),
         Linalg::Eigvalsh => {
             let n = Stack::of(&shape).rows;
             let found = split(&call(Linalg::Eigh, &[input(0)], words, loc)?, &shape, &[&[n], &[n, n]], loc)?;

@@ -2,12 +2,49 @@
 
 use super::{along, choose, fft, linalg, normalise, order, place, scan};
 use crate::entry::Recorded;
+use crate::pointwise::conjugate;
 use forerun_array::{Array, ops};
-use forerun_base::{Loc, Result};
-use forerun_ops::Routine;
+use forerun_base::{Error, ErrorKind, Kind, Loc, Result};
+use forerun_ops::{Linalg, Routine, Scan};
 
 /// What flows back to each input of a recorded routine.
 pub(crate) fn rule(
+    routine: Routine,
+    words: &[i64],
+    recorded: &Recorded,
+    grad: &Array,
+    loc: Loc,
+) -> Result<Vec<Option<Array>>> {
+    let signature = recorded.signature;
+    if signature.out.dtype.kind() == Kind::Complex || signature.inputs[0].dtype.kind() == Kind::Complex {
+        return complex_rule(routine, words, recorded, grad, loc);
+    }
+    real_rule(routine, words, recorded, grad, loc)
+}
+
+/// The rules of what only moves elements, or adds them up, are the same for complex numbers; what has a slope takes a turn.
+fn complex_rule(
+    routine: Routine,
+    words: &[i64],
+    recorded: &Recorded,
+    grad: &Array,
+    loc: Loc,
+) -> Result<Vec<Option<Array>>> {
+    match routine {
+        Routine::Scan(Scan::CumProd | Scan::Linear)
+        | Routine::Linalg(Linalg::Inv | Linalg::Det | Linalg::Solve | Linalg::SolveTriangular) => {
+            let back = real_rule(routine, words, recorded, &conjugate(grad, loc)?, loc)?;
+            back.into_iter().map(|flows| flows.map(|flows| conjugate(&flows, loc)).transpose()).collect()
+        }
+        Routine::Linalg(_) => {
+            let text = format!("no gradient for {}", recorded.signature.inputs[0].dtype);
+            Err(Error::new(ErrorKind::Type, text).in_op(routine.name()))
+        }
+        _ => real_rule(routine, words, recorded, grad, loc),
+    }
+}
+
+fn real_rule(
     routine: Routine,
     words: &[i64],
     recorded: &Recorded,

@@ -1,4 +1,5 @@
 //! Gradients against finite differences, in float64.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use forerun_array::{Arg, Array, ops};
 use forerun_base::{DType, Loc, Scalar, Shape};
@@ -31,6 +32,17 @@ pub(crate) fn numbers(count: usize, seed: u64, low: f64, high: f64) -> Vec<f64> 
 
 pub(crate) fn values(x: &Array) -> Vec<f64> {
     x.to_vec().unwrap()
+}
+
+/// Complex numbers of these parts.
+pub(crate) fn composed(re: &Array, im: &Array) -> Array {
+    ops::pointwise(Point::Compose, &[Arg::Array(re), Arg::Array(im)], Loc::default()).unwrap()
+}
+
+/// The parts of complex numbers, side by side.
+pub(crate) fn parts(z: &Array) -> Array {
+    let part = |point| ops::pointwise(point, &[Arg::Array(z)], Loc::default()).unwrap();
+    ops::stack(&[&part(Point::Real), &part(Point::Imag)], -1, Loc::default()).unwrap()
 }
 
 fn weights(shape: &Shape) -> Array {

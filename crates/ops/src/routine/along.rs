@@ -47,6 +47,10 @@ impl Family for Along {
         }
     }
 
+    fn takes_complex(self) -> bool {
+        true
+    }
+
     fn scalars(self) -> usize {
         0
     }

@@ -75,6 +75,10 @@ impl Family for Choose {
         }
     }
 
+    fn takes_complex(self) -> bool {
+        true
+    }
+
     fn scalars(self) -> usize {
         0
     }

@@ -30,6 +30,11 @@ pub(super) trait Family: Sized {
     fn in_place(self) -> bool {
         false
     }
+
+    /// Whether it has something to say about complex numbers.
+    fn takes_complex(self) -> bool {
+        false
+    }
 }
 
 /// Declares a family: `Variant, "name", "arguments", arity, fallible, "doc"`.
@@ -96,7 +101,8 @@ macro_rules! families {
                     let text = format!("takes {arity} arrays, not {}", given.len());
                     return Err(Error::new(ErrorKind::Type, text).in_op(self.name()));
                 }
-                if let Some((dtype, _)) = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex) {
+                let complex = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex);
+                if let (Some((dtype, _)), false) = (complex, self.takes_complex()) {
                     let text = format!("not defined for {dtype}");
                     return Err(Error::new(ErrorKind::Type, text).in_op(self.name()));
                 }
@@ -126,6 +132,10 @@ macro_rules! families {
             /// Whether its result may take the place of its first input, of which it then touches only what changes.
             pub fn in_place(self) -> bool {
                 match self { $(Routine::$family(r) => r.in_place(),)+ }
+            }
+
+            fn takes_complex(self) -> bool {
+                match self { $(Routine::$family(r) => r.takes_complex(),)+ }
             }
 
             /// A code of its own, below 0x300.

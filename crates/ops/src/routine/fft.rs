@@ -1,15 +1,15 @@
-//! Fourier transforms along an axis. A complex number is a pair of floats: the last dimension, which is no axis here.
+//! Fourier transforms along an axis.
 
-use super::families::{Family, Given, family};
+use super::families::{Family, Given, axis, family};
 use crate::gradient::Needs;
-use forerun_base::{DType, Error, ErrorKind, Result, Shape};
+use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
 
 family! {
     /// Words: the axis, then what each says; the last is the scale: 0 for none, 1 for one over the length, 2 for one over
     /// its square root.
     Fft {
-        Complete, "fft", "x, axis, back, scale", Some(1), false, "the Fourier transform of pairs, forward or back";
-        Half, "rfft", "x, axis, scale", Some(1), false, "the first half of the Fourier transform of floats, as pairs";
+        Complete, "fft", "x, axis, back, scale", Some(1), false, "the Fourier transform of complex numbers, forward or back";
+        Half, "rfft", "x, axis, scale", Some(1), false, "the first half of the Fourier transform of floats";
         Back, "irfft", "x, axis, n, scale", Some(1), false, "n floats from the first half of their Fourier transform";
     }
 }
@@ -30,34 +30,35 @@ fn bad(text: String) -> Error {
 impl Family for Fft {
     fn infer(self, given: &[Given], words: &[i64]) -> Result<Given> {
         let (dtype, shape) = given[0];
-        if !matches!(dtype, DType::F32 | DType::F64) {
+        let fits = match self {
+            Fft::Complete | Fft::Back => dtype.kind() == Kind::Complex,
+            Fft::Half => matches!(dtype, DType::F32 | DType::F64),
+        };
+        if !fits {
             return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
         }
-        let pairs = self != Fft::Half;
-        let rank = shape.rank();
-        if pairs && (rank == 0 || shape[rank - 1] != 2) {
-            return Err(bad(format!("the last dimension must be pairs: {shape}")));
-        }
-        let lead = Shape::of(&shape[..rank - usize::from(pairs)]);
-        let axis = lead.axis(words.first().map_or(-1, |word| *word as isize))?;
-        let n = if self == Fft::Back { words.get(1).copied().unwrap_or(0) } else { lead[axis] as i64 };
+        let axis = axis(&shape, words, 0)?;
+        let n = if self == Fft::Back { words.get(1).copied().unwrap_or(0) } else { shape[axis] as i64 };
         if n < 1 {
-            return Err(bad(format!("no transform of {n} points: {lead}")));
+            return Err(bad(format!("no transform of {n} points: {shape}")));
         }
         let n = n as usize;
-        let mut dims = lead.to_vec();
-        match self {
-            Fft::Complete => dims.push(2),
+        let mut dims = shape.to_vec();
+        let result = match self {
+            Fft::Complete => dtype,
             Fft::Half => {
                 dims[axis] = n / 2 + 1;
-                dims.push(2);
+                dtype.to_complex()
             }
             Fft::Back if dims[axis] != n / 2 + 1 => {
-                return Err(bad(format!("{} points are not the first half of {n}: {lead}", dims[axis])));
+                return Err(bad(format!("{} points are not the first half of {n}: {shape}", dims[axis])));
             }
-            Fft::Back => dims[axis] = n,
-        }
-        Ok((dtype, Shape::new(&dims)?))
+            Fft::Back => {
+                dims[axis] = n;
+                dtype.to_real()
+            }
+        };
+        Ok((result, Shape::new(&dims)?))
     }
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
@@ -68,6 +69,10 @@ impl Family for Fft {
     fn needs(self, _: usize) -> Option<Needs> {
         // They are linear.
         Some(Needs::NOTHING)
+    }
+
+    fn takes_complex(self) -> bool {
+        true
     }
 
     fn scalars(self) -> usize {

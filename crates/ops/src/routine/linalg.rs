@@ -6,7 +6,7 @@ use forerun_base::{DType, Error, ErrorKind, Result, Shape};
 
 family! {
     /// Products turned round. What gives several results lays them one after another: all first results of the stack, then
-    /// all second ones.
+    /// all second ones. Those that are real among complex ones have no imaginary part.
     Linalg {
         Cholesky, "cholesky", "x, upper", Some(1), true, "the triangular factor whose product with its adjoint is the matrix";
         Det, "det", "x", Some(1), false, "determinants";
@@ -19,8 +19,8 @@ family! {
         Svdvals, "svdvals", "x", Some(1), true, "singular values, largest first";
         Eigh, "eigh", "x, upper", Some(1), true, "eigenvalues of symmetric matrices, smallest first, then eigenvectors";
         Eigvalsh, "eigvalsh", "x, upper", Some(1), true, "eigenvalues of symmetric matrices, smallest first";
-        Eig, "eig", "x", Some(1), true, "eigenvalues of any matrices, as pairs, then eigenvectors";
-        Eigvals, "eigvals", "x", Some(1), true, "eigenvalues of any matrices, as pairs";
+        Eig, "eig", "x", Some(1), true, "eigenvalues of any matrices, then eigenvectors, complex all";
+        Eigvals, "eigvals", "x", Some(1), true, "eigenvalues of any matrices, complex all";
     }
 }
 
@@ -82,7 +82,7 @@ fn behind(shape: &Shape, last: &[usize]) -> Shape {
 impl Family for Linalg {
     fn infer(self, given: &[Given], words: &[i64]) -> Result<Given> {
         let (dtype, shape) = given[0];
-        if !matches!(dtype, DType::F32 | DType::F64) {
+        if !matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
             return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
         }
         let flag = |n: usize| words.get(n).is_some_and(|word| *word != 0);
@@ -128,11 +128,16 @@ impl Family for Linalg {
             Linalg::Eigvalsh => behind(&shape, &[square(&shape)?.rows]),
             Linalg::Eig => {
                 let s = square(&shape)?;
-                Shape::of(&[s.count * s.rows * (s.rows + 1) * 2])
+                Shape::of(&[s.count * s.rows * (s.rows + 1)])
             }
-            Linalg::Eigvals => behind(&shape, &[square(&shape)?.rows, 2]),
+            Linalg::Eigvals => behind(&shape, &[square(&shape)?.rows]),
         };
-        Ok((dtype, shape))
+        let result = match self {
+            Linalg::Svdvals | Linalg::Eigvalsh => dtype.to_real(),
+            Linalg::Eig | Linalg::Eigvals => dtype.to_complex(),
+            _ => dtype,
+        };
+        Ok((result, shape))
     }
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
@@ -154,12 +159,16 @@ impl Family for Linalg {
         match self {
             Linalg::Cholesky | Linalg::Inv | Linalg::Qr | Linalg::Svd | Linalg::Eigh => Some(output),
             Linalg::Det => Some(Needs { inputs: 1, output: true }),
-            Linalg::Eig | Linalg::Eigvals => None,
+            Linalg::Eig | Linalg::Eigvals => Some(Needs::NOTHING),
             Linalg::Slogdet | Linalg::Svdvals | Linalg::Eigvalsh => Some(Needs::input(0)),
             // What flows to the right-hand side needs the matrix, what flows to the matrix the solution as well.
             Linalg::Solve | Linalg::SolveTriangular if i == 1 => Some(Needs::input(0)),
             Linalg::Solve | Linalg::SolveTriangular => Some(Needs { inputs: 1, output: true }),
         }
+    }
+
+    fn takes_complex(self) -> bool {
+        true
     }
 
     fn scalars(self) -> usize {

@@ -1,7 +1,7 @@
 //! Samples of linear algebra.
 
 use crate::samples::{Input, Look, Sample, Values, call, x};
-use forerun_base::DType::{F32, F64, I32};
+use forerun_base::DType::{C64, C128, F32, F64, I32};
 
 /// Symmetric matrices that everything is defined for.
 fn definite<const N: usize>(shape: [usize; N]) -> Input {
@@ -15,7 +15,7 @@ pub(super) fn samples() -> Vec<Sample> {
         let turned = definite([3, 3]).look(Look::Transposed);
         [definite([4, 4]), definite([2, 2, 3, 3]), turned, definite([1, 1]), definite([0, 3, 3]), definite([2, 0, 0])]
     };
-    let op = |op: &'static str| call(op).of([F32, F64]);
+    let op = |op: &'static str| call(op).of([F32, F64, C64, C128]);
     for name in ["cholesky", "eigh", "eigvalsh"] {
         for word in [0, 1] {
             all.extend(squares().map(|a| op(name).on([a]).with("words", [word])));

@@ -8,6 +8,7 @@
 
 mod along;
 mod choose;
+mod complex_samples;
 mod draw;
 mod families;
 mod fft;

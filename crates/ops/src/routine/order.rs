@@ -45,6 +45,10 @@ impl Family for Order {
         }
     }
 
+    fn takes_complex(self) -> bool {
+        true
+    }
+
     fn scalars(self) -> usize {
         0
     }

@@ -40,6 +40,10 @@ impl Family for Place {
         }
     }
 
+    fn takes_complex(self) -> bool {
+        true
+    }
+
     fn scalars(self) -> usize {
         (self == Place::Positions) as usize
     }

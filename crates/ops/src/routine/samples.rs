@@ -8,6 +8,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(order());
     all.extend(scan());
     all.extend(along());
+    all.extend(super::complex_samples::samples());
     all.extend(super::fft_samples::samples());
     all.extend(super::linalg_samples::samples());
     all.extend(normalise());

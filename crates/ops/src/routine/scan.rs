@@ -20,7 +20,7 @@ impl Family for Scan {
         axis(&given[0].1, words, 0)?;
         match given[0].0 {
             _ if matches!(self, Scan::ArgCumMax | Scan::ArgCumMin) => Ok((DType::I64, given[0].1)),
-            dtype if self == Scan::Linear && dtype.kind() != Kind::Float => {
+            dtype if self == Scan::Linear && !matches!(dtype.kind(), Kind::Float | Kind::Complex) => {
                 Err(Error::new(ErrorKind::Type, format!("not defined for {}", given[0].0)))
             }
             _ if self == Scan::Linear && given[0] != given[1] => {
@@ -43,6 +43,10 @@ impl Family for Scan {
             Scan::Linear => Some(Needs { inputs: 2, output: i == 1 }),
             Scan::ArgCumMax | Scan::ArgCumMin => None,
         }
+    }
+
+    fn takes_complex(self) -> bool {
+        matches!(self, Scan::CumSum | Scan::CumProd | Scan::Linear)
     }
 
     fn scalars(self) -> usize {

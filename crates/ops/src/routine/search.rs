@@ -34,6 +34,10 @@ impl Family for Search {
         None
     }
 
+    fn takes_complex(self) -> bool {
+        self == Search::Sorted
+    }
+
     fn scalars(self) -> usize {
         0
     }

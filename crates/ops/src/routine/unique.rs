@@ -53,6 +53,10 @@ impl Family for Unique {
         None
     }
 
+    fn takes_complex(self) -> bool {
+        true
+    }
+
     fn scalars(self) -> usize {
         0
     }

@@ -1,6 +1,7 @@
 """Linear algebra on stacks of matrices, which are the last two dimensions.
 
-Names, arguments and results follow NumPy and the array API standard. Integers become the default float. Every function
+Names, arguments and results follow NumPy and the array API standard. Integers become the default float; complex
+numbers are taken everywhere. Every function
 returns at once; a matrix that turns out singular, not positive definite or without a decomposition raises
 ``LinAlgError`` where the result is read.
 """
@@ -8,7 +9,7 @@ returns at once; a matrix that turns out singular, not positive definite or with
 from __future__ import annotations
 
 from forerun._forerun import LinAlgError
-from forerun.np.linalg.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from forerun.np.linalg.factor import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from forerun.np.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from forerun.np.linalg.products import cross, diagonal, matmul, multi_dot, outer, trace
 from forerun.np.linalg.solving import (
@@ -33,7 +34,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "lstsq",

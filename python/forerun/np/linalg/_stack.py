@@ -1,4 +1,4 @@
-"""What the functions of linear algebra share: floats, stacks of matrices, and results taken out of one array."""
+"""What the functions of linear algebra share: numbers, stacks of matrices, and results taken out of one array."""
 
 from __future__ import annotations
 
@@ -6,26 +6,38 @@ from math import prod
 
 from forerun import _forerun
 from forerun._convert import to_arrays
-from forerun._forerun import float32, float64, ndarray
+from forerun._forerun import complex64, complex128, float32, float64, ndarray
 from forerun._types import ArrayLike
+from forerun.np.complex import conj, imag, iscomplexobj, real
 
-EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
+EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 
 
 def to_floats(*values: ArrayLike) -> list[ndarray]:
-    """Make arrays of one float dtype: the widest among them, or the default float."""
+    """Make arrays of one float or complex dtype: as wide as the widest among them, or the default float."""
     arrays = to_arrays(*values)
-    target = float64 if any(x.dtype == float64 for x in arrays) else float32
+    wide = any(x.dtype in (float64, complex128) for x in arrays)
+    if any(iscomplexobj(x) for x in arrays):
+        target = complex128 if wide else complex64
+    else:
+        target = float64 if wide else float32
     return [x.astype(target, copy=False) for x in arrays]
 
 
+def squares(x: ndarray) -> ndarray:
+    """Give the squares of absolute values, which are real."""
+    if not iscomplexobj(x):
+        return x * x
+    return real(x) * real(x) + imag(x) * imag(x)
+
+
 def to_float(value: ArrayLike) -> ndarray:
-    """Make an array of a float dtype."""
+    """Make an array of a float or complex dtype."""
     return to_floats(value)[0]
 
 
 def matrices(op: str, value: ArrayLike, *, square: bool = False) -> ndarray:
-    """Make a stack of matrices of floats, or say why there is none."""
+    """Make a stack of matrices of floats or complex numbers, or say why there is none."""
     x = to_float(value)
     if x.ndim < 2:
         raise ValueError(f"{op}: needs at least two dimensions: {x.shape}")
@@ -40,8 +52,8 @@ def eps(x: ndarray) -> float:
 
 
 def adjoint(x: ndarray) -> ndarray:
-    """Turn matrices over their diagonals: a view."""
-    return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    """Turn matrices over their diagonals, and imaginary parts round: a view if there are none."""
+    return conj(x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)))
 
 
 def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> list[ndarray]:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, overload
 from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
+from forerun.np.complex import real
 from forerun.np.linalg._stack import matrices, parts
 
 
@@ -32,8 +33,15 @@ class EighResult(NamedTuple):
     eigenvectors: ndarray
 
 
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors of any matrices: complex all."""
+
+    eigenvalues: ndarray
+    eigenvectors: ndarray
+
+
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
-    """Give the lower triangular factor whose product with its transpose is the matrix, or with ``upper`` the upper one.
+    """Give the lower triangular factor whose product with its adjoint is the matrix, or with ``upper`` the upper one.
 
     One half of the matrix is read: the lower, or with ``upper`` the upper. A matrix that is not positive definite
     raises ``LinAlgError`` where the result is read.
@@ -108,7 +116,8 @@ def svd(
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
     packed = _forerun.routine("svd", [x], [full_matrices])
-    return SVDResult(*parts(packed, tuple(lead), (rows, left), (least,), (right, columns)))
+    u, s, vh = parts(packed, tuple(lead), (rows, left), (least,), (right, columns))
+    return SVDResult(u, real(s), vh)
 
 
 def svdvals(x: ArrayLike, /) -> ndarray:
@@ -130,7 +139,7 @@ def _upper(op: str, half: str) -> bool:
 
 
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
-    """Give the eigenvalues of symmetric matrices, smallest first, and their eigenvectors as columns.
+    """Give the eigenvalues of matrices that equal their adjoints, smallest first, and their eigenvectors as columns.
 
     Of each matrix the lower half is read, with ``UPLO="U"`` the upper one.
 
@@ -145,11 +154,12 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     x = matrices("eigh", a, square=True)
     (*lead, n, _) = x.shape
     packed = _forerun.routine("eigh", [x], [upper])
-    return EighResult(*parts(packed, tuple(lead), (n,), (n, n)))
+    w, v = parts(packed, tuple(lead), (n,), (n, n))
+    return EighResult(real(w), v)
 
 
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
-    """Give the eigenvalues of symmetric matrices, smallest first.
+    """Give the eigenvalues of matrices that equal their adjoints, smallest first.
 
     Examples
     --------
@@ -159,3 +169,32 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     """
     upper = _upper("eigvalsh", UPLO)
     return _forerun.routine("eigvalsh", [matrices("eigvalsh", a, square=True)], [upper])
+
+
+def eig(a: ArrayLike) -> EigResult:
+    """Give the eigenvalues of any square matrices, in no order, and their eigenvectors as columns of length one.
+
+    Both are complex, even where no imaginary part is left: what dtype a result has, values do not decide.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> w, v = np.linalg.eig(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> np.sort(np.real(w))
+    array([1., 2.])
+    """
+    x = matrices("eig", a, square=True)
+    (*lead, n, _) = x.shape
+    return EigResult(*parts(_forerun.routine("eig", [x], []), tuple(lead), (n,), (n, n)))
+
+
+def eigvals(a: ArrayLike) -> ndarray:
+    """Give the eigenvalues of any square matrices, in no order. They are complex, even without imaginary parts.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
+    array([-1.,  1.])
+    """
+    return _forerun.routine("eigvals", [matrices("eigvals", a, square=True)], [])

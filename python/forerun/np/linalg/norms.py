@@ -23,7 +23,8 @@ from forerun._pointwise import (
     where,
 )
 from forerun._types import ArrayLike, AxisLike
-from forerun.np.linalg._stack import eps, matrices, to_float
+from forerun.np.complex import real
+from forerun.np.linalg._stack import eps, matrices, squares, to_float
 from forerun.np.linalg.factor import svdvals
 
 
@@ -35,18 +36,18 @@ def _of_vectors(x: ndarray, order: float, axis: AxisLike, keepdims: bool) -> nda
     if order == -inf:
         return abs(x).min(axis, keepdims=keepdims)
     if order == 0:
-        return not_equal(x, 0).astype(x.dtype).sum(axis, keepdims=keepdims)
+        return not_equal(x, 0).astype(real(x).dtype).sum(axis, keepdims=keepdims)
     if order == 1:
         return abs(x).sum(axis, keepdims=keepdims)
     if order == 2:
-        return sqrt(multiply(x, x).sum(axis, keepdims=keepdims))
+        return sqrt(squares(x).sum(axis, keepdims=keepdims))
     return power(power(abs(x), order).sum(axis, keepdims=keepdims), 1 / order)
 
 
 def _of_matrices(x: ndarray, order: float | str | None, axes: tuple[int, int], keepdims: bool) -> ndarray:
     rows, columns = axes
     if order is None or order == "fro":
-        return sqrt(multiply(x, x).sum(axes, keepdims=keepdims))
+        return sqrt(squares(x).sum(axes, keepdims=keepdims))
     if order in (1, -1, inf, -inf):
         within, over = (rows, columns) if order in (1, -1) else (columns, rows)
         sums = abs(x).sum(within, keepdims=True)

@@ -12,12 +12,13 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, greater, multiply, where
 from forerun._types import ArrayLike
-from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, to_floats
+from forerun.np.complex import real
+from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, squares, to_floats
 from forerun.np.linalg.factor import svd
 
 
 class SlogdetResult(NamedTuple):
-    """The sign of a determinant and the logarithm of its modulus."""
+    """The sign of a determinant, or its direction if it is complex, and the logarithm of its modulus."""
 
     sign: ndarray
     logabsdet: ndarray
@@ -111,7 +112,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     SlogdetResult(sign=array(-1.), logabsdet=array(0.))
     """
     packed = _forerun.routine("slogdet", [matrices("slogdet", a, square=True)], [])
-    return SlogdetResult(packed[0], packed[1])
+    return SlogdetResult(packed[0], real(packed[1]))
 
 
 def _inverted(s: ndarray, cutoff: ArrayLike) -> tuple[ndarray, ndarray]:
@@ -172,9 +173,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     x = _forerun.matmul(adjoint(vh), multiply(over[:, None], _forerun.matmul(adjoint(u), sides)))
     if rows > columns:
         off = _forerun.matmul(left, x) - sides
-        residuals = multiply(off, off).sum(0)
+        residuals = squares(off).sum(0)
     else:
-        residuals = _forerun.full((0,), 0, left.dtype, left.device)
+        residuals = _forerun.full((0,), 0, s.dtype, left.device)
     rank = above.astype("int64").sum()
     return LstsqResult(x if right.ndim == 2 else x[:, 0], residuals, rank, s)
 

@@ -1,4 +1,4 @@
-"""Around Fourier transforms: frequencies, and where the zero one stands."""
+"""Frequencies, and where the zero one stands."""
 
 from __future__ import annotations
 

@@ -1,0 +1,32 @@
+"""Fourier transforms, and the frequencies around them.
+
+Names, arguments and results follow NumPy and the array API standard. Single precision stays single: float32 becomes
+complex64, float64 complex128; integers and half floats become the default float first.
+"""
+
+from __future__ import annotations
+
+from forerun.np.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
+from forerun.np.fft.grids import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
+from forerun.np.fft.lines import fft, hfft, ifft, ihfft, irfft, rfft
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]

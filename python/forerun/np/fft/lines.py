@@ -1,0 +1,164 @@
+"""Fourier transforms along one axis."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import SupportsIndex
+
+from forerun import _forerun
+from forerun._convert import to_array
+from forerun._forerun import complex64, complex128, float32, float64, ndarray
+from forerun._types import ArrayLike
+from forerun.np.complex import conj
+
+# What is divided by the number of points, on the way forward and on the way back: nothing, all of it, or its root.
+_SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}
+
+
+def scale(op: str, norm: str | None, back: bool) -> int:
+    """Give the word that stands for a norm."""
+    try:
+        return _SCALES["backward" if norm is None else norm][back]
+    except KeyError:
+        raise ValueError(f"{op}: no norm {norm!r}: backward, ortho or forward") from None
+
+
+def to_complex(value: ArrayLike) -> ndarray:
+    """Make an array of complex numbers, as wide as what is given."""
+    x = to_array(value)
+    if x.dtype in (complex64, complex128):
+        return x
+    return x.astype(complex128 if x.dtype == float64 else complex64)
+
+
+def to_real(op: str, value: ArrayLike) -> ndarray:
+    """Make an array of floats that a transform knows; complex numbers are refused."""
+    x = to_array(value)
+    if x.dtype in (complex64, complex128):
+        raise TypeError(f"{op}: not defined for {x.dtype}: take the real part")
+    return x if x.dtype in (float32, float64) else x.astype(float32)
+
+
+def axis_of(op: str, x: ndarray, axis: SupportsIndex) -> int:
+    """Count an axis from the first, or say that there is none."""
+    at = index(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise IndexError(f"{op}: axis {at} is out of bounds for array of dimension {x.ndim}")
+    return at % x.ndim
+
+
+def fitted(x: ndarray, points: int, axis: int) -> ndarray:
+    """Crop an axis to so many points, or fill it up with zeros."""
+    extent = x.shape[axis]
+    if points <= extent:
+        return x if points == extent else x[(slice(None),) * axis + (slice(0, points),)]
+    shape = (*x.shape[:axis], points - extent, *x.shape[axis + 1 :])
+    return _forerun.concatenate([x, _forerun.full(shape, 0, x.dtype, x.device)], axis)
+
+
+def points_of(op: str, n: SupportsIndex | None, given: int) -> int:
+    """Give the number of points asked for, or what is given."""
+    points = given if n is None else index(n)
+    if points < 1:
+        raise ValueError(f"{op}: no transform of {points} points")
+    return points
+
+
+def complete(
+    op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, norm: str | None, *, back: bool
+) -> ndarray:
+    """Transform complex numbers, forward or back."""
+    at = axis_of(op, x, axis)
+    x = fitted(x, points_of(op, n, x.shape[at]), at)
+    return _forerun.routine("fft", [x], [at, back, scale(op, norm, back)])
+
+
+def forward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
+    """Transform floats to the first half of what is a mirror image of it from there on."""
+    at = axis_of(op, x, axis)
+    return _forerun.routine("rfft", [fitted(x, points_of(op, n, x.shape[at]), at)], [at, word])
+
+
+def backward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
+    """Transform the first half of a mirror image to floats."""
+    at = axis_of(op, x, axis)
+    points = points_of(op, n, 2 * (x.shape[at] - 1))
+    return _forerun.routine("irfft", [fitted(x, points // 2 + 1, at)], [at, points, word])
+
+
+def fft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the Fourier transform along an axis.
+
+    The axis is cropped to ``n`` points, or filled up with zeros. With ``norm="backward"``, which is the default, the
+    way back is divided by the number of points, with ``"forward"`` the way forward, with ``"ortho"`` both by its root.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.fft.fft(np.array([1.0, 0.0, -1.0, 0.0]))
+    array([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j], dtype=complex64)
+    """
+    return complete("fft", to_complex(a), n, axis, norm, back=False)
+
+
+def ifft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the way back from a Fourier transform along an axis.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    return complete("ifft", to_complex(a), n, axis, norm, back=True)
+
+
+def rfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the first half of the Fourier transform of real numbers along an axis; the second one mirrors it.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.abs(np.fft.rfft(np.array([1.0, 1.0, 1.0, 1.0])))
+    array([4., 0., 0.])
+    """
+    return forward("rfft", to_real("rfft", a), n, axis, scale("rfft", norm, False))
+
+
+def irfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the ``n`` real numbers whose Fourier transform along an axis has this first half.
+
+    Without ``n`` their number is even: twice one less than what is given. The imaginary part of the first point, and of
+    the last of an even number, is left out: a mirror image has none.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.fft.irfft(np.array([0.0, 2.0, 0.0]))
+    array([ 1.,  0., -1.,  0.])
+    """
+    return backward("irfft", to_complex(a), n, axis, scale("irfft", norm, True))
+
+
+def hfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the Fourier transform, which is real, of a mirror image of which the first half is given.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.fft.hfft(np.array([1.0, 2.0, 1.0]))
+    array([ 6.,  0., -2.,  0.])
+    """
+    return backward("hfft", conj(to_complex(a)), n, axis, scale("hfft", norm, False))
+
+
+def ihfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
+    """Give the first half of the mirror image that has these real numbers for its Fourier transform.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.real(np.fft.ihfft(np.array([6.0, 0.0, -2.0, 0.0])))
+    array([1., 2., 1.])
+    """
+    return conj(forward("ihfft", to_real("ihfft", a), n, axis, scale("ihfft", norm, True)))
