@@ -9,7 +9,7 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Class, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
+use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Class, Normalise, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
 
 fn loc() -> Loc {
     Loc::default()
@@ -407,6 +407,13 @@ fn routines() {
             Routine::Order(_) | Routine::Scan(_) => {
                 check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
             }
+            Routine::Normalise(Normalise::Layer) => {
+                let words = [1e-3f64.to_bits() as i64];
+                let rows = |x: &[Array]| ops::routine(routine, &[&x[0], &x[1], &x[2]], &words, loc()).unwrap();
+                let row = |seed: u64| array(&[4], &numbers(4, seed, 0.5, 1.5));
+                check(routine.name(), &rows, &[x.clone(), row(3), row(4)]);
+            }
+            Routine::Normalise(_) => check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x)),
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
             Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
