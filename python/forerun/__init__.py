@@ -14,6 +14,7 @@ array([[3., 3.]])
 
 from __future__ import annotations
 
+import atexit as _atexit
 import os.path as _path
 import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -43,6 +44,8 @@ _forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in
 
 # CUDA's libraries may have come with packages of their own.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])
+# A library that compiles kernels must be left before the process takes it down.
+_atexit.register(_forerun.end_background)
 
 from forerun import engine, np, npx  # noqa: E402
 from forerun._blockers import SyncWarning, blockers, last_wait, no_sync, reset_blockers  # noqa: E402

@@ -6,6 +6,7 @@ a process of its own, so many at once as told. Prints a line a file, then ``N pa
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -18,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_THE_GPU = {"FORERUN_TEST_DEVICE": "gpu"}
 # A file may take so long, in seconds: on an empty cache most of it is compiling kernels.
 LIMIT = int(os.environ.get("FORERUN_TEST_LIMIT", "500"))
+# Samples need a kernel each, so they are shared out.
+PARTS = 8
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 
@@ -26,8 +29,14 @@ def jobs() -> list[tuple[str, list[str]]]:
     from test_devices import ANYWHERE
 
     python = "tests/python"
+    samples = f"{python}/test_samples.py"
+    ops = sorted({sample["op"] for sample in json.loads((ROOT / python / "samples.json").read_text("utf-8"))})
     made = [
-        ("samples", [f"{python}/test_samples.py", "-k", "numpy or fails or dropout"]),
+        (f"samples {part + 1}", [f"{samples}::test_against_numpy[{op}]" for op in ops[part::PARTS]])
+        for part in range(PARTS)
+    ]
+    made += [
+        ("samples that fail", [samples, "-k", "fails or dropout"]),
         ("programs", [f"{python}/test_programs.py", "-k", "not sync"]),
         ("chapter", [f"{python}/test_chapter.py"]),
         ("exchange", ["tests/gpu/python"]),

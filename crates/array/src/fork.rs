@@ -99,5 +99,11 @@ extern "C" fn child() {
 /// reads an array runs what it needs itself.
 extern "C" fn last() {
     runtime().engine.shutdown();
+    end_background();
+}
+
+/// The process is about to end: nothing may be under way beside the engine any more. A frontend that knows calls it before the
+/// libraries of devices are taken down.
+pub fn end_background() {
     accelerators().for_each(|device| device.accelerator.stop());
 }

@@ -69,6 +69,7 @@ pub use forerun_cuda::search_in as search_cuda_in;
 pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;
+pub use fork::end_background;
 pub use future::Ready;
 pub use graph::{Submission, note_submissions};
 pub use holders::Holder;

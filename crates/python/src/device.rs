@@ -76,6 +76,12 @@ impl PyDevice {
     }
 }
 
+/// The interpreter ends: devices compile nothing more.
+#[pyfunction]
+pub(crate) fn end_background(py: Python<'_>) {
+    py.detach(forerun::end_background);
+}
+
 /// The device that a string names: its kind, and after a colon its number, `"gpu:1"`.
 #[pyfunction]
 pub(crate) fn named_device(name: &str) -> PyResult<PyDevice> {

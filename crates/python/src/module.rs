@@ -26,8 +26,8 @@ mod _forerun {
     use crate::capture::{PyCaptured, capture};
     #[pymodule_export]
     use crate::device::{
-        PyDevice, current_device, elsewhere, gpu_memory_info, gpu_stats, named_device, num_gpus, require_device,
-        reset_gpu_peak, search_cuda_in, set_device, set_tf32,
+        PyDevice, current_device, elsewhere, end_background, gpu_memory_info, gpu_stats, named_device, num_gpus,
+        require_device, reset_gpu_peak, search_cuda_in, set_device, set_tf32,
     };
     #[pymodule_export]
     use crate::dlpack::from_capsule;

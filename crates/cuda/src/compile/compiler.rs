@@ -4,7 +4,7 @@
 //! nobody ever parks here for work.
 
 use super::cache::Cache;
-use super::end;
+use super::end::Door;
 use super::nvrtc::TextCompiler;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
@@ -12,6 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A text and, once it is compiled, its kernels.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ impl Unit {
         self.loaded.get().is_some()
     }
 }
+
+/// How long the end of the process waits for compilations.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// How often what was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +70,7 @@ struct Shared {
     nvrtc: OnceLock<std::result::Result<TextCompiler, String>>,
     cache: Cache,
     queue: Mutex<Queue>,
+    door: Arc<Door>,
     compiled: AtomicU64,
     found: AtomicU64,
 }
@@ -93,6 +98,7 @@ impl Compiler {
             nvrtc: OnceLock::new(),
             cache: Cache::of_user(),
             queue: Mutex::default(),
+            door: Arc::default(),
             compiled: AtomicU64::new(0),
             found: AtomicU64::new(0),
         };
@@ -138,9 +144,10 @@ impl Compiler {
         unit.loaded.get_or_init(|| self.shared.load(&unit.text)).as_ref().map_err(Error::clone)
     }
 
-    /// Compiles nothing more in the background, and waits for what is being compiled.
+    /// The process ends: compiles nothing more, and waits for what is being compiled.
     pub(crate) fn stop(&self) {
-        self.shared.stop();
+        self.shared.forget();
+        self.shared.door.close(LONGEST);
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -154,7 +161,7 @@ impl Compiler {
 
 impl Drop for Compiler {
     fn drop(&mut self) {
-        self.stop();
+        self.shared.rest();
     }
 }
 
@@ -172,7 +179,12 @@ fn serve(shared: &Arc<Shared>) {
 }
 
 impl Shared {
-    fn stop(&self) {
+    fn forget(&self) {
+        self.queue.lock().unwrap_or_else(|e| e.into_inner()).waiting.clear();
+    }
+
+    /// Compiles nothing more in the background, and waits for its threads.
+    fn rest(&self) {
         self.forget();
         let threads = std::mem::take(&mut self.queue.lock().unwrap_or_else(|e| e.into_inner()).threads);
         for thread in threads {
@@ -181,25 +193,11 @@ impl Shared {
         }
     }
 
-    /// Takes what waits away from the threads.
-    fn forget(&self) {
-        self.queue.lock().unwrap_or_else(|e| e.into_inner()).waiting.clear();
+    fn open(&self) -> std::result::Result<TextCompiler, String> {
+        TextCompiler::open(self.driver.release(), &self.arch)
     }
 
-    fn open(self: &Arc<Shared>) -> std::result::Result<TextCompiler, String> {
-        let compiler = TextCompiler::open(self.driver.release(), &self.arch)?;
-        // The library loads others when it first compiles; whatever it loads is taken down after our end has been called.
-        compiler.compile("extern \"C\" __global__ void run() {}")?;
-        let forgotten = Arc::downgrade(self);
-        end::before_libraries(Box::new(move || {
-            if let Some(shared) = forgotten.upgrade() {
-                shared.forget();
-            }
-        }));
-        Ok(compiler)
-    }
-
-    fn load(self: &Arc<Shared>, text: &str) -> Result<Loaded> {
+    fn load(&self, text: &str) -> Result<Loaded> {
         let image = self.image(text).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
         let driver = self.driver;
         let mut module: Module = std::ptr::null_mut();
@@ -214,16 +212,16 @@ impl Shared {
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run })
     }
 
-    fn image(self: &Arc<Shared>, text: &str) -> std::result::Result<Vec<u8>, String> {
+    fn image(&self, text: &str) -> std::result::Result<Vec<u8>, String> {
         let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
         let key = format!("{}\n{text}", nvrtc.stamp());
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
-        let busy = end::Busy::begin();
+        let inside = self.door.enter().ok_or("the process ends")?;
         let image = nvrtc.compile(text)?;
-        drop(busy);
+        drop(inside);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
         Ok(image)

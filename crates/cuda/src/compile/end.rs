@@ -1,37 +1,61 @@
 //! The end of the process while something is being compiled. The compiler's library is taken down then, whoever is inside, and a
 //! compilation cannot be broken off.
 //!
-//! Invariant: when libraries are taken down, nobody is inside the compiler, or the process is over before that.
+//! Invariant: when a library is taken down, nobody is inside it, or the process is over before that. A frontend that knows that the
+//! process is about to end stops the compiler before (`Accelerator::stop`); for the others we ask to be called early. The library
+//! asks for calls of its own while it compiles, and whoever asked last is called first: so we ask again, ever more seldom.
 
 use std::ffi::{c_int, c_void};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// How long a process that ends waits for compilations; after that it ends without taking libraries down.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Who is inside the compiler, and whether anybody may still go in.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    inside: AtomicUsize,
+    closed: AtomicBool,
+    /// How many have come out.
+    done: AtomicUsize,
+}
 
-/// Compilations under way.
-static BUSY: AtomicUsize = AtomicUsize::new(0);
+/// Somebody inside.
+pub(super) struct Inside<'a>(&'a Arc<Door>);
 
-/// What to do first.
-static FIRST: Mutex<Vec<Box<dyn Fn() + Send>>> = Mutex::new(Vec::new());
+impl Door {
+    /// Goes in; `None` if the process ends.
+    pub(super) fn enter(self: &Arc<Door>) -> Option<Inside<'_>> {
+        let inside = Inside(self);
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        (!self.closed.load(Ordering::SeqCst)).then_some(inside)
+    }
 
-/// A compilation, for as long as it is held.
-pub(super) struct Busy;
-
-impl Busy {
-    pub(super) fn begin() -> Busy {
-        BUSY.fetch_add(1, Ordering::AcqRel);
-        Busy
+    /// Lets nobody in any more, and waits until those inside have come out, so long at the most. Says whether they have.
+    pub(super) fn close(&self, at_most: Duration) -> bool {
+        self.closed.store(true, Ordering::SeqCst);
+        let begun = Instant::now();
+        while self.inside.load(Ordering::SeqCst) > 0 {
+            if begun.elapsed() > at_most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
     }
 }
 
-impl Drop for Busy {
+impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        BUSY.fetch_sub(1, Ordering::AcqRel);
+        let done = self.0.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_power_of_two() {
+            call_before_libraries(self.0);
+        }
+        self.0.inside.fetch_sub(1, Ordering::SeqCst);
     }
 }
+
+/// The doors to close.
+static DOORS: Mutex<Vec<Weak<Door>>> = Mutex::new(Vec::new());
 
 unsafe extern "C" {
     /// As `atexit`, but the function is told the status.
@@ -39,9 +63,11 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// Calls `first` when the process ends, before libraries loaded until now are taken down, and waits then for compilations.
-pub(super) fn before_libraries(first: Box<dyn Fn() + Send>) {
-    FIRST.lock().unwrap_or_else(|e| e.into_inner()).push(first);
+/// Closes the door when the process ends, before anything is taken down that asked for it until now.
+fn call_before_libraries(door: &Arc<Door>) {
+    let mut doors = DOORS.lock().unwrap_or_else(|e| e.into_inner());
+    doors.retain(|known| known.strong_count() > 0 && !std::ptr::eq(known.as_ptr(), &raw const **door));
+    doors.push(Arc::downgrade(door));
     // SAFETY: a plain function for the life of the process.
     #[cfg(target_env = "gnu")]
     unsafe {
@@ -49,47 +75,50 @@ pub(super) fn before_libraries(first: Box<dyn Fn() + Send>) {
     }
 }
 
+/// How long a process that ends waits for compilations; after that it ends without taking libraries down.
+#[cfg(target_env = "gnu")]
+const PATIENCE: Duration = Duration::from_millis(200);
+
 #[cfg(target_env = "gnu")]
 extern "C" fn last(status: c_int, _: *mut c_void) {
-    for first in &*FIRST.lock().unwrap_or_else(|e| e.into_inner()) {
-        first();
-    }
-    let begun = Instant::now();
-    while BUSY.load(Ordering::Acquire) > 0 {
-        if begun.elapsed() > PATIENCE {
-            // SAFETY: writes out what is buffered; then nothing of this process runs any more.
-            unsafe {
-                libc::fflush(std::ptr::null_mut());
-                libc::_exit(status);
-            }
+    let doors: Vec<Weak<Door>> = DOORS.lock().unwrap_or_else(|e| e.into_inner()).clone();
+    if !doors.iter().filter_map(Weak::upgrade).all(|door| door.close(PATIENCE)) {
+        // SAFETY: writes out what is buffered; then nothing of this process runs any more.
+        unsafe {
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(status);
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_env = "gnu"))]
 mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Run by itself in a process of its own: it ends with a status while a thread says it compiles for ever.
+    #[test]
+    fn a_closed_door_lets_nobody_in() {
+        let door = Arc::new(Door::default());
+        let inside = door.enter().unwrap();
+        assert!(!door.close(Duration::from_millis(5)), "somebody is inside");
+        assert!(door.enter().is_none());
+        drop(inside);
+        assert!(door.close(Duration::ZERO));
+    }
+
+    /// Run by itself in a process of its own: it ends with a status while a thread compiles for ever.
     #[test]
     #[ignore = "ends its process"]
     fn ends_while_compiling() {
-        std::thread::spawn(|| {
-            let _busy = Busy::begin();
-            std::thread::sleep(Duration::from_secs(3600));
-        });
-        while BUSY.load(Ordering::Acquire) == 0 {
-            std::thread::yield_now();
-        }
         extern "C" fn never() {
             // Stands for a library that is taken down.
             std::process::abort();
         }
         // SAFETY: a plain function.
         unsafe { libc::atexit(never) };
-        before_libraries(Box::new(|| eprintln!("first")));
+        let door = Arc::new(Door::default());
+        drop(door.enter());
+        let _inside = door.enter().unwrap();
         std::process::exit(7);
     }
 
@@ -100,6 +129,5 @@ mod tests {
         let mut command = Command::new(program);
         let output = command.args(["--exact", name, "--ignored", "--nocapture"]).output().unwrap();
         assert_eq!(output.status.code(), Some(7), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("first"));
     }
 }
