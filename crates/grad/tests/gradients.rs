@@ -9,7 +9,9 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Class, Normalise, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
+use forerun_ops::{
+    Along, Beyond, COMPOSITE, Choose, Class, Normalise, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan,
+};
 
 fn loc() -> Loc {
     Loc::default()
