@@ -410,10 +410,12 @@ fn routines() {
                 check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
             }
             Routine::Normalise(Normalise::Layer) => {
-                let words = [1e-3f64.to_bits() as i64];
-                let rows = |x: &[Array]| ops::routine(routine, &[&x[0], &x[1], &x[2]], &words, loc()).unwrap();
-                let row = |seed: u64| array(&[4], &numbers(4, seed, 0.5, 1.5));
-                check(routine.name(), &rows, &[x.clone(), row(3), row(4)]);
+                let vectors = [array(&[4], &values[..4]), array(&[4], &values[4..8])];
+                let layer = |x: &[Array]| {
+                    let words = [1e-3f64.to_bits() as i64];
+                    ops::routine(routine, &[&x[0], &x[1], &x[2]], &words, loc()).unwrap()
+                };
+                check(routine.name(), &layer, &[x.clone(), vectors[0].clone(), vectors[1].clone()]);
             }
             Routine::Normalise(_) => check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x)),
             // In `linalg.rs` and `fft.rs`.
