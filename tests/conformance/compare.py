@@ -3,13 +3,13 @@
 Usage::
 
     python tests/conformance/compare.py SUITE [--examples 200] [--version 2024.12] [--out docs/conformance]
-        [--reports FOLDER]
+        [--reports FOLDER] [--jobs 1]
 
 SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun,
 numpy, array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is
 run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. With ``--reports`` the
-reports are kept there, and a peer whose report is there already is not run again. Fails if `forerun.np` fails a test
-that a peer passes.
+reports are kept there, and a peer whose report is there already is not run again. Several ``--jobs`` take
+pytest-xdist. Fails if `forerun.np` fails a test that a peer passes.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ OURS = "forerun.np"
 PEERS = ("numpy", "array_api_strict")
 
 
-def run(suite: pathlib.Path, module: str, examples: int, version: str, reports: pathlib.Path) -> dict[str, str]:
+def run(args: argparse.Namespace, module: str, reports: pathlib.Path) -> dict[str, str]:
     """Run the suite on a module; the outcome of each test by its name."""
-    report = reports.resolve() / f"{module}-{version}-{examples}.json"
+    report = reports.resolve() / f"{module}-{args.version}-{args.examples}.json"
     if module == OURS or not report.exists():
         paths = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {
             **os.environ,
             "ARRAY_API_TESTS_MODULE": module,
-            "ARRAY_API_TESTS_VERSION": version,
+            "ARRAY_API_TESTS_VERSION": args.version,
             "PYTHONPATH": os.pathsep.join(paths),
         }
         command = [
             sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-p", "patient", "--tb=no",
-            f"--max-examples={examples}", "--json-report", f"--json-report-file={report}", "array_api_tests",
+            f"--max-examples={args.examples}", "--json-report", f"--json-report-file={report}", "array_api_tests",
         ]  # fmt: skip
-        subprocess.run(command, cwd=suite, env=environment, stdout=subprocess.DEVNULL, check=False)
+        command += ["-n", str(args.jobs)] if args.jobs > 1 else []
+        subprocess.run(command, cwd=args.suite, env=environment, stdout=subprocess.DEVNULL, check=False)
     tests = json.loads(report.read_text())["tests"]
     return {test["nodeid"].removeprefix("array_api_tests/"): test["outcome"] for test in tests}
 
@@ -86,11 +87,12 @@ def main() -> int:
     parser.add_argument("--version", default="2024.12")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--reports", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         reports = args.reports or pathlib.Path(scratch)
         reports.mkdir(parents=True, exist_ok=True)
-        outcomes = {module: run(args.suite, module, args.examples, args.version, reports) for module in (OURS, *PEERS)}
+        outcomes = {module: run(args, module, reports) for module in (OURS, *PEERS)}
     behind = [
         (name, [peer for peer in PEERS if outcomes[peer].get(name) == "passed"])
         for name, outcome in outcomes[OURS].items()

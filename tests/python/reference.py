@@ -25,7 +25,7 @@ MODULES = {
     "_pointwise.py": "np",
     "np": "np",
     "np/linalg": "np.linalg",
-    "np/fft.py": "np.fft",
+    "np/fft": "np.fft",
     **dict.fromkeys(["np/random.py", "np/_distributions.py", "np/_choosing.py", "np/_counts.py"], "np.random"),
     **dict.fromkeys(["npx.py", "_layers.py", "_pointwise_npx.py", "_sequences.py", "_files.py"], "npx"),
     "autograd.py": "autograd",

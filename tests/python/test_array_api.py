@@ -196,6 +196,24 @@ def matrices(dtypes: tuple[str, ...], *, square: bool = False, positive: bool = 
     return args
 
 
+def transformed(dtypes: tuple[str, ...], *, several: bool = False) -> Any:
+    """Draw what a Fourier transform takes: points along an axis, or along several."""
+
+    def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
+        shape = shapes(draw, least=1, smallest=2)
+        x = numbers(draw, draw(st.sampled_from(dtypes)), shape)
+        points = st.integers(1, 6)
+        named: dict[str, Any] = {"norm": draw(st.sampled_from(["backward", "ortho", "forward"]))}
+        if several:
+            axes = draw(st.lists(st.integers(0, len(shape) - 1), unique=True, min_size=1))
+            named |= {"axes": axes, "s": draw(st.none() | st.lists(points, min_size=len(axes), max_size=len(axes)))}
+        else:
+            named |= {"axis": axis_of(draw, shape), "n": draw(st.none() | points)}
+        return [x], named
+
+    return args
+
+
 def several(dtypes: tuple[str, ...], axis: bool) -> Any:
     def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
         shape = shapes(draw, least=1)
@@ -211,17 +229,18 @@ def several(dtypes: tuple[str, ...], axis: bool) -> Any:
 TRIGONOMETRIC = {name: unary(INEXACT) for name in ["cos", "cosh", "sin", "sinh", "tan", "tanh", "exp"]}
 CASES: dict[str, Any] = {
     **{name: unary(NUMERIC) for name in ["abs", "negative", "positive", "square"]},
-    **{name: unary(REAL) for name in ["ceil", "floor", "round", "sign", "trunc"]},
+    **{name: unary(REAL) for name in ["ceil", "floor", "trunc"]},
+    **{name: unary(NUMERIC) for name in ["round", "sign"]},
     **{name: unary(NUMERIC) for name in ["isfinite", "isinf", "isnan"]},
     **TRIGONOMETRIC,
-    "acos": unary(FLOATS, -1, 1),
-    "asin": unary(FLOATS, -1, 1),
-    "atan": unary(FLOATS),
-    "acosh": unary(FLOATS, 1, 8),
-    "asinh": unary(FLOATS),
-    "atanh": unary(FLOATS, -0.75, 0.75),
-    **{name: unary(FLOATS, 0.25, 8) for name in ["log", "log1p", "log2", "log10", "sqrt", "reciprocal"]},
-    "expm1": unary(FLOATS),
+    "acos": unary(INEXACT, -1, 1),
+    "asin": unary(INEXACT, -1, 1),
+    "atan": unary(INEXACT),
+    "acosh": unary(INEXACT, 1, 8),
+    "asinh": unary(INEXACT),
+    "atanh": unary(INEXACT, -0.75, 0.75),
+    **{name: unary(INEXACT, 0.25, 8) for name in ["log", "log1p", "log2", "log10", "sqrt", "reciprocal"]},
+    "expm1": unary(INEXACT),
     "signbit": unary(FLOATS),
     "conj": unary(COMPLEX),
     "imag": unary(COMPLEX),
@@ -237,7 +256,7 @@ CASES: dict[str, Any] = {
     "divide": binary(INEXACT, second=(1, 8)),
     "floor_divide": binary(REAL, second=(1, 8)),
     "remainder": binary(REAL, second=(1, 8)),
-    "pow": binary(REAL, 1, 3, (0, 3)),
+    "pow": binary(NUMERIC, 1, 3, (0, 3)),
     "clip": lambda draw: ([numbers(draw, draw(st.sampled_from(REAL)), shapes(draw))], {"min": 1, "max": 5}),
     # Creation.
     "arange": lambda draw: (
@@ -298,11 +317,11 @@ CASES: dict[str, Any] = {
     **{name: along(NUMERIC, keepdims=True, several=True) for name in ("sum", "prod")},
     "mean": along(INEXACT, keepdims=True, several=True, smallest=1),
     **{name: along(REAL, keepdims=True, several=True, smallest=1) for name in ("max", "min")},
-    **{name: along(FLOATS, keepdims=True, several=True, smallest=2, correction=1.0) for name in ("std", "var")},
+    **{name: along(INEXACT, keepdims=True, several=True, smallest=2, correction=1.0) for name in ("std", "var")},
     **{name: along(ALL, keepdims=True, several=True) for name in ("all", "any")},
     **{name: along(REAL, keepdims=True, smallest=1) for name in ("argmax", "argmin")},
     "count_nonzero": along(ALL, keepdims=True, several=True),
-    **{name: must_have_axis(REAL, include_initial=st.booleans()) for name in ("cumulative_sum", "cumulative_prod")},
+    **{name: must_have_axis(NUMERIC, include_initial=st.booleans()) for name in ("cumulative_sum", "cumulative_prod")},
     "diff": must_have_axis(NUMERIC, smallest=3, n=st.integers(0, 2)),
     **{name: must_have_axis(REAL) for name in ("sort", "argsort")},
     "searchsorted": lambda draw: (
@@ -314,7 +333,7 @@ CASES: dict[str, Any] = {
         [numbers(draw, "bool", (3,)), numbers(draw, "int16", (2, 3)), numbers(draw, "int16", (3,))],
         {},
     ),
-    **{name: unary(REAL) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values")},
+    **{name: unary(NUMERIC) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values")},
     "take": lambda draw: (
         [numbers(draw, "float32", (4, 3)), numbers(draw, "int64", (5,), 0, 2)],
         {"axis": draw(st.integers(0, 1))},
@@ -333,20 +352,23 @@ CASES: dict[str, Any] = {
     ),
     "tensordot": lambda draw: ([numbers(draw, "float64", (2, 3, 4)), numbers(draw, "float64", (4, 3, 2))], {"axes": 1}),
     "vecdot": lambda draw: (
-        [numbers(draw, "float64", (*shapes(draw, most=1, smallest=1), 3)), numbers(draw, "float64", (3,))],
+        [
+            numbers(draw, d := draw(st.sampled_from(INEXACT)), (*shapes(draw, most=1, smallest=1), 3)),
+            numbers(draw, d, (3,)),
+        ],
         {},
     ),
     "linalg.cross": lambda draw: ([numbers(draw, "float64", (2, 3)), numbers(draw, "float64", (2, 3))], {}),
-    "linalg.det": matrices(FLOATS, square=True),
-    "linalg.inv": matrices(FLOATS, square=True),
-    "linalg.cholesky": matrices(FLOATS, positive=True, square=True),
-    "linalg.eigvalsh": matrices(FLOATS, symmetric=True, square=True),
-    "linalg.svdvals": matrices(FLOATS),
-    "linalg.slogdet": matrices(FLOATS, square=True),
-    "linalg.matrix_norm": matrices(FLOATS),
-    "linalg.matrix_rank": matrices(FLOATS),
-    "linalg.pinv": matrices(FLOATS, square=True),
-    "linalg.matrix_power": lambda draw: ([*matrices(FLOATS, square=True)(draw)[0], draw(st.integers(-2, 3))], {}),
+    "linalg.det": matrices(INEXACT, square=True),
+    "linalg.inv": matrices(INEXACT, square=True),
+    "linalg.cholesky": matrices(INEXACT, positive=True, square=True),
+    "linalg.eigvalsh": matrices(INEXACT, symmetric=True, square=True),
+    "linalg.svdvals": matrices(INEXACT),
+    "linalg.slogdet": matrices(INEXACT, square=True),
+    "linalg.matrix_norm": matrices(INEXACT),
+    "linalg.matrix_rank": matrices(INEXACT),
+    "linalg.pinv": matrices(INEXACT, square=True),
+    "linalg.matrix_power": lambda draw: ([*matrices(INEXACT, square=True)(draw)[0], draw(st.integers(-2, 3))], {}),
     "linalg.solve": lambda draw: (
         [numbers(draw, "float64", (3, 3), -1, 1) + 10 * numpy.eye(3), numbers(draw, "float64", (3, 2))],
         {},
@@ -360,7 +382,11 @@ CASES: dict[str, Any] = {
         [numbers(draw, "float64", (*shapes(draw, most=1), 3, 4))],
         {"offset": draw(st.integers(-2, 2))},
     ),
-    "linalg.vector_norm": along(FLOATS, keepdims=True, smallest=1),
+    "linalg.vector_norm": along(INEXACT, keepdims=True, smallest=1),
+    **{f"fft.{name}": transformed(COMPLEX) for name in ("fft", "ifft", "irfft", "hfft")},
+    **{f"fft.{name}": transformed(FLOATS) for name in ("rfft", "ihfft")},
+    **{f"fft.{name}": transformed(COMPLEX, several=True) for name in ("fftn", "ifftn", "irfftn")},
+    "fft.rfftn": transformed(FLOATS, several=True),
     **{f"fft.{name}": lambda draw: ([draw(st.integers(1, 9))], {"d": 0.5}) for name in ("fftfreq", "rfftfreq")},
     **{
         f"fft.{name}": lambda draw: ([numbers(draw, "float32", shapes(draw, least=1))], {})

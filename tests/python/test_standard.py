@@ -126,6 +126,19 @@ def test_arrays_like_others() -> None:
         assert np.full_like(like, 5).tolist() == numpy.full(numpy.shape(like), 5).tolist()
 
 
+def test_masks_without_elements_name_nothing() -> None:
+    x = numpy.arange(24).reshape(2, 3, 4)
+    for shape in ((0,), (2, 0), (0, 3), (0, 0), (2, 3, 0), (2, 0, 4)):
+        nothing = numpy.zeros(shape, bool)
+        same(np.asarray(x)[np.asarray(nothing)], x[nothing])
+        mine = np.asarray(x)
+        mine[np.asarray(nothing)] = 7
+        same(mine, x)
+    for shape in ((0, 2), (3, 0), (1,)):
+        with pytest.raises(IndexError, match="boolean index did not match"):
+            np.asarray(x)[np.zeros(shape, dtype=bool)]
+
+
 def test_many_dimensions() -> None:
     most = 32
     x = numpy.arange(256.0, dtype="float32")

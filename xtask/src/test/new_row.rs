@@ -35,7 +35,7 @@ fn the_new_row_is_computed() {
 
 /// What is printed from the rows, and what of the new one it must show.
 const PRINTED: &[(&[&str], &str)] = &[
-    (&["--package", "forerun-ops", "--example", "reference"], "softcap(a, b)"),
+    (&["--package", "forerun-ops", "--example", "reference"], "`softcap(x1, x2)`"),
     (&["--package", "forerun-ops", "--example", "rows"], "\"name\": \"softcap\", \"arity\": 2"),
     (&["--package", "forerun-ops", "--example", "samples"], "\"op\": \"softcap\""),
     (
