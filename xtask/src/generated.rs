@@ -19,6 +19,7 @@ const GENERATED: &[Generated] = &[
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "rows"], "tests/python/rows.json"),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "reference"], "docs/reference.md"),
+    (&["run", "--quiet", "--package", "forerun-cuda", "--example", "fallbacks"], "docs/conformance/fallbacks.md"),
 ];
 
 /// Writes every generated file.

@@ -10,11 +10,11 @@ use crate::gpu::{Gpu, Io as DeviceIo};
 use crate::lanes::Lane as OwnLane;
 use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
-use crate::run::Launch;
+use crate::run::{Complain, Launch, complaint};
 use crate::sys::Nvtx;
 use forerun_base::{Error, ErrorKind, Result};
 use forerun_ops::{Given, Routine};
-use forerun_plan::{Accelerator, Beyond, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
+use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -30,8 +30,8 @@ const NAP: Duration = Duration::from_micros(30);
 enum Rest {
     /// Bytes wait in a slot for their place.
     Fetch { slot: usize, to: usize, bytes: usize },
-    /// A status says whether the kernel found an index that names nothing.
-    Status { slot: usize, axis: usize, extent: usize },
+    /// A status says whether the kernel found something that it cannot take.
+    Status { slot: usize, complain: Arc<Complain> },
     /// It was never launched.
     Failed(Error),
 }
@@ -155,18 +155,11 @@ impl Cuda {
                 self.pending().fetches.give_back(slot);
                 Ok(())
             }
-            Rest::Status { slot, axis, extent } => {
+            Rest::Status { slot, complain } => {
                 // SAFETY: a slot of that size, which the kernel is done with.
                 let raised = Gpu::read_status(unsafe { &*(slot as *const [u8; Gpu::STATUS_BYTES]) });
                 self.pending().statuses.give_back(slot);
-                match raised {
-                    None => Ok(()),
-                    Some(raised) => {
-                        let index = raised.index;
-                        let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
-                        Err(Error::new(ErrorKind::Index, text))
-                    }
-                }
+                raised.map_or(Ok(()), |raised| Err(complain(raised)))
             }
         }
     }
@@ -186,8 +179,8 @@ unsafe fn words_of<'a>(first: *const u64, count: usize) -> &'a [u64] {
 struct CudaKernel {
     device: std::sync::Weak<Cuda>,
     launch: Arc<Launch>,
-    /// The axis whose ends indices may be beyond, and its extent.
-    may_raise: Option<(usize, usize)>,
+    /// What a raised status says, of a kernel that may raise one.
+    may_raise: Option<Arc<Complain>>,
 }
 
 impl DeviceKernel for CudaKernel {
@@ -201,7 +194,7 @@ impl DeviceKernel for CudaKernel {
                 words_of(io.outputs.as_ptr().cast(), io.outputs.len()),
             )
         };
-        let status = match self.may_raise {
+        let status = match &self.may_raise {
             None => 0,
             Some(_) => {
                 let slot = device.pending().statuses.take()?;
@@ -213,8 +206,8 @@ impl DeviceKernel for CudaKernel {
         let io = DeviceIo { inputs, outputs, scalars: io.scalars, status: status as u64 };
         let mut batch = device.batch();
         let (ticket, ends) = batch.hold(&self.launch, io);
-        if let Some((axis, extent)) = self.may_raise {
-            device.leave(ticket, Rest::Status { slot: status, axis, extent });
+        if let Some(complain) = &self.may_raise {
+            device.leave(ticket, Rest::Status { slot: status, complain: complain.clone() });
         }
         if ends { device.tell(&mut batch) } else { Ok(()) }
     }
@@ -280,12 +273,7 @@ impl Accelerator for SharedCuda {
     }
 
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
-        let may_raise = match kernel {
-            Kernel::Take(rows) | Kernel::ScatterAdd(rows) if rows.beyond == Beyond::Raise => {
-                Some((rows.axis, rows.base.shape[rows.axis]))
-            }
-            _ => None,
-        };
+        let may_raise = complaint(kernel);
         Arc::new(CudaKernel { device: Arc::downgrade(&self.0), launch: self.0.gpu.compile(kernel), may_raise })
     }
 
@@ -309,7 +297,7 @@ impl Accelerator for SharedCuda {
     }
 
     fn runs(&self, routine: Routine, given: &[Given]) -> bool {
-        crate::run::runs(routine, given)
+        self.0.gpu.runs(routine, given)
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {

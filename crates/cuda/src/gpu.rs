@@ -5,8 +5,9 @@ use crate::lanes::{Lane, Lanes, Ticket};
 use crate::memory::{Memory, MemoryInfo, Taken};
 use crate::run::{Launch, Products};
 use crate::staging::Staging;
-use crate::sys::{Blas, Context, Driver, driver_code as code};
+use crate::sys::{Blas, Context, Driver, Fourier, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result, Team};
+use forerun_ops::{Given, Routine};
 use forerun_plan::Kernel;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -162,6 +163,16 @@ impl Gpu {
             Products::new(self, blas)
         };
         self.products.get_or_init(open).as_ref().map_err(Error::clone)
+    }
+
+    pub(crate) fn fourier(&self) -> Result<&'static Fourier> {
+        let found = Fourier::get(self.driver.release());
+        found.map_err(|text| Error::new(ErrorKind::Runtime, format!("no Fourier transforms: {text}")))
+    }
+
+    /// Whether the device does a routine over these inputs; the host does what it does not.
+    pub fn runs(&self, routine: Routine, given: &[Given]) -> bool {
+        crate::run::runs(routine, given) && (!matches!(routine, Routine::Fft(_)) || self.fourier().is_ok())
     }
 
     /// Launches a kernel whose argument is these words.

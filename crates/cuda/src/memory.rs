@@ -73,6 +73,8 @@ fn class_of(bytes: usize) -> usize {
 
 /// Classes above this are not cached twice over: the driver's pool keeps them well enough.
 const LARGE: usize = 1 << 30;
+/// Blocks of scratch above this go back to the driver when their launch is told.
+const LARGE_SCRATCH: usize = 128 << 20;
 
 impl Memory {
     pub(crate) fn new(driver: &'static Driver, device: i32, stream: Stream) -> Result<Memory> {
@@ -131,9 +133,14 @@ impl Memory {
         self.ask(class)
     }
 
-    /// The launch is told: the next one may use them.
-    pub(crate) fn give_scratch(&self, address: u64, bytes: usize) {
-        self.state().scratch.entry(class_of(bytes)).or_default().push(address);
+    /// The launch is told: the next one may use them. A lot of memory does not stay; a capture finds none of it and is given up.
+    pub(crate) fn give_scratch(&self, address: u64, bytes: usize) -> Result<()> {
+        let class = class_of(bytes);
+        if class > LARGE_SCRATCH {
+            return self.give_back(address);
+        }
+        self.state().scratch.entry(class).or_default().push(address);
+        Ok(())
     }
 
     /// A block of the cache, if it has one.

@@ -1,5 +1,6 @@
 //! Every kind of text that this room prints, for the check that all of them compile. No device is needed.
 
+use crate::routine_texts::routine_texts;
 use crate::text::{
     Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
     reduce_text, scatter_text, take_text, transpose_text,
@@ -126,6 +127,7 @@ pub fn texts() -> Vec<(String, String)> {
         all.push((format!("matmul {dtype}"), product_text(dtype)));
     }
     all.push(("generic".to_owned(), generic_text()));
+    all.extend(routine_texts());
     all
 }
 

@@ -43,6 +43,18 @@ impl Case {
         made
     }
 
+    /// What the host refuses, if it does.
+    pub(crate) fn host_error(&self) -> Option<String> {
+        let executable = CpuBackend::new().compile(&self.kernel);
+        let inputs: Vec<*const u8> = self.inputs.iter().map(|(b, first)| b.as_ptr().wrapping_add(*first)).collect();
+        let mut made: Vec<Vec<u8>> = self.outputs.iter().map(|(d, n)| vec![0; d.size() * n]).collect();
+        let outputs: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr()).collect();
+        let io = HostIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars };
+        // SAFETY: the buffers are as the kernel's layouts say.
+        let refused = unsafe { executable.check(io).and_then(|()| executable.attempt(io, &Solo)) };
+        refused.err().map(|error| error.to_string())
+    }
+
     /// What the device computes: at once, and by the kernel's own text; with buffers `shift` bytes off their alignment.
     pub(crate) fn device(&self, gpu: &Arc<Gpu>, shift: usize) -> Result<Outcome> {
         let launch = gpu.compile(&self.kernel);

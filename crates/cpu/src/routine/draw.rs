@@ -79,10 +79,10 @@ fn normal(source: &mut Source) -> f64 {
 
 /// By the method of Marsaglia and Tsang.
 fn gamma(source: &mut Source, alpha: f64) -> f64 {
+    if alpha == 0.0 || alpha.is_infinite() {
+        return alpha;
+    }
     if alpha < 1.0 {
-        if alpha == 0.0 {
-            return 0.0;
-        }
         let small = source.open().powf(1.0 / alpha);
         return gamma(source, alpha + 1.0) * small;
     }

@@ -5,10 +5,10 @@ use super::place::{Joiner, Overwrite};
 use super::pointwise::Pointwise;
 use super::product::Multiply;
 use super::reduce::Reducer;
+use super::routine::launcher;
 use super::rows::{Adder, Gatherer};
 use crate::gpu::{Gpu, Io};
 use forerun_base::Result;
-use forerun_ops::{Given, Routine};
 use forerun_plan::Kernel;
 use std::sync::Arc;
 
@@ -22,11 +22,6 @@ pub(super) trait Run: Send + Sync {
 
     /// Whether the kernel made for it is compiled.
     fn is_ready(&self) -> bool;
-}
-
-/// Whether there is a kernel for a routine over these inputs.
-pub(crate) fn runs(_: Routine, _: &[Given]) -> bool {
-    false
 }
 
 /// A kernel, ready to be launched any number of times.
@@ -46,7 +41,7 @@ impl Launch {
             Kernel::Take(rows) => Box::new(Gatherer::new(&gpu, rows)),
             Kernel::ScatterAdd(rows) => Box::new(Adder::new(&gpu, rows)),
             Kernel::Fill(fill) => Box::new(Filler::new(&gpu, fill)),
-            Kernel::Routine(call) => unreachable!("{} runs on the host", call.routine.name()),
+            Kernel::Routine(call) => launcher(&gpu, call),
             Kernel::Transfer(_) => unreachable!("transfers are copies, not kernels"),
         };
         Launch { gpu, run }

@@ -1,5 +1,6 @@
 //! Kernels of plans as launches: one file a kind, mirroring the host's.
 
+mod complaint;
 mod fill;
 mod launch;
 mod mover;
@@ -7,8 +8,11 @@ mod place;
 mod pointwise;
 mod product;
 mod reduce;
+mod routine;
 mod rows;
 
+pub use complaint::{Complain, complaint};
 pub use launch::Launch;
-pub(crate) use launch::runs;
 pub(crate) use product::Products;
+pub use routine::runs;
+pub(crate) use routine::{plan, scale_text};

@@ -236,7 +236,7 @@ impl Run for Multiply {
                 }
                 done = done.and_then(|()| self.by_library(gpu, operands, c));
                 for (address, bytes) in held {
-                    gpu.memory.give_scratch(address, bytes);
+                    gpu.memory.give_scratch(address, bytes)?;
                 }
                 done?;
             }

@@ -73,7 +73,7 @@ impl Reducer {
             // SAFETY: the elements that the program has just left.
             ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
         }
-        gpu.memory.give_scratch(between, bytes);
+        gpu.memory.give_scratch(between, bytes)?;
         ran
     }
 }
@@ -124,7 +124,7 @@ impl Run for Reducer {
             done = done.and_then(|()| gpu.launch(finish, round.grid, round.threads, &words));
         }
         if total > 0 {
-            gpu.memory.give_scratch(partials, total * size);
+            gpu.memory.give_scratch(partials, total * size)?;
         }
         done
     }

@@ -21,7 +21,7 @@ fn part(layout: &Layout, dims: Range<usize>) -> Layout {
 /// Words of a walk: its rank, then extents and strides.
 const WALK: usize = 17;
 
-fn walk(layout: &Layout) -> [u64; WALK] {
+pub(super) fn walk(layout: &Layout) -> [u64; WALK] {
     let space = Collapsed::new(layout.shape, &[*layout]);
     let mut words = [0; WALK];
     words[0] = space.rank() as u64;

@@ -2,6 +2,7 @@
 
 mod blas;
 mod driver;
+mod fourier;
 mod library;
 mod nvrtc;
 mod nvtx;
@@ -12,6 +13,7 @@ pub(crate) use driver::{
     Context, Driver, Event, Function, GraphExec, GraphHandle, GraphNode, KernelParams, MemPool, Module, PoolProps,
     Stream, UpdateOutcome, code as driver_code,
 };
+pub(crate) use fourier::{Fourier, code as fourier_code};
 pub use library::search_in;
 pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};
 pub(crate) use nvtx::Nvtx;

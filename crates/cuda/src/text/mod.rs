@@ -11,6 +11,7 @@ mod moves;
 mod products;
 mod programs;
 mod reductions;
+mod routines;
 mod rows;
 
 pub(crate) use fills::fill_text;
@@ -20,4 +21,5 @@ pub(crate) use moves::{copy_text, put_text, transpose_text};
 pub(crate) use products::product_text;
 pub(crate) use programs::{Bound, Evaluator, pointwise_text};
 pub(crate) use reductions::{Shape as ReduceShape, finish_text, partial_size, reduce_text};
+pub(crate) use routines::{computed, define, function_text, indices, moved, ordered, routine_text};
 pub(crate) use rows::{scatter_text, take_text};

@@ -1,6 +1,6 @@
 //! The table of checks.
 
-use super::{fills, lanes, moves, pointwise, products, reductions, rows};
+use super::{fills, lanes, moves, pointwise, products, reductions, routines, rows};
 use crate::ledger::Ledger;
 use forerun_cuda::Gpu;
 use std::sync::Arc;
@@ -18,6 +18,12 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("fills", fills::check),
     ("moves", moves::check),
     ("rows", rows::check),
+    ("samples", routines::of_the_catalogue),
+    ("lines", routines::of_lines),
+    ("places", routines::of_places),
+    ("draws", routines::of_draws),
+    ("matrices", routines::of_matrices),
+    ("transforms", routines::of_transforms),
     ("products", products::check),
     ("lanes", lanes::check),
 ];

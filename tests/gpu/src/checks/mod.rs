@@ -7,6 +7,7 @@ mod moves;
 mod pointwise;
 mod products;
 mod reductions;
+mod routines;
 mod rows;
 
 pub(crate) use all::ALL;

@@ -1,0 +1,45 @@
+//! Fourier transforms.
+
+use super::library::Library;
+use super::table::table;
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+
+/// The library's numbers.
+pub(crate) mod code {
+    /// Kinds of transforms, in single and in double precision: complex, of floats, back to floats.
+    pub(crate) const COMPLETE: [i32; 2] = [0x29, 0x69];
+    pub(crate) const HALF: [i32; 2] = [0x2a, 0x6a];
+    pub(crate) const BACK: [i32; 2] = [0x2c, 0x6c];
+    pub(crate) const FORWARD: i32 = -1;
+    pub(crate) const INVERSE: i32 = 1;
+}
+
+table! {
+    /// The functions of libcufft.
+    Fourier {
+        create = "cufftCreate"(plan: *mut c_int);
+        destroy = "cufftDestroy"(plan: c_int);
+        set_auto_allocation = "cufftSetAutoAllocation"(plan: c_int, on: c_int);
+        make_many = "cufftMakePlanMany64"(
+            plan: c_int, rank: c_int, extents: *mut i64, in_embed: *mut i64, in_stride: i64, in_apart: i64,
+            out_embed: *mut i64, out_stride: i64, out_apart: i64, kind: c_int, batch: i64, work: *mut usize,
+        );
+        set_stream = "cufftSetStream"(plan: c_int, stream: *mut c_void);
+        set_work = "cufftSetWorkArea"(plan: c_int, work: u64);
+        run = "cufftXtExec"(plan: c_int, from: u64, to: u64, direction: c_int);
+    }
+}
+
+impl Fourier {
+    /// The library, if there is one; of several releases the one that fits the driver is tried first.
+    pub(crate) fn get(release: i32) -> Result<&'static Fourier, String> {
+        static FOUND: OnceLock<Result<Fourier, String>> = OnceLock::new();
+        let open = || {
+            let new = ["libcufft.so.12", "libcufft.so.11"];
+            let names = if release >= 13 { new } else { [new[1], new[0]] };
+            Fourier::fill(&Library::open(&names, "cufft")?)
+        };
+        FOUND.get_or_init(open).as_ref().map_err(String::clone)
+    }
+}
