@@ -69,10 +69,11 @@ pub(super) fn check(kernels: &str) -> Result<(), String> {
     run(inside(&copy, &texts).env("FORERUN_CUDA_PATH", kernels))
 }
 
-/// Cargo in the copy. What is built of the outside serves both, so they share a folder.
+/// Cargo in the copy. It builds in a folder of its own: crates of two checkouts have one name in a target folder, so either
+/// would be taken for the other.
 fn inside(copy: &Path, args: &[&str]) -> Command {
     let mut command = cargo(args);
-    command.current_dir(copy).env("CARGO_TARGET_DIR", tree::target());
+    command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target"));
     command
 }
 
