@@ -1,8 +1,8 @@
 # peers: numpy
-"""How programs on the host grow with the number of threads, and that they give the same bits: ``python benches/python/workers.py``.
+"""How programs on the host grow with the number of threads, and that they give the same bits.
 
-Every number of threads is a process of its own; processes take turns, the best of them counts. Bits are compared by a hash of
-all results with those of one thread.
+``python benches/python/workers.py``: every number of threads is a process of its own; processes take turns, the best of
+them counts. Bits are compared by a hash of all results with those of one thread.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def workloads() -> dict[str, Callable[[], Any]]:
         made = []
         for part in parts:
             for _ in range(12):
-                part = np.dot(part, part) * 0.005  # noqa: PLW2901  # a chain of its own each
+                part = np.dot(part, part) * 0.005  # a chain of its own each
             made.append(part)
         return made
 

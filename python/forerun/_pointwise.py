@@ -104,7 +104,6 @@ __all__ = [
     "tanh",
     "true_divide",
     "trunc",
-    "where",
 ]
 
 _ADD = point("add")
@@ -359,7 +358,7 @@ def sign(x: ArrayLike, /) -> ndarray:
 
 
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Compute ``copysign`` element by element: the first with the sign of the second; that of NaN is plus.
+    """Compute ``copysign`` element by element: the first with the sign of the second.
 
     Examples
     --------
@@ -371,7 +370,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 
 
 def signbit(x: ArrayLike, /) -> ndarray:
-    """Compute ``signbit`` element by element: whether the sign is minus, that of a zero too; that of NaN is plus.
+    """Compute ``signbit`` element by element: whether the sign is minus, that of a zero or NaN too.
 
     Examples
     --------

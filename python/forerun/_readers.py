@@ -17,7 +17,7 @@ from forerun._forerun import ndarray
 from forerun._refused import refused
 
 # What arrays can be: their dimensions, and what a machine can address, however empty they are.
-MOST_DIMENSIONS = 8
+MOST_DIMENSIONS = 32
 _MOST_BYTES = 2**63 - 1
 # How much is read at a time where nobody knows how much there is.
 _PIECE = 1 << 20

@@ -35,7 +35,7 @@ _LONGEST_HEADER = 100_000_000
 _NOTES = "__metadata__"
 
 # What arrays can be: their dimensions, and what a machine can address, however empty they are.
-_MOST_DIMENSIONS = 8
+_MOST_DIMENSIONS = 32
 _MOST_BYTES = 2**63 - 1
 # No number of a header needs nearly as many digits; longer ones are not even read.
 _MOST_DIGITS = 64

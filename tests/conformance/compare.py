@@ -3,11 +3,13 @@
 Usage::
 
     python tests/conformance/compare.py SUITE [--examples 200] [--version 2024.12] [--out docs/conformance]
+        [--reports FOLDER] [--jobs 1]
 
 SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun,
 numpy, array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is
-run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. Fails if `forerun.np` fails
-a test that a peer passes.
+run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. With ``--reports`` the
+reports are kept there, and a peer whose report is there already is not run again. Several ``--jobs`` take
+pytest-xdist. Fails if `forerun.np` fails a test that a peer passes.
 """
 
 from __future__ import annotations
@@ -24,18 +26,30 @@ OURS = "forerun.np"
 PEERS = ("numpy", "array_api_strict")
 
 
-def run(suite: pathlib.Path, module: str, examples: int, version: str) -> dict[str, str]:
+def run(args: argparse.Namespace, module: str, reports: pathlib.Path) -> dict[str, str]:
     """Run the suite on a module; the outcome of each test by its name."""
-    with tempfile.TemporaryDirectory() as scratch:
-        report = pathlib.Path(scratch, "report.json")
-        environment = {**os.environ, "ARRAY_API_TESTS_MODULE": module, "ARRAY_API_TESTS_VERSION": version}
+    report = reports.resolve() / f"{module}-{args.version}-{args.examples}.json"
+    if module == OURS or not report.exists():
+        paths = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {
+            **os.environ,
+            "ARRAY_API_TESTS_MODULE": module,
+            "ARRAY_API_TESTS_VERSION": args.version,
+            "PYTHONPATH": os.pathsep.join(paths),
+        }
         command = [
-            sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--tb=no",
-            f"--max-examples={examples}", "--json-report", f"--json-report-file={report}", "array_api_tests",
+            sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-p", "patient", "--tb=no",
+            f"--max-examples={args.examples}", "--json-report", f"--json-report-file={report}", "array_api_tests",
         ]  # fmt: skip
-        subprocess.run(command, cwd=suite, env=environment, stdout=subprocess.DEVNULL, check=False)
-        tests = json.loads(report.read_text())["tests"]
+        command += ["-n", str(args.jobs)] if args.jobs > 1 else []
+        subprocess.run(command, cwd=args.suite, env=environment, stdout=subprocess.DEVNULL, check=False)
+    tests = json.loads(report.read_text())["tests"]
     return {test["nodeid"].removeprefix("array_api_tests/"): test["outcome"] for test in tests}
+
+
+def is_bad(outcome: str) -> bool:
+    """Say whether a test failed, or could not be run."""
+    return outcome in ("failed", "error")
 
 
 def versions() -> str:
@@ -59,7 +73,7 @@ def table(outcomes: dict[str, dict[str, str]]) -> list[str]:
         cells = []
         for results in outcomes.values():
             here = [outcome for name, outcome in results.items() if name.startswith(file)]
-            bad = sum(outcome in ("failed", "error") for outcome in here)
+            bad = sum(map(is_bad, here))
             cells.append(f"{here.count('passed')} passed, {bad} failed, {here.count('skipped')} skipped")
         lines.append(f"| {file or '**all**'} | " + " | ".join(cells) + " |")
     return lines
@@ -72,13 +86,20 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--version", default="2024.12")
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--reports", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    outcomes = {module: run(args.suite, module, args.examples, args.version) for module in (OURS, *PEERS)}
+    with tempfile.TemporaryDirectory() as scratch:
+        reports = args.reports or pathlib.Path(scratch)
+        reports.mkdir(parents=True, exist_ok=True)
+        outcomes = {module: run(args, module, reports) for module in (OURS, *PEERS)}
     behind = [
         (name, [peer for peer in PEERS if outcomes[peer].get(name) == "passed"])
         for name, outcome in outcomes[OURS].items()
-        if outcome in ("failed", "error") and any(outcomes[peer].get(name) == "passed" for peer in PEERS)
+        if is_bad(outcome) and any(outcomes[peer].get(name) == "passed" for peer in PEERS)
     ]
+    ahead = {name for name, _ in behind}
+    alone = sorted(name for name, outcome in outcomes[OURS].items() if is_bad(outcome) and name not in ahead)
     told = f"python tests/conformance/compare.py SUITE --examples {args.examples} --version {args.version}"
     lines = [
         "# The array API's test suite",
@@ -92,6 +113,10 @@ def main() -> int:
         f"Tests that `{OURS}` fails and a peer passes: {len(behind)}.",
         "",
         *(f"- `{name}` ({', '.join(peers)})" for name, peers in sorted(behind)),
+        "",
+        f"Tests that `{OURS}` fails and no peer passes: {len(alone)}.",
+        "",
+        *(f"- `{name}`" for name in alone),
     ]
     text = "\n".join(lines).rstrip() + "\n"
     print(text)

@@ -1,7 +1,7 @@
 """The Python suite on a real NVIDIA GPU: ``python tests/gpu/suite.py [PROCESSES]``.
 
-Needs the installed package, NumPy, pytest and hypothesis; exchange is tried with PyTorch and CuPy where they are. Every file is
-a process of its own, so many at once as told. Prints a line a file, then ``N passed, N failed``.
+Needs the installed package, NumPy, pytest and hypothesis; exchange is tried with PyTorch and CuPy where they are. Every
+file is a process of its own, so many at once as told. Prints a line a file, then ``N passed, N failed``.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def run(job: tuple[str, list[str]]) -> tuple[int, int]:
     begun = time.perf_counter()
     command = [sys.executable, "-m", "pytest", "--quiet", "--tb=short", "-p", "no:cacheprovider", *args]
     try:
+        environment = {**os.environ, **ON_THE_GPU}
         result = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT, env={**os.environ, **ON_THE_GPU}, check=False
+            command, capture_output=True, text=True, timeout=LIMIT, cwd=ROOT, env=environment, check=False
         )
         text, code = result.stdout + result.stderr, result.returncode
     except subprocess.TimeoutExpired as stopped:
@@ -64,8 +65,8 @@ def run(job: tuple[str, list[str]]) -> tuple[int, int]:
     failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
     # A process that crashed failed, whatever it counted.
     failed = max(failed, int(code not in (0, 5)))
-    seconds = time.perf_counter() - begun
-    print(f"{name:20}{passed:7} passed{failed:5} failed{counts.get('skipped', 0):5} skipped{seconds:8.1f} s", flush=True)
+    seconds, skipped = time.perf_counter() - begun, counts.get("skipped", 0)
+    print(f"{name:20}{passed:7} passed{failed:5} failed{skipped:5} skipped{seconds:8.1f} s", flush=True)
     if failed:
         print("\n".join(text.splitlines()[-60:]), flush=True)
     return passed, failed

@@ -155,8 +155,8 @@ def test_versions() -> None:
         # It cannot say that it is read-only, so it is a copy.
         assert head.described.data != x.asnumpy().ctypes.data
         assert x.__dlpack__(max_version=version, copy=True) is not None
-        with pytest.raises(BufferError, match=r"consumer of DLPack 1.0"):
-            x.__dlpack__(max_version=version, copy=False)
+        lent = x.__dlpack__(max_version=version, copy=False)
+        assert content(lent, Plain).described.data == x.asnumpy().ctypes.data
     for version in [(1, 0), (1, 1), (3, 0)]:
         capsule = x.__dlpack__(max_version=version)
         head = content(capsule, Versioned)
@@ -328,7 +328,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"code": 17, "bits": 4}, TypeError, "dtype of an unknown family, 4 is not supported"),
     ({"bits": 80}, TypeError, "dtype float80 is not supported"),
     ({"rank": -1}, BufferError, "negative rank"),
-    ({"rank": 9}, ValueError, "dimensions"),
+    ({"rank": 33}, ValueError, "dimensions"),
     ({"byte_offset": 1}, BufferError, "is no address of elements of float32"),
     ({"data": None}, BufferError, "is no address of elements of float32"),
     ({"shape": None}, BufferError, "has no shape"),
@@ -337,9 +337,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 @pytest.mark.parametrize("changes, error, text", REFUSED, ids=[next(iter(row[0])) for row in REFUSED])
 def test_what_is_refused_is_given_back(changes: dict[str, Any], error: type[Exception], text: str) -> None:
-    # Nine numbers are there, whatever is said of them.
-    sample = numpy.zeros((1,) * 9, "float32").reshape((1,) * 9)
-    maker = Maker(sample if changes.get("rank") == 9 else numpy.ones((2, 3), "float32"), **changes)
+    # As many numbers are there, whatever is said of them.
+    sample = numpy.zeros((1,) * 33, "float32")
+    maker = Maker(sample if changes.get("rank") == 33 else numpy.ones((2, 3), "float32"), **changes)
     with pytest.raises(error, match=text):
         np.from_dlpack(maker)
     assert maker.deleted == 1

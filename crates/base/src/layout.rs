@@ -2,13 +2,37 @@
 //! element is not part of a layout: it is a parameter, so that `x[i]` has one layout for every `i`.
 
 use crate::{MAX_RANK, Shape};
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// Shape and strides, both in elements. A broadcast dimension has stride 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub struct Layout {
     /// The extents.
     pub shape: Shape,
     strides: [isize; MAX_RANK],
+}
+
+// The strides beyond the last dimension are not looked at.
+impl PartialEq for Layout {
+    fn eq(&self, other: &Layout) -> bool {
+        self.shape == other.shape && self.strides() == other.strides()
+    }
+}
+
+impl Eq for Layout {}
+
+impl Hash for Layout {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.shape.hash(state);
+        self.strides().hash(state);
+    }
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layout").field("shape", &self.shape).field("strides", &self.strides()).finish()
+    }
 }
 
 impl Layout {

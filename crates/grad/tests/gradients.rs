@@ -9,7 +9,9 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::{Along, Beyond, COMPOSITE, Choose, Class, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan};
+use forerun_ops::{
+    Along, Beyond, COMPOSITE, Choose, Class, Normalise, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan,
+};
 
 fn loc() -> Loc {
     Loc::default()
@@ -407,6 +409,15 @@ fn routines() {
             Routine::Order(_) | Routine::Scan(_) => {
                 check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
             }
+            Routine::Normalise(Normalise::Layer) => {
+                let vectors = [array(&[4], &values[..4]), array(&[4], &values[4..8])];
+                let layer = |x: &[Array]| {
+                    let words = [1e-3f64.to_bits() as i64];
+                    ops::routine(routine, &[&x[0], &x[1], &x[2]], &words, loc()).unwrap()
+                };
+                check(routine.name(), &layer, &[x.clone(), vectors[0].clone(), vectors[1].clone()]);
+            }
+            Routine::Normalise(_) => check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x)),
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
             Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),

@@ -54,11 +54,11 @@ macro_rules! for_each_point {
                 T::select(zero.lt(a), one, T::select(a.lt(zero), T::small(-1), T::select(a.eq(zero), zero, a)))
             };
                 |g, y| Zero; 0, np [] "np.array([-5.0, 0.0, 5.0])" => "array([-1.,  0.,  1.])")
-            (Copysign, "copysign", 2, Float, "The first with the sign of the second; that of NaN is plus.", |a, b| T::select(b.eq(b), a.copysign(b), a.abs());
+            (Copysign, "copysign", 2, Float, "The first with the sign of the second.", |a, b| a.copysign(b);
                 |g, y| [(g * a.of(Sign) * Term::Number(1.0).with(Copysign, b)).into(), Zero]; 0,
                 np [] "np.array([1.0, 2.0]), np.array([-1.0, 1.0])" => "array([-1.,  2.])")
-            (Signbit, "signbit", 1, Predicate, "Whether the sign is minus, that of a zero too; that of NaN is plus.", |a| {
-                T::constant(1.0).copysign(a).lt(T::constant(0.0)).and(a.eq(a))
+            (Signbit, "signbit", 1, Predicate, "Whether the sign is minus, that of a zero or NaN too.", |a| {
+                T::constant(1.0).copysign(a).lt(T::constant(0.0))
             };
                 |g, y| Nothing; 0, np [] "np.array([-1.0, 0.0, -0.0])" => "array([ True, False,  True])")
             (Heaviside, "heaviside", 2, Float, "0 below zero, 1 above it, the second at zero.", |a, b| {

@@ -115,6 +115,25 @@ impl Work<'_> {
         self.b.instruction(Point::Where, self.part, self.part, &[mask, yes, no])
     }
 
+    /// A question about a float.
+    fn ask(&mut self, op: Point, a: Ssa) -> Ssa {
+        self.b.instruction(op, self.part, DType::Bool, &[a])
+    }
+
+    /// Whether the imaginary part is no finite number, and the real one is infinite; and whether the real one is finite then.
+    fn lost_angle(&mut self, z: Parts) -> (Ssa, Ssa) {
+        let (tame, along) = (self.ask(Point::IsFinite, z.im), self.ask(Point::IsFinite, z.re));
+        let endless = self.ask(Point::IsInf, z.re);
+        let wild = self.b.instruction(Point::LogicalNot, DType::Bool, DType::Bool, &[tame]);
+        let and = |w: &mut Self, a, b| w.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[a, b]);
+        (and(self, wild, endless), and(self, wild, along))
+    }
+
+    /// Whether a part is infinite; the size is, then.
+    fn endless(&mut self, z: Parts) -> Ssa {
+        self.asks(Point::IsInf, z, Point::LogicalOr)
+    }
+
     /// A comparison of both parts, joined.
     fn both(&mut self, op: Point, x: Parts, y: Parts, join: Point) -> Ssa {
         let (re, im) = (self.asks_two(op, x.re, y.re), self.asks_two(op, x.im, y.im));
@@ -188,7 +207,14 @@ impl Work<'_> {
     fn exponential(&mut self, z: Parts) -> Parts {
         let size = self.one(Point::Exp, z.re);
         let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
-        Parts { re: self.bounded(size, cos), im: self.bounded(size, sin) }
+        let (re, im) = (self.bounded(size, cos), self.bounded(size, sin));
+        // An angle that is no number leaves an infinity one, and zero; the sine is NaN then.
+        let (endless, lost) = self.lost_angle(z);
+        let (zero, _) = self.zero_and_one(size);
+        let none = self.asks_two(Point::Equal, size, zero);
+        let rest = self.choose(none, zero, sin);
+        let (re, im) = (self.choose(endless, size, re), self.choose(endless, rest, im));
+        Parts { re: self.choose(lost, sin, re), im: self.choose(lost, sin, im) }
     }
 
     fn logarithm(&mut self, z: Parts) -> Parts {
@@ -232,6 +258,9 @@ impl Work<'_> {
         let (f, g) = (self.one(f, z.re), self.one(g, z.im));
         let (h, k) = (self.one(h, z.re), self.one(k, z.im));
         let (re, im) = (self.bounded(f, g), self.bounded(h, k));
+        // Of an infinity whose angle is no number the size is known; of one on the side it is the other part's.
+        let (endless, _) = self.lost_angle(z);
+        let re = self.choose(endless, f, re);
         Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
     }
 
@@ -260,7 +289,13 @@ impl Work<'_> {
         let (slope, side) = (self.two(Point::Multiply, im, four), self.two(Point::Copysign, one, z.re));
         let tiny = self.bounded(square, slope);
         let far = self.asks_two(Point::GreaterEqual, size, most);
-        Parts { re: self.choose(far, side, near.re), im: self.choose(far, tiny, near.im) }
+        let (re, im) = (self.choose(far, side, near.re), self.choose(far, tiny, near.im));
+        // With an angle that is no number only zero has a real part; the sine is NaN then.
+        let (_, lost) = self.lost_angle(z);
+        let (zero, _) = self.zero_and_one(size);
+        let none = self.asks_two(Point::Equal, z.re, zero);
+        let along = self.choose(none, z.re, sin);
+        Parts { re: self.choose(lost, along, re), im: self.choose(lost, sin, im) }
     }
 
     /// The root with a real part that is not negative.
@@ -312,7 +347,9 @@ impl Work<'_> {
         let square = self.two(Point::Multiply, sin, sin);
         let (along, off) = (self.two(Point::Multiply, less, cos), self.two(Point::Add, square, square));
         let im = self.exponential(z).im;
-        Parts { re: self.two(Point::Subtract, along, off), im }
+        let re = self.two(Point::Subtract, along, off);
+        let (endless, _) = self.lost_angle(z);
+        Parts { re: self.choose(endless, less, re), im }
     }
 
     /// Near zero `log1p(x (x + 2) + y^2) / 2`, which does not lose what one would swallow.
@@ -351,14 +388,38 @@ impl Work<'_> {
         let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
         let along = self.two(Point::Subtract, a, b);
         let across = self.across(below, above);
-        Parts { re: self.two(Point::Atan2, z.re, along), im: self.one(Point::Asinh, across) }
+        let (re, im) = (self.two(Point::Atan2, z.re, along), self.one(Point::Asinh, across));
+        // On the imaginary axis it stays there, and infinities keep their direction.
+        let (zero, _) = self.zero_and_one(z.re);
+        let none = self.asks_two(Point::Equal, z.re, zero);
+        let re = self.choose(none, z.re, re);
+        let (endless, size) = (self.endless(z), self.size(z));
+        let aside = self.one(Point::Abs, z.im);
+        let (angle, infinity) = (self.two(Point::Atan2, z.re, aside), self.two(Point::Copysign, size, z.im));
+        Parts { re: self.choose(endless, angle, re), im: self.choose(endless, infinity, im) }
+    }
+
+    /// The angle of an arc cosine at the ends: a quarter turn on the imaginary axis, and the direction of infinities, between
+    /// zero and half a turn. `angle` elsewhere.
+    fn angle_at_ends(&mut self, z: Parts, angle: Ssa) -> Ssa {
+        let (zero, one) = self.zero_and_one(z.re);
+        let quarter = self.two(Point::Atan2, one, zero);
+        let none = self.asks_two(Point::Equal, z.re, zero);
+        let angle = self.choose(none, quarter, angle);
+        let (endless, aside) = (self.endless(z), self.one(Point::Abs, z.im));
+        let direction = self.two(Point::Atan2, aside, z.re);
+        self.choose(endless, direction, angle)
     }
 
     fn arccosine(&mut self, z: Parts) -> Parts {
         let (below, above) = self.roots_beside_one(z);
         let half = self.two(Point::Atan2, below.re, above.re);
         let across = self.across(above, below);
-        Parts { re: self.two(Point::Add, half, half), im: self.one(Point::Asinh, across) }
+        let (twice, im) = (self.two(Point::Add, half, half), self.one(Point::Asinh, across));
+        let (endless, size) = (self.endless(z), self.size(z));
+        let minus = self.one(Point::Negative, z.im);
+        let infinity = self.two(Point::Copysign, size, minus);
+        Parts { re: self.angle_at_ends(z, twice), im: self.choose(endless, infinity, im) }
     }
 
     fn inverse_hyperbolic_cosine(&mut self, z: Parts) -> Parts {
@@ -368,7 +429,10 @@ impl Work<'_> {
         let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
         let along = self.two(Point::Add, a, b);
         let half = self.two(Point::Atan2, below.im, above.re);
-        Parts { re: self.one(Point::Asinh, along), im: self.two(Point::Add, half, half) }
+        let (re, twice) = (self.one(Point::Asinh, along), self.two(Point::Add, half, half));
+        let (endless, size) = (self.endless(z), self.size(z));
+        let angle = self.angle_at_ends(z, twice);
+        Parts { re: self.choose(endless, size, re), im: self.two(Point::Copysign, angle, z.im) }
     }
 
     /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x; where the
@@ -398,6 +462,12 @@ impl Work<'_> {
         let half = self.two(Point::Divide, angle, two);
         let quarter = self.two(Point::Atan2, one, zero);
         let turned = self.two(Point::Copysign, quarter, z.im);
-        Parts { re: self.two(Point::Copysign, size, z.re), im: self.choose(far, turned, half) }
+        let (re, im) = (self.two(Point::Copysign, size, z.re), self.choose(far, turned, half));
+        // Nothing is left along where a part is infinite, nor was there where it is zero.
+        let (endless, none) = (self.endless(z), self.asks_two(Point::Equal, z.re, zero));
+        let (nothing, unknown) = (self.two(Point::Copysign, zero, z.re), self.ask(Point::IsNan, z.im));
+        let gone = self.b.instruction(Point::LogicalOr, DType::Bool, DType::Bool, &[endless, none]);
+        let end = self.choose(unknown, z.im, turned);
+        Parts { re: self.choose(gone, nothing, re), im: self.choose(endless, end, im) }
     }
 }

@@ -47,6 +47,26 @@ impl PyArray {
         submit::object(py, ops::reduce(kind, &self.0, axes.as_deref(), keepdims, here(py)))
     }
 
+    /// A total in the dtype that was asked for; without one, small integers make a wide one.
+    fn total(
+        &self,
+        py: Python<'_>,
+        kind: ReduceKind,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let (axes, asked) = (index::axes(axis)?, dtype::optional(dtype)?);
+        let total = ops::reduce(kind, &self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py));
+        submit::object(
+            py,
+            total.and_then(|total| match asked {
+                Some(dtype) if dtype != total.dtype() => ops::cast(&total, dtype, here(py)),
+                _ => Ok(total),
+            }),
+        )
+    }
+
     fn as_dtype(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Array> {
         match dtype::optional(dtype)? {
             Some(dtype) if dtype != self.0.dtype() => ops::cast(&self.0, dtype, here(py)).map_err(raise),
@@ -836,13 +856,13 @@ impl PyArray {
     /// The sum over axes.
     #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
     fn sum(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        PyArray(self.as_dtype(py, dtype)?).reduced(py, ReduceKind::Sum, axis, keepdims)
+        self.total(py, ReduceKind::Sum, axis, dtype, keepdims)
     }
 
     /// The product over axes.
     #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
     fn prod(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        PyArray(self.as_dtype(py, dtype)?).reduced(py, ReduceKind::Prod, axis, keepdims)
+        self.total(py, ReduceKind::Prod, axis, dtype, keepdims)
     }
 
     /// The mean over axes.

@@ -164,11 +164,8 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     let in_place = home.0 == CUDA;
     check_stream(asked.stream, in_place)?;
     let versioned = asked.max_version.is_some_and(|(major, _)| major >= 1);
-    // A capsule of before 1.0 cannot say that its bytes must not be written.
+    // A capsule of before 1.0 cannot say that its bytes must not be written: who wants no copy must know.
     let copied = match asked.copy {
-        Some(false) if !versioned => {
-            return Err(PyBufferError::new_err("__dlpack__: without a copy a consumer of DLPack 1.0 is needed"));
-        }
         Some(false) if !in_place && !array.device().is_host() => {
             return Err(PyBufferError::new_err("__dlpack__: elements of a GPU cannot reach the host without a copy"));
         }

@@ -93,8 +93,8 @@ from forerun.np.indexing import (
     nonzero,
     piecewise,
     select,
+    where,
 )
-from forerun.np.indexing import where as where
 from forerun.np.iteration import ndenumerate, ndindex
 from forerun.np.manipulation import (
     astype,
@@ -355,6 +355,7 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "var",
+    "where",
     "zeros",
     "zeros_like",
 ]

@@ -34,7 +34,7 @@ class NamespaceInfo:
 
     def capabilities(self) -> dict[str, bool | int]:
         """Say what the namespace can do."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self) -> Device:
         """Give the device that new arrays live on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import SupportsIndex
 
 from forerun import _forerun
@@ -159,7 +160,7 @@ def empty(
 
 
 def full_like(
-    a: ndarray,
+    a: ArrayLike,
     fill_value: Number,
     dtype: DTypeLike | None = None,
     *,
@@ -174,12 +175,14 @@ def full_like(
     >>> np.full_like(np.ones((2,)), 5)
     array([5., 5.])
     """
-    place = asked("full_like", ctx, device)
-    return _forerun.full(a.shape, fill_value, a.dtype if dtype is None else dtype, a.device if place is None else place)
+    place, like = asked("full_like", ctx, device), to_array(a)
+    return _forerun.full(
+        like.shape, fill_value, like.dtype if dtype is None else dtype, like.device if place is None else place
+    )
 
 
 def ones_like(
-    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
 ) -> ndarray:
     """Make an array of ones with the shape and dtype of another, and on its device unless another is given.
 
@@ -193,7 +196,7 @@ def ones_like(
 
 
 def zeros_like(
-    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
 ) -> ndarray:
     """Make an array of zeros with the shape and dtype of another, and on its device unless another is given.
 
@@ -207,7 +210,7 @@ def zeros_like(
 
 
 def empty_like(
-    a: ndarray, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
 ) -> ndarray:
     """Make an array to be filled later with the shape and dtype of another, and on its device unless another is given.
 
@@ -306,4 +309,7 @@ def eye(
     array([[1., 0.],
            [0., 1.]])
     """
-    return _forerun.eye(N, N if M is None else M, k, dtype, asked("eye", ctx, device))
+    rows, columns = index(N), index(N if M is None else M)
+    # However far out a diagonal lies, it has no place from the first one outside on.
+    diagonal = max(-rows, min(k, columns))
+    return _forerun.eye(rows, columns, diagonal, dtype, asked("eye", ctx, device))

@@ -8,12 +8,21 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import ndarray
+from forerun._forerun import Device, ndarray
 from forerun._types import ArrayLike, AxisLike, DTypeLike, ShapeLike
 
 
-def reshape(a: ArrayLike, shape: ShapeLike) -> ndarray:
+def reshape(a: ArrayLike, shape: ShapeLike, *, copy: bool | None = None) -> ndarray:
     """Give the elements another shape; one dimension may be -1.
+
+    Parameters
+    ----------
+    a
+        The array.
+    shape
+        The extents.
+    copy
+        Whether the elements are copied: if they must be, unless it is said; False refuses where they must be.
 
     Examples
     --------
@@ -22,7 +31,12 @@ def reshape(a: ArrayLike, shape: ShapeLike) -> ndarray:
     array([[0, 1],
            [2, 3]])
     """
-    return to_array(a).reshape(shape)
+    x = to_array(a)
+    made = x.reshape(shape)
+    is_view = _forerun.shares_cell(x, made)
+    if copy is False and not is_view:
+        raise ValueError(f"reshape: {x.shape} to {made.shape} takes a copy of these elements")
+    return made.copy() if copy and is_view else made
 
 
 def ravel(a: ArrayLike) -> ndarray:
@@ -189,8 +203,10 @@ def part_of(x: ndarray, axis: int, part: slice) -> ndarray:
     return x[key]
 
 
-def repeat(a: ArrayLike, repeats: ShapeLike, axis: SupportsIndex | None = None) -> ndarray:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) -> ndarray:
     """Repeat each element along an axis; without one, of the flattened array.
+
+    There is one count for all, or one for each. Those in an array are waited for.
 
     Examples
     --------
@@ -205,17 +221,30 @@ def repeat(a: ArrayLike, repeats: ShapeLike, axis: SupportsIndex | None = None) 
         x, axis = x.ravel(), 0
     along = axis_of(axis, x.ndim)
     extent = x.shape[along]
-    if isinstance(repeats, Sequence):
-        if len(repeats) != extent:
-            raise ValueError(f"repeat: {len(repeats)} counts for {extent} elements along axis {along}")
-        places = [place for place, count in enumerate(repeats) for _ in range(index(count))]
+    counts = _counts(repeats)
+    if len(counts) not in (1, extent):
+        raise ValueError(f"repeat: {len(counts)} counts for {extent} elements along axis {along}")
+    if any(count < 0 for count in counts):
+        raise ValueError(f"repeat: a count must not be negative, got {next(count for count in counts if count < 0)}")
+    if len(counts) != 1:
+        places = [place for place, count in enumerate(counts) for _ in range(count)]
         return x.take(to_array(places, "int64", x.device), along)
-    count = index(repeats)
-    if count < 0:
-        raise ValueError(f"repeat: a count must not be negative, got {count}")
+    (count,) = counts
     before, after = x.shape[: along + 1], x.shape[along + 1 :]
     wide = _forerun.broadcast_to(_forerun.expand_dims(x, along + 1), (*before, count, *after))
     return wide.reshape(*before[:-1], extent * count, *after)
+
+
+def _counts(repeats: ArrayLike) -> list[int]:
+    """Read how often; one count stands for all."""
+    if isinstance(repeats, Sequence):
+        return [index(count) for count in repeats]
+    if isinstance(repeats, SupportsIndex) and getattr(repeats, "ndim", 0) == 0:
+        return [index(repeats)]
+    counts = to_array(repeats)
+    if counts.ndim > 1:
+        raise ValueError(f"repeat: counts must have at most one dimension, got {counts.shape}")
+    return [index(count) for count in counts.reshape(-1).tolist()]
 
 
 def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
@@ -272,8 +301,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, mo
     return _forerun.take(a, indices, axis, mode)
 
 
-def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True) -> ndarray:
-    """Give the elements in another dtype.
+def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device | str | None = None) -> ndarray:
+    """Give the elements in another dtype, and on another device if one is given.
 
     Examples
     --------
@@ -281,4 +310,5 @@ def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True) -> ndarray:
     >>> np.astype(np.ones((2,)), np.int32)
     array([1, 1], dtype=int32)
     """
-    return to_array(x).astype(dtype, copy=copy)
+    made = to_array(x).astype(dtype, copy=copy)
+    return made if device is None else made.to_device(device)

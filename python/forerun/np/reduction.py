@@ -94,8 +94,15 @@ def _correction(name: str, ddof: float, correction: float | None) -> float:
     return ddof if correction is None else correction
 
 
-def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None) -> ndarray:
-    """Raise what is below ``a_min`` to it, and lower what is above ``a_max``.
+def clip(
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    *,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+) -> ndarray:
+    """Raise what is below ``min`` to it, and lower what is above ``max``; ``a_min`` and ``a_max`` name the same.
 
     Examples
     --------
@@ -103,7 +110,10 @@ def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None =
     >>> np.clip(np.arange(5), 1, 3)
     array([1, 1, 2, 3, 3])
     """
-    return to_array(a).clip(a_min, a_max)
+    for one, other, name in ((min, a_min, "min"), (max, a_max, "max")):
+        if one is not None and other is not None:
+            raise ValueError(f"clip: {name} and a_{name} are the same bound, give one")
+    return to_array(a).clip(a_min if min is None else min, a_max if max is None else max)
 
 
 def max(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:

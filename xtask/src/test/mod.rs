@@ -2,6 +2,7 @@
 
 mod counts;
 mod ledger;
+mod new_row;
 mod stages;
 
 pub(crate) use stages::{Extent, run};

@@ -2,6 +2,7 @@
 
 use super::counts::{of_cargo, of_pytest};
 use super::ledger::Ledger;
+use super::new_row;
 use crate::command::{cargo, program, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
@@ -39,6 +40,8 @@ const FAULTS: &[&str] = &[
     "pressure",
 ];
 
+const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
+
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Runs the stages; fails when anything failed.
@@ -70,7 +73,8 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
     let devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
     ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
-    ledger.check("kernel texts, CUDA 12", || kernel_texts("nvidia-cuda-nvrtc-cu12==12.9.*"));
+    ledger.check("kernel texts, CUDA 12", || kernel_texts(CUDA_12));
+    ledger.check("a new row", || new_row::check(&kernel_compiler(CUDA_12)?));
     if extent == Extent::Long {
         ledger.check("kernel texts, CUDA 13", || kernel_texts("nvidia-cuda-nvrtc>=13,<14"));
     }
@@ -112,10 +116,15 @@ fn sanitized() -> Command {
     with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
 }
 
+/// Installs the compiler of the device's texts and says where.
+fn kernel_compiler(package: &str) -> Result<String, String> {
+    let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
+    Environment::with(release, &[package])?.packages()
+}
+
 /// Compiles every text of the device room by the compiler of this package; that takes no device.
 fn kernel_texts(package: &str) -> Result<(), String> {
-    let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
-    let packages = Environment::with(release, &[package])?.packages()?;
+    let packages = kernel_compiler(package)?;
     let texts = cargo(&["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90"]);
     run_command(&mut with(texts, "FORERUN_CUDA_PATH", &packages))
 }

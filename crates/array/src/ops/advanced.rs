@@ -85,13 +85,13 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
             return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
         }
         if uncounted(&items, true).is_empty() && masks.len() == 1 {
-            let laid = Laid::new(x, &items)?;
+            let laid = Laid::new(x, &items, loc)?;
             let part = &laid.parts[0];
             let words = [part.at as i64, counts[0] as i64];
             let chosen = routine(Routine::Choose(Choose::Compress), &[&laid.seen, &part.array], &words, loc)?;
             return moved(&chosen, part.at, 1, laid.place);
         }
-        gather(x, &Laid::new(x, &counted(&items, counts, loc)?)?, loc)
+        gather(x, &Laid::new(x, &counted(&items, counts, loc)?, loc)?, loc)
     };
     named().map_err(|e| e.in_op("getitem"))
 }
@@ -198,7 +198,7 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
         if uncounted(&items, true).len() != counts.len() {
             return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
         }
-        let laid = Laid::new(x, &counted(&items, counts, loc)?)?;
+        let laid = Laid::new(x, &counted(&items, counts, loc)?, loc)?;
         let value = as_value(value, x, loc)?;
         if items.iter().any(|item| matches!(item, Item::Mask(_))) && counts.is_empty() {
             return choose(&laid, &value, loc);

@@ -4,9 +4,10 @@
 //! than arrays and integers stands between them.
 
 use crate::array::Array;
+use crate::device::on_device;
 use crate::index::Index;
-use crate::ops::{broadcast_to, index, transpose};
-use forerun_base::{Error, ErrorKind, Result, Shape};
+use crate::ops::{broadcast_to, full, index, transpose};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar, Shape};
 
 /// One item of an index that may name elements one by one.
 #[derive(Clone)]
@@ -46,7 +47,7 @@ fn refused<T>(text: String) -> Result<T> {
 }
 
 impl Laid {
-    pub(super) fn new(x: &Array, items: &[Item]) -> Result<Laid> {
+    pub(super) fn new(x: &Array, items: &[Item], loc: Loc) -> Result<Laid> {
         let (shape, rank) = (x.shape(), x.ndim());
         let named: usize = items
             .iter()
@@ -98,19 +99,23 @@ impl Laid {
                     (axis, at) = (axis + 1, at + 1);
                 }
                 Item::Mask(mask) => {
+                    let here = Shape::of(&shape[axis..axis + mask.ndim()]);
                     for (d, extent) in mask.shape().iter().enumerate() {
-                        if shape[axis + d] != *extent {
+                        if here[d] != *extent && *extent != 0 {
                             return refused(format!(
                                 "boolean index did not match indexed array along axis {}; size of axis is {} but size \
                                  of corresponding boolean axis is {extent}",
                                 axis + d,
-                                shape[axis + d]
+                                here[d]
                             ));
                         }
                     }
-                    basic.extend(vec![Index::ALL; mask.ndim()]);
-                    laid.parts.push(Part { array: mask.clone(), at, axis });
-                    (axis, at) = (axis + mask.ndim(), at + mask.ndim());
+                    // A mask without elements names nothing, of whatever it is laid over.
+                    let nothing = || full(&here, Scalar::Bool(false), DType::Bool, loc);
+                    let mask = if mask.shape() == here { mask.clone() } else { on_device(x.device(), nothing)? };
+                    basic.extend(vec![Index::ALL; here.rank()]);
+                    laid.parts.push(Part { array: mask, at, axis });
+                    (axis, at) = (axis + here.rank(), at + here.rank());
                 }
                 Item::Truth(truth) => laid.truth = Some(laid.truth.unwrap_or(1) & *truth as usize),
             }

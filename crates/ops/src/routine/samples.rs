@@ -121,9 +121,10 @@ fn normalise() -> Vec<Sample> {
         let layer = call("layer_norm_rows").with("words", [1e-3f64.to_bits() as i64]);
         all.push(layer.on([input, x([row]), x([row])]).of([F32, F64]));
     }
-    all.push(
-        call("softmax_rows").on([x([])]).with("words", none()).of([F32]).fails("softmax_rows: a scalar has no rows"),
-    );
+    for op in ["softmax_rows", "log_softmax_rows"] {
+        let text = format!("{op}: a scalar has no rows");
+        all.push(call(op).on([x([])]).with("words", none()).of([F32]).fails(text));
+    }
     let misfit = "layer_norm_rows: float32 (2,) does not fit the rows of float32 (4, 3)";
     all.push(call("layer_norm_rows").on([x([4, 3]), x([3]), x([2])]).with("words", [0]).of([F32]).fails(misfit));
     all
