@@ -234,4 +234,11 @@ mod tests {
         }
         assert_eq!(log_factorial(0.0), 0.0);
     }
+
+    #[test]
+    fn ends_of_the_gamma_distributions() {
+        let draw = |alpha: f64| gamma(&mut Source::new(7, 9), alpha);
+        assert_eq!((draw(0.0), draw(f64::INFINITY)), (0.0, f64::INFINITY));
+        assert!(draw(0.5) > 0.0 && draw(1e300).is_finite());
+    }
 }
