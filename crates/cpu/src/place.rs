@@ -104,6 +104,7 @@ pub(crate) struct Overwrite {
     with: With,
 }
 
+#[expect(clippy::large_enum_variant, reason = "part of a kernel, made once")]
 enum With {
     /// Input 1, of the same dtype.
     Value(Copy),

@@ -44,6 +44,10 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
 
     /// The sum.
     fn plus(self, other: Self) -> Self;
+
+    /// A power of two and its inverse, if squares of elements with this modulus go beyond what floats hold: times the first
+    /// they are about one.
+    fn to_one(largest: Self::Part) -> Option<(Self, Self::Part)>;
 }
 
 macro_rules! elements {
@@ -88,6 +92,14 @@ macro_rules! elements {
             fn plus(self, other: $float) -> $float {
                 self + other
             }
+
+            fn to_one(largest: $float) -> Option<($float, $float)> {
+                let most = <$float>::MAX_EXP - 2;
+                let exponent = (largest.log2() as i32).clamp(-most, most);
+                let far = largest > 0.0 && exponent.abs() > <$float>::MAX_EXP / 4;
+                let power = |n: i32| <$float as From<f32>>::from(2.0f32).powi(n);
+                far.then(|| (power(-exponent), power(exponent)))
+            }
         }
 
         impl Element for Complex<$float> {
@@ -130,6 +142,10 @@ macro_rules! elements {
 
             fn plus(self, other: Complex<$float>) -> Complex<$float> {
                 self + other
+            }
+
+            fn to_one(largest: $float) -> Option<(Complex<$float>, $float)> {
+                <$float>::to_one(largest).map(|(factor, back)| (Complex::of(factor), back))
             }
         }
     )*};

@@ -3,6 +3,7 @@
 use crate::element::{Element, all_finite, leading, turn_column, write, write_adjoint};
 use crate::failure::Failure;
 use faer::MatRef;
+use std::borrow::Cow;
 
 /// How much of the orthogonal factors is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +38,13 @@ pub(crate) fn svd<T: Element>(
     vh: &mut [T],
 ) -> Result<(), Failure> {
     all_finite(a)?;
-    let a = MatRef::from_row_major_slice(a, m, n);
+    let (near, back) = brought_near(a);
+    let a = MatRef::from_row_major_slice(&near, m, n);
     let found = if complete { a.svd() } else { a.thin_svd() }.map_err(|_| Failure::NoConvergence)?;
     write(found.U(), u);
     write_adjoint(found.V(), vh);
     let values = found.S().column_vector();
-    s.iter_mut().enumerate().for_each(|(i, place)| *place = values[i]);
+    s.iter_mut().enumerate().for_each(|(i, place)| *place = values[i].times(T::of(back)));
     let width = found.U().ncols();
     for k in 0..m.min(n) {
         let direction = leading(u, m, width, k);
@@ -55,7 +57,17 @@ pub(crate) fn svd<T: Element>(
 /// The singular values, largest first.
 pub(crate) fn singular_values<T: Element>(a: &[T], m: usize, n: usize, out: &mut [T::Part]) -> Result<(), Failure> {
     all_finite(a)?;
-    let found = MatRef::from_row_major_slice(a, m, n).singular_values().map_err(|_| Failure::NoConvergence)?;
-    out.copy_from_slice(&found);
+    let (near, back) = brought_near(a);
+    let found = MatRef::from_row_major_slice(&near, m, n).singular_values().map_err(|_| Failure::NoConvergence)?;
+    out.iter_mut().zip(&found).for_each(|(place, value)| *place = T::of(*value).times(T::of(back)).real_part());
     Ok(())
+}
+
+/// A matrix of whose elements the squares neither overflow nor vanish, and what its singular values are to be multiplied with.
+fn brought_near<T: Element>(a: &[T]) -> (Cow<'_, [T]>, T::Part) {
+    let larger = |most: T::Part, x: &T| if x.modulus() > most { x.modulus() } else { most };
+    match T::to_one(a.iter().fold(T::Part::default(), larger)) {
+        Some((factor, back)) => (a.iter().map(|x| x.times(factor)).collect::<Vec<_>>().into(), back),
+        None => (a.into(), T::ONE.real_part()),
+    }
 }

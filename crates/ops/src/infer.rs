@@ -4,6 +4,7 @@ use crate::{Class, Op, Point, ReduceKind};
 use forerun_base::{DType, Error, ErrorKind, Kind, MAX_RANK, Result, Scalar, Shape};
 
 /// One argument of a pointwise op, as inference sees it.
+#[expect(clippy::large_enum_variant, reason = "lives on the stack of inference alone")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgType {
     /// An array.

@@ -80,6 +80,7 @@ thread_local! {
 }
 
 /// What an op needs to know beyond its inputs.
+#[expect(clippy::large_enum_variant, reason = "part of signatures, which are interned")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attrs {
     /// Nothing.
