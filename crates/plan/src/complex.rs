@@ -295,6 +295,9 @@ impl Work<'_> {
         let (zero, _) = self.zero_and_one(size);
         let none = self.asks_two(Point::Equal, z.re, zero);
         let along = self.choose(none, z.re, sin);
+        // What is real stays real.
+        let real = self.asks_two(Point::Equal, z.im, zero);
+        let im = self.choose(real, z.im, im);
         Parts { re: self.choose(lost, along, re), im: self.choose(lost, sin, im) }
     }
 
