@@ -237,8 +237,8 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     ),
     "a tail": (raw({"x": entry(shape=[1], offsets=[0, 4])}, DATA), "4 bytes at the end belong to no tensor"),
     "too many dimensions": (
-        raw({"x": entry(shape=[1] * 8 + [2])}, DATA),
-        "tensor 'x': 9 dimensions, the most are 8",
+        raw({"x": entry(shape=[1] * 32 + [2])}, DATA),
+        "tensor 'x': 33 dimensions, the most are 32",
     ),
     "nothing, of a dimension beyond reason": (
         raw({"x": entry(shape=[0, 2**70], offsets=[0, 0])}),

@@ -264,3 +264,41 @@ def test_any_array(x: numpy.ndarray, name: str) -> None:
     finite = numpy.isfinite(want)
     scale = 1 + abs(x).sum()
     numpy.testing.assert_allclose(found[finite], want[finite], rtol=1e-12, atol=1e-13 * scale * scale)
+
+
+inf, nan, pi = numpy.inf, numpy.nan, numpy.pi
+# What the array API standard says where a part is infinite or no number.
+ENDS = [
+    ("exp", complex(-1e4, nan), complex(nan, nan)),
+    ("exp", complex(inf, inf), complex(inf, nan)),
+    ("exp", complex(inf, nan), complex(inf, nan)),
+    ("exp", complex(-inf, nan), complex(0, 0)),
+    ("expm1", complex(1, inf), complex(nan, nan)),
+    ("expm1", complex(-inf, inf), complex(-1, 0)),
+    ("cosh", complex(inf, inf), complex(inf, nan)),
+    ("sinh", complex(inf, nan), complex(inf, nan)),
+    ("tanh", complex(2, inf), complex(nan, nan)),
+    ("tanh", complex(100, nan), complex(nan, nan)),
+    ("tanh", complex(0, nan), complex(0, nan)),
+    ("tanh", complex(nan, 0), complex(nan, 0)),
+    ("tanh", complex(inf, nan), complex(1, 0)),
+    ("acos", complex(0, nan), complex(pi / 2, nan)),
+    ("acos", complex(inf, inf), complex(pi / 4, -inf)),
+    ("acos", complex(-inf, inf), complex(3 * pi / 4, -inf)),
+    ("acos", complex(nan, inf), complex(nan, -inf)),
+    ("acosh", complex(inf, nan), complex(inf, nan)),
+    ("acosh", complex(-inf, inf), complex(inf, 3 * pi / 4)),
+    ("asinh", complex(nan, 0), complex(nan, 0)),
+    ("asinh", complex(inf, inf), complex(inf, pi / 4)),
+    ("atanh", complex(0, nan), complex(0, nan)),
+    ("atanh", complex(inf, nan), complex(0, nan)),
+    ("atanh", complex(nan, inf), complex(0, pi / 2)),
+]
+
+
+@pytest.mark.parametrize(("name", "x", "want"), ENDS)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_where_parts_end(name: str, x: complex, want: complex, dtype: str) -> None:
+    got = getattr(np, name)(np.array([x], dtype=dtype)).item()
+    for seen, said in [(got.real, want.real), (got.imag, want.imag)]:
+        assert (seen != seen) if said != said else seen == pytest.approx(said, rel=1e-6), (got, want)

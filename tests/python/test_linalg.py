@@ -460,3 +460,14 @@ def test_the_device_of_results() -> None:
     assert found.U.device == found.S.device == x.device
     if os.environ.get("FORERUN_TEST_DEVICE") == "gpu":
         assert x.device == npx.gpu(0)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_svd_of_far_elements(size: float, dtype: str) -> None:
+    x = (numpy.arange(12).reshape(4, 3) % 5 + 1).astype(dtype)
+    near = numpy.linalg.svd(x, compute_uv=False)
+    numpy.testing.assert_allclose(np.linalg.svdvals(np.array(x * size)).asnumpy() / size, near, rtol=1e-12)
+    u, s, vh = np.linalg.svd(np.array(x * size), full_matrices=False)
+    again = u.asnumpy() @ numpy.diag(s.asnumpy() / size) @ vh.asnumpy()
+    numpy.testing.assert_allclose(again, x, rtol=1e-12, atol=1e-12)

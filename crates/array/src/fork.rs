@@ -98,12 +98,15 @@ extern "C" fn child() {
 /// The process ends: workers finish the task they run and leave, within a bound; what is pending is not computed. Who still
 /// reads an array runs what it needs itself.
 extern "C" fn last() {
-    runtime().engine.shutdown();
     end_background();
+    runtime().engine.shutdown();
 }
 
-/// The process is about to end: nothing may be under way beside the engine any more. A frontend that knows calls it before the
-/// libraries of devices are taken down.
+/// The process is about to end: nobody may be inside a device's libraries any more. A frontend that knows calls it before they
+/// are taken down. Who still reads an array runs what it needs itself.
 pub fn end_background() {
-    accelerators().for_each(|device| device.accelerator.stop());
+    if accelerators().next().is_some() {
+        accelerators().for_each(|device| device.accelerator.stop());
+        runtime().engine.shutdown();
+    }
 }
