@@ -282,6 +282,7 @@ ENDS = [
     ("tanh", complex(0, nan), complex(0, nan)),
     ("tanh", complex(nan, 0), complex(nan, 0)),
     ("tanh", complex(inf, nan), complex(1, 0)),
+    ("tanh", complex(inf, 2), complex(1, 0)),
     ("acos", complex(0, nan), complex(pi / 2, nan)),
     ("acos", complex(inf, inf), complex(pi / 4, -inf)),
     ("acos", complex(-inf, inf), complex(3 * pi / 4, -inf)),
@@ -293,6 +294,7 @@ ENDS = [
     ("atanh", complex(0, nan), complex(0, nan)),
     ("atanh", complex(inf, nan), complex(0, nan)),
     ("atanh", complex(nan, inf), complex(0, pi / 2)),
+    ("atanh", complex(1, 1e-30), complex((numpy.log(2) - numpy.log(1e-30)) / 2, pi / 4)),
 ]
 
 

@@ -295,9 +295,10 @@ impl Work<'_> {
         let (zero, _) = self.zero_and_one(size);
         let none = self.asks_two(Point::Equal, z.re, zero);
         let along = self.choose(none, z.re, sin);
-        // What is real stays real.
-        let real = self.asks_two(Point::Equal, z.im, zero);
-        let im = self.choose(real, z.im, im);
+        // What is real stays real, and of an infinity only the sign is left aside.
+        let (real, endless) = (self.asks_two(Point::Equal, z.im, zero), self.ask(Point::IsInf, z.re));
+        let (im, none) = (self.choose(real, z.im, im), self.two(Point::Copysign, zero, z.im));
+        let im = self.choose(endless, none, im);
         Parts { re: self.choose(lost, along, re), im: self.choose(lost, sin, im) }
     }
 
@@ -352,7 +353,10 @@ impl Work<'_> {
         let im = self.exponential(z).im;
         let re = self.two(Point::Subtract, along, off);
         let (endless, _) = self.lost_angle(z);
-        Parts { re: self.choose(endless, less, re), im }
+        let re = self.choose(endless, less, re);
+        // The standard wants zero without its sign.
+        let (zero, _) = self.zero_and_one(z.re);
+        Parts { re: self.two(Point::Add, re, zero), im }
     }
 
     /// Near zero `log1p(x (x + 2) + y^2) / 2`, which does not lose what one would swallow.
@@ -452,6 +456,13 @@ impl Work<'_> {
         let quotient = self.two(Point::Divide, top, under);
         let log = self.one(Point::Log1p, quotient);
         let near = self.two(Point::Divide, log, four);
+        // So near one that the square vanishes, `log(2 / |1 - z|) / 2`.
+        let beside = self.two(Point::Hypot, less, z.im);
+        let (log_two, log_beside) = (self.one(Point::Log, two), self.one(Point::Log, beside));
+        let long = self.two(Point::Subtract, log_two, log_beside);
+        let nearest = self.two(Point::Divide, long, two);
+        let vanished = self.ask(Point::IsInf, quotient);
+        let near = self.choose(vanished, nearest, near);
         let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
         let length = self.size(z);
         let share = self.two(Point::Divide, x, length);
