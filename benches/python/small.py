@@ -61,7 +61,7 @@ def make(text: str, lib: object, single: bool) -> Callable[[], list[int] | None]
         lines = ["def loop():", "    for _ in range(COUNT):", *inner]
     count = SINGLE if single else COUNT
     space = {"lib": lib, "numpy": numpy, "ROW": ROW, "TABLE": TABLE, "COUNT": count, "now": now}
-    space.update({name: lib.array(value) for name, value in arrays().items()})  # type: ignore[attr-defined]
+    space.update({name: lib.array(value) for name, value in arrays().items()})  # type: ignore[attr-defined]  # a module
     exec("\n".join(lines), space)
     return space["loop"]  # type: ignore[return-value]  # made by exec above
 

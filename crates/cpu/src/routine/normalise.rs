@@ -2,7 +2,7 @@
 //! the cache.
 //!
 //! Invariant: a row is one thread's, and is folded in 64 virtual lanes as reductions are; so the bits do not depend on the
-//! team, nor on how wide vectors are.
+//! team, nor the order of sums on how wide vectors are.
 
 use super::call::{Args, Body, Element as Typed};
 use crate::pointwise::Shared;
