@@ -26,7 +26,9 @@ MODULES = {
     "np": "np",
     "np/linalg": "np.linalg",
     "np/fft": "np.fft",
-    **dict.fromkeys(["np/random.py", "np/_distributions.py", "np/_choosing.py", "np/_counts.py"], "np.random"),
+    **dict.fromkeys(
+        ["np/random.py", "np/_distributions.py", "np/_choosing.py", "np/_counts.py", "np/_vectors.py"], "np.random"
+    ),
     **dict.fromkeys(["npx.py", "_layers.py", "_pointwise_npx.py", "_sequences.py", "_files.py"], "npx"),
     "autograd.py": "autograd",
 }

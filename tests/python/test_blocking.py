@@ -288,6 +288,7 @@ OWN: dict[str, Callable[[], object]] = {
     "np.random.f": lambda: np.random.f(array(3), 2.0),
     "np.random.geometric": lambda: np.random.geometric(0.5, (3,)),
     "np.random.multinomial": lambda: np.random.multinomial(5, [0.5, 0.5], (3,)),
+    "np.random.multivariate_normal": lambda: np.random.multivariate_normal(array(2), array(2, 2), (3,)),
     "npx.gather_nd": lambda: npx.gather_nd(array(3, 3), np.zeros((2, 1), "int64")),
     "npx.index_add": lambda: npx.index_add(array(3, 3), np.zeros((2, 1), "int64"), 1),
     "npx.index_update": lambda: npx.index_update(array(3, 3), np.zeros((2, 1), "int64"), 1),

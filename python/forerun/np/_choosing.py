@@ -16,6 +16,7 @@ from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np import _counts as counts
 from forerun.np import _distributions as distributions
 from forerun.np._drawing import Parameter, extents
+from forerun.np._vectors import multivariate_normal
 
 __all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
 
@@ -232,6 +233,13 @@ class Generator:
         """Draw how many of ``n`` trials succeed."""
         with self._drawing():
             return counts.binomial(n, p, size)
+
+    def multivariate_normal(
+        self, mean: ArrayLike, cov: ArrayLike, size: ShapeLike | None = None, *, dtype: DTypeLike | None = None
+    ) -> ndarray:
+        """Draw vectors of normally distributed numbers that vary together."""
+        with self._drawing():
+            return multivariate_normal(mean, cov, size, dtype=dtype)
 
     def choice(
         self, a: int | ArrayLike, size: ShapeLike | None = None, replace: bool = True, p: ArrayLike | None = None

@@ -30,6 +30,7 @@ from forerun.np._distributions import (
     standard_normal,
     weibull,
 )
+from forerun.np._vectors import multivariate_normal
 
 __all__ = [
     "Generator",
@@ -47,6 +48,7 @@ __all__ = [
     "logistic",
     "lognormal",
     "multinomial",
+    "multivariate_normal",
     "normal",
     "pareto",
     "permutation",
