@@ -8,6 +8,7 @@ mod command;
 mod generated;
 mod python;
 mod rust_text;
+mod sdist;
 mod supply;
 mod test;
 mod tidy;
@@ -25,7 +26,10 @@ usage: cargo xtask <verb>
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
   supply                    holds what the project depends on against deny.toml
   gen [--check]             writes the generated files, or only compares them
-  wheel [--release]         builds the wheel into target/wheels; --release as it is published
+  wheel [--release | --sdist]
+                            builds the wheel into target/wheels
+                              --release  as it is published
+                              --sdist    packs the sources instead; fails when a file is missing from them
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
                               --quick  less of everything; --report PATH, --no-report
   bench [NAME] [ARGS...]    runs one bench, or lists them";
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         ["gen", "--check"] => generated::check(&tree::root()),
         ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
+        ["wheel", "--sdist"] => sdist::build(),
         ["tour", rest @ ..] => wheel::tour(rest),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 const WORKSHOP: &[&str] =
     &["numpy>=2", "ml_dtypes>=0.5", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
 
+/// What builds the package.
+pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
+
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
@@ -47,7 +50,7 @@ pub(crate) fn build_with_faults(environment: &Environment) -> Result<PathBuf, St
 }
 
 fn build_into(folder: &str, profile: Profile, features: &[&str]) -> Result<PathBuf, String> {
-    let builder = Environment::with("tools", &["maturin>=1.9.4,<2"])?;
+    let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
     // An older wheel must not be taken for the new one.
     for old in wheels(&folder) {

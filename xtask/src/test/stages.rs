@@ -6,7 +6,7 @@ use super::new_row;
 use crate::command::{cargo, program, run as run_command};
 use crate::python::Environment;
 use crate::wheel::{self, Profile};
-use crate::{generated, supply, tidy, tree};
+use crate::{generated, sdist, supply, tidy, tree};
 use std::process::Command;
 
 /// How much to run.
@@ -135,6 +135,7 @@ fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
     ledger
         .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(pages)));
     ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+    ledger.check("sdist", sdist::build);
 
     let profile = if extent == Extent::Quick { Profile::Dev } else { Profile::Release };
     if ledger.check("wheel", || environment.install_wheel(&wheel::build(profile)?)).is_none() {
