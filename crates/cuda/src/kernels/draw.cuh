@@ -10,22 +10,7 @@ struct Source {
     int used;
     __device__ u64 bits() {
         if (used == 4) {
-            u32* const c = words;
-            u32 k0 = (u32)key, k1 = (u32)(key >> 32);
-            c[0] = (u32)block;
-            c[1] = (u32)(block >> 32);
-            c[2] = made;
-            c[3] = 0;
-            for (int round = 0; round < 10; ++round) {
-                const u32 h0 = __umulhi(c[0], 0xd2511f53u), l0 = c[0] * 0xd2511f53u;
-                const u32 h1 = __umulhi(c[2], 0xcd9e8d57u), l1 = c[2] * 0xcd9e8d57u;
-                c[0] = h1 ^ c[1] ^ k0;
-                c[1] = l1;
-                c[2] = h0 ^ c[3] ^ k1;
-                c[3] = l0;
-                k0 += 0x9e3779b9u;
-                k1 += 0xbb67ae85u;
-            }
+            philox(key, block, made, words);
             ++made;
             used = 0;
         }

@@ -4,6 +4,9 @@ use super::bodies::{PRELUDE, c_type, normal_pair_text, short};
 use forerun_base::{DType, Kind};
 use forerun_plan::FillKind;
 
+/// The random words that fills and draws are made of.
+pub(crate) const PHILOX: &str = include_str!("../kernels/philox.cuh");
+
 /// The kernel of a fill, and the elements that a thread makes at a time.
 pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
     let t = c_type(dtype);
@@ -46,10 +49,10 @@ pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
     let kernel = include_str!("../kernels/fill.cuh");
     let (tools, run) = kernel.split_at(kernel.find("extern \"C\"").unwrap_or(0));
     let text = format!(
-        "{PRELUDE}typedef {t} T;\n#define PACK {pack}\n{tools}{normal}\
+        "{PRELUDE}typedef {t} T;\n#define PACK {pack}\n{PHILOX}{tools}{normal}\
          DEV void make(const P& p, u64 pack, u64 at, T* made) {{\n{body}}}\n{run}"
     );
     (text, pack)
 }
 
-const WORDS: &str = "    u32 w[4];\n    philox(p.w[2], p.w[3] + pack, w);\n";
+const WORDS: &str = "    u32 w[4];\n    philox(p.w[2], p.w[3] + pack, 0, w);\n";

@@ -14,7 +14,7 @@ mod reductions;
 mod routines;
 mod rows;
 
-pub(crate) use fills::fill_text;
+pub(crate) use fills::{PHILOX, fill_text};
 pub(crate) use generic::{encode, generic_text};
 pub(crate) use index::{Collapsed, divisor};
 pub(crate) use moves::{copy_text, put_text, transpose_text};

@@ -1,7 +1,7 @@
 //! Random numbers by rejection: each element tries with random bits of its own until it has its number, as on the host.
 
 use super::job::{Job, Plan};
-use crate::text::{define, routine_text};
+use crate::text::{PHILOX, define, routine_text};
 use forerun_base::Result;
 use forerun_ops::{Draw, Routine};
 use forerun_plan::RoutineCall;
@@ -9,7 +9,7 @@ use forerun_plan::RoutineCall;
 const TEXT: &str = include_str!("../../kernels/draw.cuh");
 
 pub(super) fn plan(routine: Draw, _: &RoutineCall) -> Plan {
-    Plan { texts: vec![routine_text(&define("KIND", routine as usize), &[TEXT])], scratch: 0, steps }
+    Plan { texts: vec![routine_text(&define("KIND", routine as usize), &[PHILOX, TEXT])], scratch: 0, steps }
 }
 
 fn steps(job: &Job<'_>) -> Result<()> {
