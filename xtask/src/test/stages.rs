@@ -20,20 +20,21 @@ pub(crate) enum Extent {
     Long,
 }
 
+/// Has no tests, but asks for features of what others use too. Cargo builds for those that are named, so wherever some are,
+/// this one is among them: what they use is then built once for all stages.
+const UNIFIER: &[&str] = &["--package", "forerun-python"];
+
 /// The crates whose behaviour could differ between the engine's modes.
 const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun"];
 
-/// The tests that need fail points, and those of the fail points themselves.
+/// The tests that need fail points.
 const FAULTS: &[&str] = &[
     "test",
     "--no-fail-fast",
     "--features",
     "faults",
     "--package",
-    "forerun-base",
-    "--package",
     "forerun",
-    "--lib",
     "--test",
     "faults",
     "--test",
@@ -67,11 +68,16 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
         return;
     }
     let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
-    sync.args(TWO_MODES);
+    sync.args(TWO_MODES).args(UNIFIER);
     ledger.count("cargo test, sync engine", sync, of_cargo);
     ledger.check("supply", supply::check);
-    ledger.count("fail points", with_length(cargo(FAULTS), extent), of_cargo);
-    let devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
+    let marks = cargo(&["test", "--features", "faults", "--package", "forerun-base", "--lib"]);
+    ledger.count("fail points, marks", marks, of_cargo);
+    let mut faults = cargo(FAULTS);
+    faults.args(UNIFIER);
+    ledger.count("fail points", with_length(faults, extent), of_cargo);
+    let mut devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
+    devices.args(UNIFIER);
     ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
     ledger.check("kernel texts, CUDA 12", || kernel_texts(CUDA_12));
     ledger.check("a new row", || new_row::check(&kernel_compiler(CUDA_12)?));
