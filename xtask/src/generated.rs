@@ -11,9 +11,9 @@ type Generated = (&'static [&'static str], &'static str);
 
 /// Every generated file of the project.
 const GENERATED: &[Generated] = &[
-    (&["run", "--quiet", "--package", "forerun-python", "--example", "pointwise"], "python/forerun/_pointwise.py"),
+    (&["run", "--quiet", "--package", "forerun-ops", "--example", "pointwise"], "python/forerun/_pointwise.py"),
     (
-        &["run", "--quiet", "--package", "forerun-python", "--example", "pointwise", "--", "npx"],
+        &["run", "--quiet", "--package", "forerun-ops", "--example", "pointwise", "--", "npx"],
         "python/forerun/_pointwise_npx.py",
     ),
     (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),

@@ -1,11 +1,18 @@
 //! What a new pointwise op takes: a copy of the rooms gets one more row, and nothing else changes. Then everything that is
 //! made from rows must have it.
+//!
+//! Invariant: the copy is built in the workspace's target folder, where the stages before have left all that does not depend on
+//! rows; it shares that, and nothing else.
 
 use crate::command::{cargo, run, run_and_read};
 use crate::tree;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+/// The table that gets the row, and the manifest of its crate.
+const TABLE: &str = "crates/ops/src/pointwise.rs";
+const MANIFEST: &str = "crates/ops/Cargo.toml";
 
 /// The row goes before this one.
 const NEXT: &str = "            (Add, \"add\", 2,";
@@ -39,18 +46,13 @@ const PRINTED: &[(&[&str], &str)] = &[
     (&["--package", "forerun-ops", "--example", "rows"], "\"name\": \"softcap\", \"arity\": 2"),
     (&["--package", "forerun-ops", "--example", "samples"], "\"op\": \"softcap\""),
     (
-        &["--package", "forerun-python", "--example", "pointwise", "--", "npx"],
+        &["--package", "forerun-ops", "--example", "pointwise", "--", "npx"],
         "def softcap(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:",
     ),
 ];
 
-/// Tests that go through all rows: their scripts and samples; every instruction set and dtype; machine code; gradients
-/// against finite differences.
-const TESTED: &[&[&str]] = &[
-    &["--package", "forerun-ops", "--lib"],
-    &["--package", "forerun-cpu", "--test", "pointwise", "--test", "jit"],
-    &["--package", "forerun-grad", "--test", "gradients", "--test", "new_row"],
-];
+/// Tests that go through all rows: every instruction set and dtype; machine code; gradients against finite differences.
+const TESTED: &[&str] = &["--test", "pointwise", "--test", "jit", "--test", "gradients", "--test", "new_row"];
 
 /// Adds the row to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
 pub(super) fn check(kernels: &str) -> Result<(), String> {
@@ -62,30 +64,41 @@ pub(super) fn check(kernels: &str) -> Result<(), String> {
             return Err(format!("{} does not show {shown}", example.join(" ")));
         }
     }
-    for tests in TESTED {
-        run(inside(&copy, &["test", "--quiet"]).args(*tests))?;
-    }
+    // Scripts and samples; then, in one go, whatever else is tested row by row.
+    run(&mut inside(&copy, &["test", "--quiet", "--package", "forerun-ops", "--lib"]))?;
+    run(inside(&copy, &["test", "--quiet", "--workspace"]).args(TESTED))?;
     let texts = ["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90", "softcap"];
     run(inside(&copy, &texts).env("FORERUN_CUDA_PATH", kernels))
 }
 
-/// Cargo in the copy. It builds in a folder of its own: crates of two checkouts have one name in a target folder, so either
-/// would be taken for the other.
+/// Cargo in the copy.
 fn inside(copy: &Path, args: &[&str]) -> Command {
     let mut command = cargo(args);
-    command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target"));
+    command.current_dir(copy).env("CARGO_TARGET_DIR", tree::target());
     command
 }
 
+/// Crates of two checkouts have one name in a target folder, and cargo takes either for the other. For what the row does not
+/// change that is as it should be. The catalogue gets a version of its own, and with it a name, as does all that is built on it.
 fn fill(root: &Path, copy: &Path) -> Result<(), String> {
     mirror(&root.join("crates"), &copy.join("crates"))?;
-    let manifest = tree::read(&root.join("Cargo.toml"))?;
+    let read = |path: &str| tree::read(&root.join(path));
+    let manifest = read("Cargo.toml")?;
     let members = manifest.lines().find(|line| line.starts_with("members = ")).ok_or("Cargo.toml names no members")?;
-    write(&copy.join("Cargo.toml"), manifest.replacen(members, "members = [\"crates/*\"]", 1).as_bytes())?;
-    write(&copy.join("Cargo.lock"), tree::read(&root.join("Cargo.lock"))?.as_bytes())?;
-    let table = "crates/ops/src/pointwise.rs";
-    write(&copy.join(table), with_row(&tree::read(&root.join(table))?)?.as_bytes())?;
-    write(&copy.join("crates/grad/tests/new_row.rs"), TEST.as_bytes())
+    write(&copy.join("Cargo.toml"), &manifest.replacen(members, "members = [\"crates/*\"]", 1))?;
+    write(&copy.join("Cargo.lock"), &read("Cargo.lock")?)?;
+    write(&copy.join(MANIFEST), &with_version(&read(MANIFEST)?, &manifest)?)?;
+    write(&copy.join(TABLE), &with_row(&read(TABLE)?)?)?;
+    write(&copy.join("crates/grad/tests/new_row.rs"), TEST)
+}
+
+/// The catalogue's manifest with a version that is the workspace's to whoever asks for one, and another to whoever names files.
+fn with_version(manifest: &str, workspace: &str) -> Result<String, String> {
+    let version = workspace.split("\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let version = version.ok_or("Cargo.toml names no version")?;
+    let (before, after) =
+        manifest.split_once("version.workspace = true").ok_or("the catalogue has a version of its own")?;
+    Ok(format!("{before}version = \"{version}+row\"{after}"))
 }
 
 fn with_row(table: &str) -> Result<String, String> {
@@ -93,29 +106,31 @@ fn with_row(table: &str) -> Result<String, String> {
     Ok(format!("{before}{ROW}{NEXT}{after}"))
 }
 
-/// Makes a folder like another, but for the table, which is written by itself so that its time stays when it is the same.
+/// Makes a folder like another, times included, since by them cargo tells what to build again; but for what is written by itself.
 fn mirror(from: &Path, to: &Path) -> Result<(), String> {
     let told = |e: std::io::Error| format!("{}: {e}", from.display());
+    fs::create_dir_all(to).map_err(told)?;
     for entry in fs::read_dir(from).map_err(told)? {
         let path = entry.map_err(told)?.path();
         let place = to.join(path.file_name().unwrap_or_default());
         if path.is_dir() {
             mirror(&path, &place)?;
-        } else if !path.ends_with("ops/src/pointwise.rs") {
-            write(&place, &fs::read(&path).map_err(told)?)?;
+        } else if ![TABLE, MANIFEST].iter().any(|own| path.ends_with(own)) {
+            fs::copy(&path, &place).map_err(told)?;
+            let time = path.metadata().and_then(|facts| facts.modified()).map_err(told)?;
+            let made = fs::File::options().write(true).open(&place).map_err(told)?;
+            made.set_modified(time).map_err(told)?;
         }
     }
     Ok(())
 }
 
 /// Writes a file unless it has this content: what is newer is built again.
-fn write(path: &Path, content: &[u8]) -> Result<(), String> {
-    if fs::read(path).is_ok_and(|there| there == content) {
+fn write(path: &Path, content: &str) -> Result<(), String> {
+    if fs::read_to_string(path).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let told = |e: std::io::Error| format!("{}: {e}", path.display());
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(told)?;
-    fs::write(path, content).map_err(told)
+    fs::write(path, content).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 #[cfg(test)]
@@ -124,10 +139,21 @@ mod tests {
 
     #[test]
     fn one_row_more_and_nothing_else() {
-        let table = tree::read(&tree::root().join("crates/ops/src/pointwise.rs")).unwrap();
+        let table = tree::read(&tree::root().join(TABLE)).unwrap();
         let longer = with_row(&table).unwrap();
         assert_eq!(longer.replacen(ROW, "", 1), table);
         assert_eq!(longer.matches("(Softcap, ").count(), 1);
         assert!(with_row("").is_err());
+    }
+
+    #[test]
+    fn the_catalogue_is_told_apart() {
+        let workspace = "[workspace.package]\nversion = \"1.2.3\"\n";
+        let told = with_version("name = \"a\"\nversion.workspace = true\n", workspace).unwrap();
+        assert_eq!(told, "name = \"a\"\nversion = \"1.2.3+row\"\n");
+        assert!(
+            with_version("version = \"1\"", workspace).is_err()
+                && with_version("version.workspace = true", "").is_err()
+        );
     }
 }

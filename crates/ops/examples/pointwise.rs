@@ -5,14 +5,13 @@
 
 use forerun_ops::{Class, Namespace, Point, PointRow};
 
-#[allow(dead_code, reason = "the test that includes this file only wants the text")]
 fn main() {
     let beyond = std::env::args().nth(1).is_some_and(|module| module == "npx");
     print!("{}", text(if beyond { Namespace::Npx } else { Namespace::Np }));
 }
 
 /// The whole file of a module.
-pub(crate) fn text(place: Namespace) -> String {
+fn text(place: Namespace) -> String {
     let rows = || Point::ALL.iter().map(|p| p.row()).filter(|row| row.place == place);
     // A choice may be asked for places too, so the function that users see is written by hand.
     let listed = rows().filter(|row| row.class != Class::Select);
