@@ -125,11 +125,12 @@ def large() -> None:
     def keep(result: Any) -> None:
         kept[:] = [result]
 
-    runs = {"forerun": timed(lambda: keep(np.tanh(x) * y + x * 2 - y / 3), npx.waitall)}
-    sums = {"forerun": timed(lambda: keep(x.sum()), npx.waitall)}
+    # Five one after the other, as programs do: what a single wait costs is above.
+    runs = {"forerun": timed(lambda: keep(np.tanh(x) * y + x * 2 - y / 3), npx.waitall, 5)}
+    sums = {"forerun": timed(lambda: keep(x.sum()), npx.waitall, 5)}
 
     def product(tf32: bool) -> Callable[[], float]:
-        run = timed(lambda: keep(np.dot(a, b)), npx.waitall)
+        run = timed(lambda: keep(np.dot(a, b)), npx.waitall, 5)
 
         def set_and_run() -> float:
             _forerun.set_tf32(GPU, tf32)
@@ -143,7 +144,7 @@ def large() -> None:
         ta, tb = torch.rand(4096, 4096, device="cuda"), torch.rand(4096, 4096, device="cuda")
 
         def torch_product(tf32: bool) -> Callable[[], float]:
-            run = timed(lambda: ta @ tb, synchronize)
+            run = timed(lambda: ta @ tb, synchronize, 5)
 
             def set_and_run() -> float:
                 torch.backends.cuda.matmul.allow_tf32 = tf32
@@ -151,8 +152,8 @@ def large() -> None:
 
             return set_and_run
 
-        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize)
-        sums["torch"] = timed(lambda: tx.sum(), synchronize)
+        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize, 5)
+        sums["torch"] = timed(lambda: tx.sum(), synchronize, 5)
         products["torch, float32"], products["torch, tf32"] = torch_product(False), torch_product(True)
     runs["forerun"](), sums["forerun"](), [run() for run in products.values()]
     settle()

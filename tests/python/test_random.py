@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -242,3 +243,18 @@ def test_gradients_reach_parameters() -> None:
     y.backward()
     assert scale.grad is not None
     numpy.testing.assert_allclose((scale.grad * scale).asnumpy(), y.asnumpy(), rtol=1e-4)
+
+
+def test_threads_one_after_another_draw_from_one_stream() -> None:
+    # What a thread had goes to the next one, however late the system takes the first one apart.
+    drawn: list[float] = []
+
+    def draw() -> None:
+        drawn.append(np.random.normal(size=(1,)).item())
+
+    for _ in range(300):
+        np.random.seed(7)
+        thread = threading.Thread(target=draw)
+        thread.start()
+        thread.join()
+    assert len(set(drawn)) == 1

@@ -1,7 +1,7 @@
 //! The device room: kernels, products, launches, copies and memory, against what the driver and NVIDIA's own library do.
 //! Needs a machine with a device; prints one line a measurement.
 
-use forerun_base::{DType, Layout, Result, Scalar, Shape, Solo, Team};
+use forerun_base::{DType, Device, Layout, Result, Scalar, Shape, Solo, Team};
 use forerun_cuda::{Gpu, Graph, Io, Lane, Launch, TextCompiler};
 use forerun_ops::Point;
 use forerun_plan::{Fill, FillKind, Instr, Kernel, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
@@ -285,7 +285,54 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     let replay = seconds(gpu, 5, || unsafe { graph.launch() })?;
     line("the same in a graph of 1000, a launch", replay / 1000.0 * 1e6, "us", "");
     gpu.synchronize()?;
+    arrays(&raw, x)?;
     gpu.free(x, 8)
+}
+
+/// The same by arrays, through the whole engine, beside raw launches in turn.
+fn arrays(raw: &Raw, address: u64) -> Result<()> {
+    let x = forerun::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]));
+    let count = 2000;
+    let chain = || {
+        let mut y = &x + 1.0;
+        for _ in 1..count {
+            y = &y + 1.0;
+        }
+        y.wait_to_read()
+    };
+    let timed = |run: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let begun = Instant::now();
+        run()?;
+        Ok(begun.elapsed().as_secs_f64() / count as f64)
+    };
+    let launches = || (0..count).try_for_each(|_| raw.launch(address)).and_then(|()| raw.wait());
+    let waits = || (0..count).try_for_each(|_| (&x + 1.0).wait_to_read());
+    forerun::set_drop_dead(false);
+    let unfused = || {
+        forerun::set_fuse(false);
+        let ended = chain();
+        forerun::set_fuse(true);
+        ended
+    };
+    let runs: [&dyn Fn() -> Result<()>; 4] = [&launches, &unfused, &chain, &waits];
+    let mut took = [const { Vec::new() }; 4];
+    for round in 0..13 {
+        for (run, took) in runs.iter().zip(&mut took) {
+            let seconds = timed(*run)?;
+            if round >= 2 {
+                took.push(seconds);
+            }
+        }
+    }
+    let [plain, unfused, fused, waited] = took.map(|mut took| {
+        took.sort_by(f64::total_cmp);
+        took[took.len() / 2] * 1e6
+    });
+    let more = format!("{:.2} of a raw launch ({plain:.2} us)", unfused / plain);
+    line("a chain of y + 1 by arrays, unfused, an op", unfused, "us", &more);
+    line("the same, fused by the window", fused, "us", "");
+    line("x + 1 by arrays, waited for each time", waited, "us", "");
+    Ok(())
 }
 
 fn compiling(gpu: &Arc<Gpu>) -> Result<()> {

@@ -63,8 +63,8 @@ impl Driver for Driven {
         self.0.nudge();
     }
 
-    fn flush(&self) {
-        self.0.flush();
+    fn flush(&self, more: bool) {
+        self.0.flush(more);
     }
 }
 

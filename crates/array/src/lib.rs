@@ -85,4 +85,4 @@ pub use read::{Lent, Snapshot};
 pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
 pub use trace::{Event, Happening, Lane, start_trace, stop_trace};
 pub use wait::{AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_with};
-pub use window::{Slots, slots};
+pub use window::{Slots, leave, on_arrival, slots};

@@ -13,13 +13,14 @@ use crate::runtime::runtime;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait;
 use forerun_base::{DType, fail_point};
+use forerun_cpu::Pool;
 use forerun_engine::Ring;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::null_mut;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 /// Records a window holds unless the environment says otherwise; with more, the submitter helps.
@@ -239,15 +240,35 @@ struct Adoptable;
 
 impl Drop for Adoptable {
     fn drop(&mut self) {
-        let window = CURRENT.replace(std::ptr::null());
-        if !window.is_null() {
-            // SAFETY: windows are never freed.
-            let window = unsafe { &*window };
-            // SAFETY: still our own window.
-            unsafe { window.owner() }.observed = false;
-            runtime().windows.give_back(window);
-        }
+        give_back();
     }
+}
+
+fn give_back() {
+    let window = CURRENT.replace(std::ptr::null());
+    if !window.is_null() {
+        // SAFETY: windows are never freed.
+        let window = unsafe { &*window };
+        // SAFETY: still our own window.
+        unsafe { window.owner() }.observed = false;
+        runtime().windows.give_back(window);
+    }
+}
+
+/// Called by a thread that submits for the first time.
+static ARRIVAL: OnceLock<fn()> = OnceLock::new();
+
+/// Has every thread that submits for the first time call this: an interpreter learns so for whom it has to [`leave`].
+pub fn on_arrival(hook: fn()) {
+    ARRIVAL.get_or_init(|| hook);
+}
+
+/// Gives back what the calling thread keeps, its window and its free memory, before the thread has ended. Who waits for
+/// the end of a thread through an interpreter is told before the system has taken the thread apart; the thread it starts next
+/// would find neither, and have a window, and a random stream, that depends on time. The thread may still submit.
+pub fn leave() {
+    give_back();
+    Pool::leave();
 }
 
 /// The calling thread's window, or null if it never submitted.
@@ -293,6 +314,9 @@ fn attach() -> &'static Window {
     // A thread that is already ending cannot give its window back any more; it stays with the registry's list, and can
     // still be cut by everybody.
     let _ = ADOPTABLE.try_with(|_| ());
+    if let Some(hook) = ARRIVAL.get() {
+        hook();
+    }
     window
 }
 

@@ -238,6 +238,12 @@ impl Pool {
         slabs.into_iter().for_each(|slab| unmap(slab.0, SLAB));
     }
 
+    /// Gives what the calling thread keeps back to its pool, before the thread ends.
+    pub fn leave() {
+        let kept = CACHE.try_with(|cache| cache.try_borrow_mut().ok().and_then(|mut cache| cache.take()));
+        drop(kept);
+    }
+
     /// What is live, what is kept, and what was ever given out.
     pub fn stats(&self) -> PoolStats {
         let central = self.0.central();

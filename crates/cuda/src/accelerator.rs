@@ -16,7 +16,7 @@ use forerun_base::{Error, ErrorKind, Result};
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,11 @@ pub struct Cuda {
     gpu: Arc<Gpu>,
     /// What was launched and not told yet.
     batch: Mutex<Batch>,
+    /// Whether there is anything in it; written under its lock.
+    holds: AtomicBool,
+    /// A mark that the compute lane is known to have passed, and the last ticket that passed with it or a later one.
+    mark: AtomicU64,
+    passed: AtomicU64,
     copiers: [Arc<Copier>; 2],
     pending: Mutex<Pending>,
     /// How many commands have something left to do.
@@ -79,6 +84,9 @@ impl Cuda {
             number,
             gpu,
             batch: Mutex::default(),
+            holds: AtomicBool::new(false),
+            mark: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
             rests: AtomicUsize::new(0),
             copiers,
             pending: Mutex::new(pending),
@@ -116,8 +124,31 @@ impl Cuda {
         self.batch.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// Tells the device what is held, unless more is about to come with which it should go. Those who look again and again
+    /// ask this way, so it takes the lock only for something.
+    fn flush(&self, more: bool) {
+        if self.holds.load(Ordering::Relaxed) {
+            let mut batch = self.batch();
+            if !more || batch.is_due() {
+                // A device that was lost says so to whoever asks it next.
+                let _ = self.tell(&mut batch);
+            }
+        }
+    }
+
+    /// The last ticket passed, when the lane has passed this mark.
+    fn pass(&self, mark: u64) -> u64 {
+        if self.mark.load(Ordering::Acquire) < mark {
+            let ticket = self.batch().pass(mark);
+            self.passed.fetch_max(ticket, Ordering::Release);
+            self.mark.fetch_max(mark, Ordering::Release);
+        }
+        self.passed.load(Ordering::Acquire)
+    }
+
     /// Tells the device everything that is held.
     fn tell(&self, batch: &mut Batch) -> Result<()> {
+        self.holds.store(false, Ordering::Relaxed);
         // SAFETY: each launch was promised to hold from when it was held until it has passed.
         let failed = unsafe { batch.tell(&self.gpu) }.map_err(|error| self.lose_to(error))?;
         for (ticket, error) in failed {
@@ -206,6 +237,7 @@ impl DeviceKernel for CudaKernel {
         let io = DeviceIo { inputs, outputs, scalars: io.scalars, status: status as u64 };
         let mut batch = device.batch();
         let (ticket, ends) = batch.hold(&self.launch, io);
+        device.holds.store(true, Ordering::Relaxed);
         if let Some(complain) = &self.may_raise {
             device.leave(ticket, Rest::Status { slot: status, complain: complain.clone() });
         }
@@ -283,14 +315,14 @@ impl Accelerator for SharedCuda {
 
     fn begin_range(&self, label: &str) {
         // What was held belongs to others.
-        self.flush();
+        self.0.flush(false);
         if let Some(nvtx) = Nvtx::of_process() {
             nvtx.begin(label);
         }
     }
 
     fn end_range(&self) {
-        self.flush();
+        self.0.flush(false);
         if let Some(nvtx) = Nvtx::of_process() {
             nvtx.end();
         }
@@ -383,7 +415,7 @@ impl Accelerator for SharedCuda {
         }
         let passed = match device.copier(lane) {
             Some(copier) => copier.passed(&device.gpu),
-            None => device.gpu.passed(OwnLane::Compute).map(|mark| device.batch().pass(mark.0)),
+            None => device.gpu.passed(OwnLane::Compute).map(|mark| device.pass(mark.0)),
         };
         // Before the device was found to be lost, nothing was; afterwards everything has passed, and failed.
         passed.unwrap_or_else(|error| {
@@ -413,11 +445,7 @@ impl Accelerator for SharedCuda {
         let has_passed =
             || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
         loop {
-            let mut batch = device.batch();
-            if batch.is_due() && device.tell(&mut batch).is_err() {
-                return;
-            }
-            drop(batch);
+            device.flush(true);
             if has_passed() {
                 return;
             }
@@ -448,11 +476,8 @@ impl Accelerator for SharedCuda {
         self.0.batch().counts
     }
 
-    fn flush(&self) {
-        let mut batch = self.0.batch();
-        if !batch.is_empty() {
-            let _ = self.0.tell(&mut batch);
-        }
+    fn flush(&self, more: bool) {
+        self.0.flush(more);
     }
 
     fn stop(&self) {
@@ -466,7 +491,7 @@ impl Accelerator for SharedCuda {
     fn settle_all(&self) -> Result<()> {
         let device = &*self.0;
         device.refuse_if_lost()?;
-        self.flush();
+        device.flush(false);
         device.gpu.synchronize_all().map_err(|error| device.lose_to(error))
     }
 

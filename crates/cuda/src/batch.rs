@@ -4,8 +4,8 @@
 //! program's [`Rhythm`] ends, when the device would soon have nothing to do, and whenever somebody needs it. Each launch has a ticket;
 //! all tickets of a batch pass together.
 //!
-//! A graph is kept for the sequence of launches it was made from. With the same addresses and scalars it is launched as it is;
-//! else the sequence is captured again, which does not run it, and the graph is brought up to date.
+//! A sequence of launches that comes for the second time is made a graph. With the same addresses and scalars the graph is launched
+//! as it is; else the sequence is captured again, which does not run it, and the graph is brought up to date.
 
 use crate::gpu::{Gpu, Io};
 use crate::graph::Graph;
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 const MOST: usize = 512;
 /// Fewer launches than this are told one by one.
 const FEWEST: usize = 4;
-/// Graphs kept.
-const MOST_GRAPHS: usize = 64;
+/// Sequences remembered; the one that came least lately goes.
+const MOST_KNOWN: usize = 128;
 /// How long the end of a turn is waited for while the device is idle.
 const PATIENCE: Duration = Duration::from_micros(25);
 
@@ -48,14 +48,20 @@ pub(crate) struct Batch {
     marks: VecDeque<(u64, u64)>,
     passed: u64,
     rhythm: Rhythm,
-    graphs: HashMap<Vec<usize>, Known>,
+    known: HashMap<Vec<usize>, Known>,
     last: Option<Instant>,
     pub(crate) counts: Launches,
 }
 
+/// A sequence that came before.
 struct Known {
-    graph: Graph,
+    /// None while it came once only: what comes a single time is not worth a graph.
+    graph: Option<Graph>,
     words: Vec<u64>,
+    /// When it came last: the tickets given by then.
+    last: u64,
+    /// Kept, so that no other launch has the address of one of these.
+    _launches: Vec<Arc<Launch>>,
 }
 
 impl Batch {
@@ -93,10 +99,6 @@ impl Batch {
         self.told = self.given;
         self.marks.push_back((mark, self.told));
         Ok(())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
     }
 
     /// Whether what is held should go out although more may come: the device has nearly nothing to do.
@@ -157,14 +159,19 @@ impl Batch {
             return false;
         }
         let key: Vec<usize> = held.iter().map(|h| Arc::as_ptr(&h.launch).addr()).collect();
-        let same = self.graphs.get(&key).is_some_and(|known| known.words == words);
-        if !same && !self.bring_up_to_date(gpu, &key, held, words) {
+        let Some(known) = self.known.get_mut(&key) else {
+            self.remember(key, held);
+            return false;
+        };
+        known.last = self.given;
+        let same = known.graph.is_some() && known.words == words;
+        if !same && !known.bring_up_to_date(gpu, held, words) {
             return false;
         }
-        let Some(known) = self.graphs.get(&key) else { return false };
+        let Some(graph) = &known.graph else { return false };
         // SAFETY: the caller's promise, for every launch in it.
-        if unsafe { known.graph.launch() }.is_err() {
-            self.graphs.remove(&key);
+        if unsafe { graph.launch() }.is_err() {
+            self.known.remove(&key);
             return false;
         }
         self.counts.in_graphs += held.len() as u64;
@@ -173,7 +180,19 @@ impl Batch {
         true
     }
 
-    fn bring_up_to_date(&mut self, gpu: &Arc<Gpu>, key: &[usize], held: &[Held], words: &[u64]) -> bool {
+    fn remember(&mut self, key: Vec<usize>, held: &[Held]) {
+        if self.known.len() >= MOST_KNOWN
+            && let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.last).map(|(key, _)| key.clone())
+        {
+            self.known.remove(&oldest);
+        }
+        let launches = held.iter().map(|held| held.launch.clone()).collect();
+        self.known.insert(key, Known { graph: None, words: Vec::new(), last: self.given, _launches: launches });
+    }
+}
+
+impl Known {
+    fn bring_up_to_date(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> bool {
         gpu.memory.seal(true);
         let captured = Graph::record(gpu, || {
             // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
@@ -181,18 +200,12 @@ impl Batch {
         });
         gpu.memory.seal(false);
         let Ok(captured) = captured else { return false };
-        let words = words.to_vec();
-        if let Some(known) = self.graphs.get_mut(key)
-            && known.graph.update(&captured)
-        {
-            known.words = words;
-            return true;
+        if !self.graph.as_mut().is_some_and(|graph| graph.update(&captured)) {
+            let Ok(graph) = captured.instantiate() else { return false };
+            self.graph = Some(graph);
         }
-        let Ok(graph) = captured.instantiate() else { return false };
-        if self.graphs.len() >= MOST_GRAPHS {
-            self.graphs.clear();
-        }
-        self.graphs.insert(key.to_vec(), Known { graph, words });
+        self.words.clear();
+        self.words.extend_from_slice(words);
         true
     }
 }

@@ -141,7 +141,8 @@ impl<'a> Waiter<'a> {
         engine.devices().any(|(number, device)| {
             let attended = engine.attend(number, wish);
             if device.is_busy() {
-                device.driver.flush();
+                let more = attended || !device.ready.is_empty() || engine.state.feeder.has_work();
+                device.driver.flush(more);
             }
             attended
         })

@@ -80,8 +80,9 @@ pub trait Driver: Send + Sync {
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);
 
-    /// Somebody waits for what was issued: whatever the device holds back goes out.
-    fn flush(&self) {}
+    /// Somebody waits for what was issued: whatever the device holds back goes out, unless more is about to come with which it
+    /// should go.
+    fn flush(&self, _more: bool) {}
 }
 
 /// What a task of a device needs of a task before it.

@@ -152,8 +152,8 @@ pub trait Accelerator: Send + Sync {
     /// The range of this thread ends.
     fn end_range(&self) {}
 
-    /// Nothing more is told for now: whatever was held back goes out.
-    fn flush(&self) {}
+    /// Somebody waits: whatever was held back goes out, unless more is about to come with which it should go.
+    fn flush(&self, _more: bool) {}
 
     /// The process ends: nothing may be under way in the background any more.
     fn stop(&self) {}

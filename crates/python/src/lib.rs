@@ -30,5 +30,6 @@ mod rows;
 mod sequence;
 mod submit;
 mod switches;
+mod threads;
 mod trace;
 mod wait;

@@ -67,6 +67,7 @@ mod _forerun {
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::loc::start();
         crate::wait::start();
+        crate::threads::start(module.py())?;
         // Children may be forked before the first op.
         forerun::watch_forks();
         for dtype in forerun::DType::ALL {

@@ -176,8 +176,10 @@ DEV u64 n_power(u64 a, u64 b) {
 FLOAT(float, int, u32, 23, 127, 0x3f2aaaab, __float_as_int, __int_as_float, __float2int_rz, SINGLE)
 FLOAT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __longlong_as_double, __double2ll_rz, DOUBLE)
 // In double precision, as the C library does it: what is rounded once more is right but for the rarest of ties.
-DEV float n_power(float a, float b) { return (float)pow((double)a, (double)b); }
-DEV double n_power(double a, double b) { return pow(a, b); }
+// Called, not copied in: a body with many powers would take minutes to compile.
+static __device__ __noinline__ double power_of(double a, double b) { return pow(a, b); }
+DEV float n_power(float a, float b) { return (float)power_of((double)a, (double)b); }
+DEV double n_power(double a, double b) { return power_of(a, b); }
 
 DEV c64 n_add(c64 a, c64 b) { return c64{a.re + b.re, a.im + b.im}; }
 DEV c128 n_add(c128 a, c128 b) { return c128{a.re + b.re, a.im + b.im}; }
