@@ -1,4 +1,4 @@
-//! What a new pointwise op takes: a copy of the rooms gets one more row, and nothing else changes. Then everything that is
+//! What a new pointwise op takes: a copy of the rooms gets one more row, and no other source changes. Then everything that is
 //! made from rows must have it.
 //!
 //! Invariant: the copy is built in the workspace's target folder, where the stages before have left all that does not depend on
