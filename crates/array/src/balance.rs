@@ -52,6 +52,11 @@ impl Balance {
         self.0.load(Ordering::Acquire) == CLOSED + uses as i64
     }
 
+    /// Whether every use of an open value is done; the owner's were so many.
+    pub(crate) fn is_open_and_done(&self, uses: u32) -> bool {
+        self.0.load(Ordering::Acquire) == -(uses as i64)
+    }
+
     /// How many uses are left of a closed value.
     pub(crate) fn left(&self) -> Option<u64> {
         let left = self.0.load(Ordering::Acquire) - CLOSED;
@@ -85,8 +90,11 @@ mod tests {
     #[test]
     fn comes_out_even_once_in_any_order() {
         let b = Balance::new();
+        assert!(b.is_open_and_done(0) && !b.is_open_and_done(1));
         assert!(!b.done(1));
+        assert!(b.is_open_and_done(1) && !b.is_open_and_done(2));
         b.announce();
+        assert!(!b.is_open_and_done(1));
         assert!(!b.close(2));
         assert!(b.is_left_to(2));
         assert!(!b.done(1));

@@ -2,7 +2,8 @@
 //!
 //! Every buffer that is not small is booked on the account of the op and the loc that made it: when it is taken, and
 //! when it goes back. Accounts live as long as the process, as locs do; so only finding one takes the lock, and giving
-//! bytes back does not. The sums are exact at rest and may be a buffer off while others work.
+//! bytes back does not. Elements written at once make no buffer, and leave theirs where it is booked. The sums are exact at
+//! rest and may be a buffer off while others work.
 
 use forerun_base::Loc;
 use parking_lot::Mutex;

@@ -6,6 +6,7 @@
 
 mod apart;
 mod array;
+mod at_once;
 mod attach;
 mod attention;
 mod awaken;

@@ -128,6 +128,12 @@ impl Life {
         self.0.load(Ordering::Acquire) & (CLOSED | FOREIGN) == CLOSED
     }
 
+    /// Whether one cell points at the value, and no other.
+    pub(crate) fn is_held_once(&self) -> bool {
+        let word = self.0.load(Ordering::Acquire);
+        word < HOLDER && word & CLOSED == 0
+    }
+
     pub(crate) fn is_attached(&self) -> bool {
         self.0.load(Relaxed) & ATTACHED != 0
     }
@@ -174,9 +180,13 @@ mod tests {
     fn a_held_value_outlives_its_cell() {
         let life = Life::new();
         life.begin(true);
+        assert!(life.is_held_once());
         life.hold();
+        assert!(!life.is_held_once());
         assert_eq!(life.end_cell(), ended(false, false));
+        assert!(life.is_held_once());
         assert_eq!(life.let_go(), ended(true, true));
+        assert!(!life.is_held_once());
     }
 
     #[test]

@@ -311,6 +311,23 @@ impl Node {
         }
     }
 
+    /// Whether the value is ready, one cell alone points at it, all that makes or reads it is done, and nobody else holds its
+    /// bytes. The caller is inside [`Node::with_current`] of that cell: uses are announced there, so none comes meanwhile.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let (front, back) = (&self.front, &self.back);
+        if self.status() != Status::Ready || !front.life.is_held_once() {
+            return false;
+        }
+        if self.is_large() {
+            // SAFETY: an open value that is ready keeps its buffer.
+            let buffer = unsafe { back.buffer.load(Relaxed).as_ref() };
+            return back.balance.is_open_and_done(front.uses.load(Relaxed)) && buffer.is_some_and(Buffer::is_unshared);
+        }
+        // SAFETY: windows are never freed.
+        let completed = unsafe { &*self.window() }.completed();
+        front.last.load(Relaxed) <= completed && (!front.life.is_foreign() || back.balance.is_zero())
+    }
+
     /// Whether the value is ready or failed, as its frontend sees it.
     pub(crate) fn is_settled(&self) -> bool {
         self.back.state.is_settled(self.generation())

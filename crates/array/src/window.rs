@@ -129,6 +129,11 @@ impl Window {
         self.completed.0.store(index, Ordering::Release);
     }
 
+    /// Records before this index are done.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed.0.load(Ordering::Acquire)
+    }
+
     /// A slot for a new value.
     ///
     /// # Safety
@@ -155,7 +160,7 @@ impl Window {
     fn reclaim(&self, owner: &mut Owner, most: usize) {
         // SAFETY: nodes are never freed.
         owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
-        let completed = self.completed.0.load(Ordering::Acquire);
+        let completed = self.completed();
         for _ in 0..owner.retired.len().min(most) {
             let Some(node) = owner.retired.pop_front() else { break };
             // SAFETY: nodes are never freed.

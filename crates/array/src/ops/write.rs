@@ -1,7 +1,9 @@
 //! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
 
 use crate::array::{Arg, Array};
+use crate::at_once;
 use crate::attach;
+use crate::attention;
 use crate::device;
 use crate::node::Node;
 use crate::ops::create::element;
@@ -90,6 +92,9 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 v = &here;
             }
             attach::before_write(x, "setitem")?;
+            if is_itself(x, v) {
+                return Ok(());
+            }
             if x.is_view() {
                 return update(x, Some(v), 0, loc);
             }
@@ -104,6 +109,14 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     }
 }
 
+/// Whether the value is what it would be written to, as in the last step of `x[i] += 1`. Observers see that all the same.
+fn is_itself(x: &Array, value: &Array) -> bool {
+    x.shares_cell(value)
+        && std::ptr::eq(x.meta(), value.meta())
+        && x.offset() == value.offset()
+        && attention::bits(attention::OBSERVED) == 0
+}
+
 /// Elements that several indices name cannot be written one by one.
 pub(crate) fn refuse_read_only(x: &Array) -> Result<()> {
     if x.is_read_only() {
@@ -115,7 +128,7 @@ pub(crate) fn refuse_read_only(x: &Array) -> Result<()> {
 
 /// Writes a view: the base with a region overwritten, by an array or by a scalar.
 fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
-    if x.size() == 0 {
+    if x.size() == 0 || at_once::may_write(x) && at_once::write(x, value, bits) {
         return Ok(());
     }
     let base = x.cell().meta();
@@ -150,6 +163,9 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
     }
     let (recipe, words) = in_place_recipe(point, x, values)?;
     attach::before_write(x, point.row().name)?;
+    if x.is_view() && at_once::may_write(x) && at_once::compute(recipe, x, values, words) {
+        return Ok(());
+    }
     let mut inputs = [x.input(); 3];
     let mut count = 1;
     for value in values {

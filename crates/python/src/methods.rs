@@ -1,0 +1,396 @@
+//! The array object's methods that make other arrays, as NumPy and MXNet name them.
+//!
+//! Invariant: as for [`crate::array`].
+
+use crate::array::{Any, PyArray};
+use crate::autograd;
+use crate::device::{self, PyDevice};
+use crate::dtype;
+use crate::error::raise;
+use crate::index;
+use crate::layers;
+use crate::loc::here;
+use crate::operand::{self, Operand};
+use crate::outcall;
+use crate::submit;
+use forerun::{Arg, Array, ReduceKind, on_device, ops};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PySlice, PyTuple};
+
+impl PyArray {
+    fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::reduce(kind, &self.0, axes.as_deref(), keepdims, here(py)))
+    }
+
+    /// A total in the dtype that was asked for; without one, small integers make a wide one.
+    fn total(
+        &self,
+        py: Python<'_>,
+        kind: ReduceKind,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let (axes, asked) = (index::axes(axis)?, dtype::optional(dtype)?);
+        let total = ops::reduce(kind, &self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py));
+        submit::object(
+            py,
+            total.and_then(|total| match asked {
+                Some(dtype) if dtype != total.dtype() => ops::cast(&total, dtype, here(py)),
+                _ => Ok(total),
+            }),
+        )
+    }
+
+    fn as_dtype(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Array> {
+        match dtype::optional(dtype)? {
+            Some(dtype) if dtype != self.0.dtype() => ops::cast(&self.0, dtype, here(py)).map_err(raise),
+            _ => Ok(self.0.clone()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyArray {
+    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
+    #[pyo3(signature = (dtype, copy = true))]
+    fn astype(slf: &Bound<'_, Self>, dtype: Any, copy: bool) -> PyResult<Py<PyAny>> {
+        let (py, array, dtype) = (slf.py(), &slf.get().0, dtype::dtype_of(dtype)?);
+        match (dtype == array.dtype(), copy) {
+            (true, false) => Ok(slf.clone().into_any().unbind()),
+            (true, true) => submit::object(py, ops::copy(array, here(py))),
+            (false, _) => submit::object(py, ops::cast(array, dtype, here(py))),
+        }
+    }
+
+    /// A copy.
+    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::copy(&self.0, here(py)))
+    }
+
+    /// Makes the array a variable: backward writes, or adds to, its gradient.
+    #[pyo3(signature = (grad_req = "write"))]
+    fn attach_grad(&self, py: Python<'_>, grad_req: &str) -> PyResult<()> {
+        autograd::attach_grad(&self.0, grad_req, here(py))
+    }
+
+    /// The gradient of a variable; None for an array that is none.
+    #[getter]
+    fn grad(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        autograd::gradient(py, &self.0)
+    }
+
+    /// Takes the array off the tape.
+    fn drop_grad(&self) {
+        forerun::grad::drop_grad(&self.0);
+    }
+
+    /// The same elements, through which no gradient flows back.
+    fn detach(&self) -> PyArray {
+        PyArray(self.0.detach())
+    }
+
+    /// Computes the gradients of all variables that this was computed from, while recording.
+    #[pyo3(signature = (out_grad = None, retain_graph = false, train_mode = true))]
+    fn backward(
+        &self,
+        py: Python<'_>,
+        out_grad: Option<&Bound<'_, PyArray>>,
+        retain_graph: bool,
+        train_mode: bool,
+    ) -> PyResult<()> {
+        let _ = train_mode;
+        autograd::backward_from(py, &self.0, out_grad, retain_graph)
+    }
+
+    /// The array on a device.
+    fn as_in_ctx(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
+        if *device.get() == slf.get().device() {
+            return Ok(slf.clone().into_any().unbind());
+        }
+        let py = slf.py();
+        submit::object(py, ops::transfer(&slf.get().0, device.get().0, here(py)))
+    }
+
+    /// The same under MXNet's older name.
+    fn as_in_context(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
+        PyArray::as_in_ctx(slf, device)
+    }
+
+    /// The same under the name of the array API; the device may be named by a string. Work is ordered by what it reads and
+    /// writes, so there are no streams.
+    #[pyo3(signature = (device, /, *, stream = None))]
+    fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
+        match stream {
+            None => PyArray::as_in_ctx(slf, &Bound::new(slf.py(), device::of(device)?)?),
+            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+        }
+    }
+
+    /// Copies the elements into another array, which it returns, or to a device, as a new array.
+    fn copyto<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        if let Ok(device) = other.cast::<PyDevice>() {
+            return submit::object(py, ops::transfer(&self.0, device.get().0, loc));
+        }
+        let Ok(array) = other.cast::<PyArray>() else {
+            let kind = other.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("copyto: needs an array or a device, not {kind}")));
+        };
+        ops::assign(&array.get().0, Arg::Array(&self.0), loc).map_err(raise)?;
+        crate::wait::leave_room(py)?;
+        Ok(other.clone().unbind())
+    }
+
+    /// The elements under another shape; one dimension may be -1. A view where that is possible.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::reshape(&self.0, &index::spread(shape)?, here(py)))
+    }
+
+    /// A view with the dimensions in another order; without an order, reversed.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let reversed = axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none());
+        let axes = if reversed { None } else { Some(index::spread(axes)?) };
+        submit::object(py, ops::transpose(&self.0, axes.as_deref()))
+    }
+
+    /// A view without dimensions of extent 1.
+    #[pyo3(signature = (axis = None))]
+    fn squeeze(&self, py: Python<'_>, axis: Option<Any>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::squeeze(&self.0, index::axes(axis)?.as_deref()))
+    }
+
+    /// A view with one more dimension.
+    fn expand_dims(&self, py: Python<'_>, axis: isize) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::expand_dims(&self.0, axis))
+    }
+
+    /// A view with repeated dimensions.
+    fn broadcast_to(&self, py: Python<'_>, shape: Any) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::broadcast_to(&self.0, &index::shape(shape)?))
+    }
+
+    /// A view with two dimensions exchanged.
+    fn swapaxes<'py>(slf: &Bound<'py, Self>, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "swapaxes", (slf, axis1, axis2))
+    }
+
+    /// Each element several times along an axis; without one, those of the flattened array.
+    #[pyo3(signature = (repeats, axis = None))]
+    fn repeat<'py>(slf: &Bound<'py, Self>, repeats: Any<'_, 'py>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "repeat", (slf, repeats, axis))
+    }
+
+    /// Copies side by side.
+    fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "tile", (slf, reps))
+    }
+
+    /// Rounded to so many decimals, ties to even.
+    #[pyo3(signature = (decimals = 0))]
+    fn round<'py>(slf: &Bound<'py, Self>, decimals: i32) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "round", (slf, decimals))
+    }
+
+    /// A diagonal of two axes, as the last axis.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1))]
+    fn diagonal<'py>(slf: &Bound<'py, Self>, offset: isize, axis1: isize, axis2: isize) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "diagonal", (slf, offset, axis1, axis2))
+    }
+
+    /// The sum of a diagonal of two axes.
+    #[pyo3(signature = (offset = 0, axis1 = 0, axis2 = 1, dtype = None))]
+    fn trace<'py>(
+        slf: &Bound<'py, Self>,
+        offset: isize,
+        axis1: isize,
+        axis2: isize,
+        dtype: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "trace", (slf, offset, axis1, axis2, dtype))
+    }
+
+    /// Whether every element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn all<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "all", (slf, axis), keepdims)
+    }
+
+    /// Whether some element over axes is true.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn any<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+        face_with(slf.py(), "any", (slf, axis), keepdims)
+    }
+
+    /// A copy in one dimension.
+    fn flatten(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        submit::object(py, ops::copy(&self.0, loc).and_then(|copy| ops::reshape(&copy, &[-1], loc)))
+    }
+
+    /// The elements in one dimension; a view where that is possible.
+    fn ravel(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::reshape(&self.0, &[-1], here(py)))
+    }
+
+    /// NumPy's dot.
+    fn dot(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
+        let loc = here(py);
+        submit::object(py, ops::dot(&self.0, &operand::array(other, "dot", self.0.device())?, loc))
+    }
+
+    /// The sum over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn sum(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.total(py, ReduceKind::Sum, axis, dtype, keepdims)
+    }
+
+    /// The product over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn prod(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.total(py, ReduceKind::Prod, axis, dtype, keepdims)
+    }
+
+    /// The mean over axes.
+    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
+    fn mean(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::mean(&self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
+    }
+
+    /// The variance over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn var(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::var(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// The standard deviation over axes.
+    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    fn std(
+        &self,
+        py: Python<'_>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        ddof: f64,
+        keepdims: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::std(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+    }
+
+    /// Nothing below `min` or above `max`.
+    #[pyo3(signature = (min = None, max = None))]
+    fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
+        let bound = |object| on_device(self.0.device(), || operand::required(object, "clip"));
+        let (low, high) = (min.map(bound).transpose()?, max.map(bound).transpose()?);
+        let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
+        submit::object(py, ops::clip(&self.0, low, high, here(py)))
+    }
+
+    /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+    #[pyo3(signature = (indices, axis = None, mode = "raise"))]
+    fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
+        let indices = operand::array(indices, "take", self.0.device())?;
+        layers::taken(py, &self.0, &indices, axis, mode)
+    }
+
+    /// The positions of elements that are not zero, an array for each dimension.
+    fn nonzero<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "nonzero", (slf,))
+    }
+
+    /// Writes values at positions in the flattened array.
+    #[pyo3(signature = (indices, values, mode = "raise"))]
+    fn put(slf: &Bound<'_, Self>, indices: Any, values: Any, mode: &str) -> PyResult<()> {
+        face(slf.py(), "put", (slf, indices, values, mode)).map(|_| ())
+    }
+
+    /// The rows along an axis for which a condition holds.
+    #[pyo3(signature = (condition, axis = None))]
+    fn compress<'py>(
+        slf: &Bound<'py, Self>,
+        condition: Any<'_, 'py>,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "compress", (condition, slf, axis))
+    }
+
+    /// Each element from the choice that this one names there.
+    #[pyo3(signature = (choices, mode = "raise"))]
+    fn choose<'py>(slf: &Bound<'py, Self>, choices: Any<'_, 'py>, mode: &str) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "choose", (slf, choices, mode))
+    }
+
+    /// Writes one value everywhere.
+    fn fill(&self, py: Python<'_>, value: Any) -> PyResult<()> {
+        submit::assign(py, &self.0, value)
+    }
+
+    /// The elements in one dimension, to go through, read and write.
+    #[getter]
+    fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "forerun.np.iteration", "flatiter")?, (slf,))
+    }
+
+    #[setter]
+    fn set_flat(slf: &Bound<'_, Self>, values: Any) -> PyResult<()> {
+        let everywhere = PySlice::full(slf.py());
+        outcall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
+    }
+
+    /// The largest element over axes; NaN if any is.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn max(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.reduced(py, ReduceKind::Max, axis, keepdims)
+    }
+
+    /// The smallest element over axes; NaN if any is.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn min(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        self.reduced(py, ReduceKind::Min, axis, keepdims)
+    }
+
+    /// The index of the first largest element along an axis.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn argmax(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = axis.map(|axis| [axis]);
+        let axes = axes.as_ref().map(|axes| &axes[..]);
+        submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axes, keepdims, here(py)))
+    }
+
+    /// The index of the first smallest element along an axis.
+    #[pyo3(signature = (axis = None, *, keepdims = false))]
+    fn argmin(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
+        let axes = axis.map(|axis| [axis]);
+        let axes = axes.as_ref().map(|axes| &axes[..]);
+        submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axes, keepdims, here(py)))
+    }
+}
+
+/// A function of `forerun.np` that is written in Python.
+pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl outcall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
+    outcall::call(&outcall::function(py, "forerun.np", name)?, args)
+}
+
+fn face_with<'py>(
+    py: Python<'py>,
+    name: &str,
+    args: impl outcall::Args<'py>,
+    keepdims: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let named = PyDict::new(py);
+    named.set_item("keepdims", keepdims)?;
+    outcall::call_with(&outcall::function(py, "forerun.np", name)?, args, Some(&named))
+}
