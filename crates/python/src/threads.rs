@@ -1,6 +1,7 @@
 //! Threads of Python. What a thread keeps goes back while Python clears the thread's state, which is before anybody who joins the
 //! thread is told that it ended; the system's own end of the thread comes later, at a time that varies.
 
+use crate::outcall;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
@@ -10,15 +11,18 @@ use std::thread::{ThreadId, current};
 static LOCALS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
-    LOCALS.get_or_try_init(py, || Ok::<_, PyErr>(py.import("_thread")?.getattr("_local")?.call0()?.unbind()))?;
+    LOCALS.get_or_try_init(py, || {
+        let local = outcall::function(py, "_thread", "_local")?;
+        outcall::call(&local, ()).map(Bound::unbind)
+    })?;
     forerun::on_arrival(arrive);
     Ok(())
 }
 
 /// What a thread's state holds: with it the thread leaves.
-struct Stay(ThreadId);
+struct Presence(ThreadId);
 
-impl Drop for Stay {
+impl Drop for Presence {
     fn drop(&mut self) {
         // A thread's state may be cleared by another one, when the interpreter ends or in a forked child.
         if self.0 == current().id() {
@@ -35,7 +39,7 @@ fn arrive() {
     }
     // Without it the thread's things go back when the system ends the thread.
     let _ = Python::try_attach(|py| {
-        let stay = PyCapsule::new_with_value(py, Stay(current().id()), c"forerun.stay")?;
-        LOCALS.get(py).map_or(Ok(()), |locals| locals.bind(py).setattr("stay", stay))
+        let presence = PyCapsule::new_with_value(py, Presence(current().id()), c"forerun.presence")?;
+        LOCALS.get(py).map_or(Ok(()), |locals| locals.bind(py).setattr("presence", presence))
     });
 }
