@@ -115,22 +115,36 @@ def tiny() -> None:
     show("a chain of y + 1 on (1, 2), each", rounds(runs), 1e6, "us", "torch")
 
 
+def in_turn(f: Callable[[Any], Any], each: list[Any], finish: Callable[[], None]) -> Callable[[], float]:
+    """Return a run that gives the seconds of one of several calls in a row, each with operands of its own."""
+
+    def run() -> float:
+        finish()
+        start = now()
+        kept = [f(operands) for operands in each]
+        finish()
+        seconds = (now() - start) / len(each)
+        del kept
+        return seconds
+
+    return run
+
+
 def large() -> None:
-    size = 128 << 20
+    size, count = 128 << 20, 5
     with GPU:
-        x, y = np.random.uniform(size=(size,)), np.random.uniform(size=(size,))
-        a, b = np.random.uniform(size=(4096, 4096)), np.random.uniform(size=(4096, 4096))
-    kept: list[Any] = []
+        pairs = [(np.random.uniform(size=(size,)), np.random.uniform(size=(size,))) for _ in range(count)]
+        squares = [np.random.uniform(size=(4096, 4096)) for _ in range(count)]
 
-    def keep(result: Any) -> None:
-        kept[:] = [result]
+    def chain(xy: Any) -> Any:
+        x, y = xy
+        return np.tanh(x) * y + x * 2 - y / 3
 
-    # Five one after the other, as programs do: what a single wait costs is above.
-    runs = {"forerun": timed(lambda: keep(np.tanh(x) * y + x * 2 - y / 3), npx.waitall, 5)}
-    sums = {"forerun": timed(lambda: keep(x.sum()), npx.waitall, 5)}
+    runs = {"forerun": in_turn(chain, pairs, npx.waitall)}
+    sums = {"forerun": in_turn(lambda xy: xy[0].sum(), pairs, npx.waitall)}
 
     def product(tf32: bool) -> Callable[[], float]:
-        run = timed(lambda: keep(np.dot(a, b)), npx.waitall, 5)
+        run = in_turn(lambda a: np.dot(a, a), squares, npx.waitall)
 
         def set_and_run() -> float:
             _forerun.set_tf32(GPU, tf32)
@@ -140,11 +154,15 @@ def large() -> None:
 
     products = {"forerun, float32": product(False), "forerun, tf32": product(True)}
     if torch is not None:
-        tx, ty = torch.rand(size, device="cuda"), torch.rand(size, device="cuda")
-        ta, tb = torch.rand(4096, 4096, device="cuda"), torch.rand(4096, 4096, device="cuda")
+        theirs = [(torch.rand(size, device="cuda"), torch.rand(size, device="cuda")) for _ in range(count)]
+        their_squares = [torch.rand(4096, 4096, device="cuda") for _ in range(count)]
+
+        def torch_chain(xy: Any) -> Any:
+            x, y = xy
+            return torch.tanh(x) * y + x * 2 - y / 3
 
         def torch_product(tf32: bool) -> Callable[[], float]:
-            run = timed(lambda: ta @ tb, synchronize, 5)
+            run = in_turn(lambda a: a @ a, their_squares, synchronize)
 
             def set_and_run() -> float:
                 torch.backends.cuda.matmul.allow_tf32 = tf32
@@ -152,16 +170,16 @@ def large() -> None:
 
             return set_and_run
 
-        runs["torch"] = timed(lambda: torch.tanh(tx) * ty + tx * 2 - ty / 3, synchronize, 5)
-        sums["torch"] = timed(lambda: tx.sum(), synchronize, 5)
+        runs["torch"] = in_turn(torch_chain, theirs, synchronize)
+        sums["torch"] = in_turn(lambda xy: xy[0].sum(), theirs, synchronize)
         products["torch, float32"], products["torch, tf32"] = torch_product(False), torch_product(True)
     runs["forerun"](), sums["forerun"](), [run() for run in products.values()]
     settle()
-    chain = rounds(runs)
-    print(f"\nideal bytes of the chain: {3 * 4 * size / chain['forerun'] / 1e9:.0f} GB/s")
-    show("tanh(x) * y + x * 2 - y / 3, 512 MiB each", chain, 1e3, "ms", "torch")
-    show("sum over 512 MiB", rounds(sums), 1e3, "ms", "torch")
-    show("product of two 4096 x 4096", rounds(products), 1e3, "ms", "torch, float32")
+    chains = rounds(runs)
+    print(f"\nideal bytes of the chain: {3 * 4 * size / chains['forerun'] / 1e9:.0f} GB/s")
+    show(f"tanh(x) * y + x * 2 - y / 3, 512 MiB each, {count} in a row", chains, 1e3, "ms", "torch")
+    show(f"sum over 512 MiB, {count} in a row", rounds(sums), 1e3, "ms", "torch")
+    show(f"product of two 4096 x 4096, {count} in a row", rounds(products), 1e3, "ms", "torch, float32")
     _forerun.set_tf32(GPU, False)
 
 

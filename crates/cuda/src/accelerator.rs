@@ -469,6 +469,11 @@ impl Accelerator for SharedCuda {
     }
 
     fn set_fast_products(&self, on: bool) {
+        let mut batch = self.0.batch();
+        // What is held was launched under the former setting, and graphs were captured under it. A device that was lost says so to
+        // whoever asks it next.
+        let _ = self.0.tell(&mut batch);
+        batch.forget_graphs();
         self.0.gpu.set_tf32(on);
     }
 

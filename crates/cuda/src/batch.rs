@@ -180,6 +180,11 @@ impl Batch {
         true
     }
 
+    /// Something changes that graphs were captured under.
+    pub(crate) fn forget_graphs(&mut self) {
+        self.known.values_mut().for_each(|known| known.graph = None);
+    }
+
     fn remember(&mut self, key: Vec<usize>, held: &[Held]) {
         if self.known.len() >= MOST_KNOWN
             && let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.last).map(|(key, _)| key.clone())

@@ -1,0 +1,33 @@
+"""Loops that become graphs on an NVIDIA device."""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+import pytest
+
+from forerun import _forerun, np, npx
+
+if npx.num_gpus() == 0 or os.environ.get("FORERUN_SIM_GPUS"):
+    pytest.skip("there is no NVIDIA device", allow_module_level=True)
+
+GPU = npx.gpu(0)
+
+
+def test_a_setting_reaches_products_that_are_graphs() -> None:
+    host = [numpy.random.default_rng(n).uniform(size=(256, 256)).astype("float32") for n in range(5)]
+    exact = [a.astype("float64") @ a.astype("float64") for a in host]
+    squares = [np.array(a, ctx=GPU) for a in host]
+    before = _forerun.gpu_stats(GPU)["graphs"]
+    try:
+        for fast in (True, False, True, False):
+            _forerun.set_tf32(GPU, fast)
+            for _ in range(40):
+                made = [np.dot(a, a) for a in squares]
+                npx.waitall()
+            off = max(numpy.abs(m.asnumpy() / e - 1).max() for m, e in zip(made, exact, strict=True))
+            assert (off > 1e-5) == fast, f"tf32 {fast}: off by {off}"
+    finally:
+        _forerun.set_tf32(GPU, False)
+    assert _forerun.gpu_stats(GPU)["graphs"] > before
