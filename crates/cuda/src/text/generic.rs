@@ -16,7 +16,7 @@ const CODE_WORDS: usize = 500;
 
 /// Steps of an op that the kernel knows, at the most: with the long ones it takes half a minute to compile. Programs with such ops
 /// wait for their own kernel.
-const STEPS: usize = 40;
+const STEPS: usize = 80;
 
 /// Registers of a program, and inputs.
 const SLOTS: usize = 96;
