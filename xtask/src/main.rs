@@ -26,10 +26,11 @@ usage: cargo xtask <verb>
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
   supply                    holds what the project depends on against deny.toml
   gen [--check]             writes the generated files, or only compares them
-  wheel [--release | --sdist]
+  wheel [--release | --sdist | --only-for PYTHON]
                             builds the wheel into target/wheels
                               --release  as it is published
                               --sdist    packs the sources instead; fails when a file is missing from them
+                              --only-for PYTHON  as published, for one interpreter: CPython 3.10; into target/wheels-one
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
                               --quick  less of everything; --report PATH, --no-report
   bench [NAME] [ARGS...]    runs one bench, or lists them";
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
         ["wheel", "--sdist"] => sdist::build(),
+        ["wheel", "--only-for", python] => wheel::build_only_for(python).map(drop),
         ["tour", rest @ ..] => wheel::tour(rest),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),

@@ -36,12 +36,17 @@ impl Profile {
 
 /// Builds the wheel into `target/wheels` and says where it is.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
-    build_into("wheels", profile, &[])
+    build_into("wheels", profile, &interpreter(), &[])
+}
+
+/// Builds the wheel as it is published for one interpreter alone: CPython 3.10, whose stable ABI has no buffers.
+pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
+    build_into("wheels-one", Profile::Published, python, &["--no-default-features"])
 }
 
 /// Builds the package with fail points and unpacks it into a folder of its own, beside the one that is installed.
 pub(crate) fn build_with_faults(environment: &Environment) -> Result<PathBuf, String> {
-    let wheel = build_into("wheels-faults", Profile::Dev, &["--features", "faults"])?;
+    let wheel = build_into("wheels-faults", Profile::Dev, &interpreter(), &["--features", "faults"])?;
     let folder = tree::target().join("faults");
     let (from, to) = (wheel.to_string_lossy(), folder.to_string_lossy());
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--upgrade"];
@@ -49,7 +54,7 @@ pub(crate) fn build_with_faults(environment: &Environment) -> Result<PathBuf, St
     Ok(folder)
 }
 
-fn build_into(folder: &str, profile: Profile, features: &[&str]) -> Result<PathBuf, String> {
+fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
     // An older wheel must not be taken for the new one.
@@ -57,7 +62,7 @@ fn build_into(folder: &str, profile: Profile, features: &[&str]) -> Result<PathB
         fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
     let out = folder.to_string_lossy().into_owned();
-    let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", &interpreter(), "--out", &out];
+    let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", python, "--out", &out];
     run(builder.tool("maturin", &command).args(features))?;
     let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
     println!("{}", built.display());

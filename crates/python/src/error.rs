@@ -40,18 +40,24 @@ pub(crate) fn raise(error: Error) -> PyErr {
     }
 }
 
-/// One exception for several errors: the only one itself, else a group.
+/// One exception for several errors: the only one itself, else a group. Python 3.10 has no groups; there each error is the cause of
+/// the one before.
 #[cold]
 pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
-    let mut errors = errors;
-    if errors.len() == 1 {
-        return raise(errors.remove(0));
-    }
     let title = format!("{} operations failed", errors.len());
-    let group = || -> PyResult<PyErr> {
-        let exceptions = PyList::new(py, errors.into_iter().map(|error| raise(error).into_value(py)))?;
-        let group = outcall::call(&outcall::function(py, "builtins", "ExceptionGroup")?, (title, exceptions))?;
-        Ok(PyErr::from_value(group))
-    };
-    group().unwrap_or_else(|error| error)
+    let exceptions: Vec<PyErr> = errors.into_iter().map(raise).collect();
+    match outcall::function(py, "builtins", "ExceptionGroup") {
+        Ok(kind) if exceptions.len() > 1 => {
+            let exceptions = PyList::new(py, exceptions.into_iter().map(|exception| exception.into_value(py)));
+            let group = exceptions.and_then(|exceptions| outcall::call(&kind, (title, exceptions)));
+            group.map_or_else(|error| error, PyErr::from_value)
+        }
+        _ => {
+            let chained = exceptions.into_iter().rev().reduce(|later, earlier| {
+                earlier.set_cause(py, Some(later));
+                earlier
+            });
+            chained.unwrap_or_else(|| PyRuntimeError::new_err(title))
+        }
+    }
 }

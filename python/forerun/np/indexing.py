@@ -107,9 +107,9 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: SupportsIndex | None = No
         raise IndexError(f"compress: axis {along} is out of bounds for array of dimension {x.ndim}")
     before = (slice(None),) * (along % x.ndim)
     extent = x.shape[along]
-    if chosen.size != extent:
-        return x[(*before, nonzero(chosen)[0])]
-    return x[(*before, _mask(chosen))]
+    kept: ndarray = nonzero(chosen)[0] if chosen.size != extent else _mask(chosen)
+    at: tuple[slice | ndarray, ...] = (*before, kept)
+    return x[at]
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
