@@ -104,10 +104,9 @@ impl Code {
         };
         span.write(offset, code)?;
         let used = (offset + code.len()).next_multiple_of(ALIGN);
-        if let Some(open) = open.as_mut()
-            && used < span.bytes
-        {
-            **open = Some((span.clone(), used));
+        if let Some(open) = open.as_mut() {
+            // A full span is no longer open: what is written to it next would lie over its last kernel.
+            **open = (used < span.bytes).then(|| (span.clone(), used));
         }
         Some(Code { span, offset })
     }
@@ -126,6 +125,27 @@ impl Drop for Code {
             && Arc::strong_count(&self.span) == 2
         {
             *open = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_kernels_share_a_byte() {
+        // Two spans of the shortest functions, so that spans are filled to their last byte.
+        let codes: Vec<(Code, [u8; ALIGN])> = (0..2 * SPAN / ALIGN)
+            .map(|n| {
+                let bytes = std::array::from_fn(|k| (n >> (8 * (k % 4))) as u8);
+                (Code::new(&bytes).expect("memory for code"), bytes)
+            })
+            .collect();
+        for (code, bytes) in &codes {
+            // SAFETY: the code lives, and is that long; its pages may be read.
+            let written = unsafe { std::slice::from_raw_parts(code.address(0), ALIGN) };
+            assert_eq!(written, bytes);
         }
     }
 }
