@@ -60,15 +60,20 @@ pub(crate) struct Resolved {
 }
 
 /// Resolves an operand of the record at `index`.
+#[inline(always)]
 pub(crate) fn resolve(window: &Window, index: u64, word: Word) -> Resolved {
-    match word.operand() {
-        // SAFETY: nodes are never freed.
-        Operand::Node(node, foreign) => Resolved { node: unsafe { &*node }, view: None, foreign },
+    let (word, view) = match word.operand() {
+        Operand::Node(..) => (word, None),
         Operand::View(back) => {
             // SAFETY: view records stand right before their reader and are taken together with it.
             let record = unsafe { window.ring.peek(index - back) };
-            Resolved { view: Some(record.immediates[0]), ..resolve(window, index - back, record.inputs[0]) }
+            (record.inputs[0], Some(record.immediates[0]))
         }
+    };
+    match word.operand() {
+        // SAFETY: nodes are never freed.
+        Operand::Node(node, foreign) => Resolved { node: unsafe { &*node }, view, foreign },
+        Operand::View(_) => unreachable!("a view of a view is a view of the same node"),
     }
 }
 

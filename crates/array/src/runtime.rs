@@ -6,6 +6,7 @@ use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
+use crate::sync::Line;
 use crate::window::{CAPACITY, LEAST_CAPACITY, Windows};
 use forerun_base::{Error, ErrorKind, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
@@ -15,17 +16,17 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// Everything that exists once.
+/// Everything that exists once. Whoever submits reads the engine and the settings; what planning writes lies on other lines.
 pub(crate) struct Runtime {
     pub(crate) engine: Arc<Engine>,
     pub(crate) pool: Pool,
     pub(crate) backend: Arc<dyn Backend>,
     /// Who plans holds this lock. It is only ever tried, never waited for: waiting is the engine's business.
-    pub(crate) planner: Mutex<Planner>,
+    pub(crate) planner: Line<Mutex<Planner>>,
     pub(crate) windows: Windows,
     /// Run every op on its caller, at once.
     pub(crate) sync: bool,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Line<Counters>,
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
     pub(crate) held: Held,
@@ -80,10 +81,10 @@ impl Runtime {
             pool: Pool::new(engine.ledger()),
             engine,
             backend: Arc::new(CpuBackend::new()),
-            planner: Mutex::new(Planner::new()),
+            planner: Line(Mutex::new(Planner::new())),
             windows: Windows::new(settings.number("FORERUN_WINDOW", LEAST_CAPACITY).unwrap_or(CAPACITY)),
             sync,
-            counters: Counters::default(),
+            counters: Line::default(),
             holders: Holders::default(),
             host: HostQueue::default(),
             held: Held::default(),

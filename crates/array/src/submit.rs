@@ -13,6 +13,7 @@ use crate::window::{Owner, Window, window};
 use forerun_base::Loc;
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Signature};
+use std::mem::ManuallyDrop;
 
 /// An array input of a submission.
 #[derive(Clone, Copy)]
@@ -26,28 +27,29 @@ pub(crate) enum Input<'a> {
 /// Submits a record; the array is its result.
 #[inline]
 pub(crate) fn submit(recipe: &'static Recipe, inputs: &[Input<'_>], immediates: [u64; 2], loc: Loc) -> Array {
-    submit_in(window(), recipe, inputs, immediates, loc)
+    Array::own(submit_node(window(), recipe, inputs, immediates, loc))
 }
 
-/// The same for callers that have their window at hand.
+/// The same for callers that have their window at hand and make the array, which has the first handle of the node's cell.
 #[inline]
-pub(crate) fn submit_in(
+pub(crate) fn submit_node(
     window: &'static Window,
     recipe: &'static Recipe,
     inputs: &[Input<'_>],
     immediates: [u64; 2],
     loc: Loc,
-) -> Array {
+) -> &'static Node {
     let node = submit_value_in(window, recipe, inputs, immediates, loc, None);
-    let array = Array::own(node);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
+        // Lent to the observers: the handle itself is the caller's.
+        let array = ManuallyDrop::new(Array::own(node));
         observe::tell(recipe, inputs, immediates, (&array, false), node, loc);
     }
     if runtime().sync {
         wait::run_now(node);
     }
-    array
+    node
 }
 
 /// Submits a record whose result the cell of `x` will point at; pointing it there is left to the caller.
@@ -83,16 +85,16 @@ fn submit_value_in(
     let index = unsafe { window.owner() }.next + views;
     // SAFETY: our own window.
     let node = unsafe { window.take_node() };
-    let mut words = [Word::NONE; 3];
-    if inputs.len() <= 3 {
-        let mut back = views;
-        for (word, input) in words.iter_mut().zip(inputs) {
-            *word = operand(window, *input, index, &mut back, loc);
-        }
-    } else {
-        let mut back = views;
-        words[0] = Word::list(inputs.iter().map(|i| operand(window, *i, index, &mut back, loc)).collect());
-    }
+    let mut back = views;
+    let mut operand = |input: &Input<'_>| operand(window, *input, index, &mut back, loc);
+    let none = Word::NONE;
+    let words = match inputs {
+        [] => [none, none, none],
+        [a] => [operand(a), none, none],
+        [a, b] => [operand(a), operand(b), none],
+        [a, b, c] => [operand(a), operand(b), operand(c)],
+        more => [Word::list(more.iter().map(operand).collect()), none, none],
+    };
     let generation = node.open(recipe.signature.out, written.is_none() as u32, index + 1);
     if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.get(recipe.rewritten()))
         && first.shares_cell(x)
@@ -102,12 +104,12 @@ fn submit_value_in(
     if graph::is_on() {
         graph::note(recipe, inputs, node, loc);
     }
-    let record = Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
+    let record = || Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
     if trace::is_on() {
         // Before anybody can run it.
-        trace::submitted(&record);
+        trace::submitted(&record());
     }
-    push(window, record);
+    push(window, record());
     runtime().engine.submitted();
     node
 }
@@ -152,12 +154,17 @@ fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64
     }
 }
 
-#[inline]
+/// Publishes a record. It is made where it goes: a record that is put together elsewhere and then copied is read before its parts
+/// have left the processor's store buffer, which holds up everything behind it.
+#[inline(always)]
 fn push(window: &'static Window, record: Record) {
     // SAFETY: our own window: we are its only producer.
-    while unsafe { window.ring.push(record) }.is_err() {
+    while !unsafe { window.ring.has_room(1) } {
         wait::make_room(window);
     }
+    // SAFETY: as above.
+    let pushed = unsafe { window.ring.push(record) };
+    debug_assert!(pushed.is_ok(), "a ring that has room is full");
     // SAFETY: as above; no other reference to the owner's part is alive.
     unsafe { window.owner() }.next += 1;
 }

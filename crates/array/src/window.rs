@@ -10,7 +10,7 @@ use crate::recipe::Recipe;
 use crate::record::Record;
 use crate::retired::Retired;
 use crate::runtime::runtime;
-use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, Line, Ordering};
 use crate::wait;
 use forerun_base::{DType, fail_point};
 use forerun_cpu::Pool;
@@ -36,9 +36,6 @@ const MEMO: usize = 1024;
 /// Threads that may submit at the same time.
 const MOST_WINDOWS: usize = 4096;
 
-#[repr(align(128))]
-struct Line<T>(T);
-
 /// One thread's window.
 pub(crate) struct Window {
     /// The records.
@@ -48,7 +45,7 @@ pub(crate) struct Window {
     /// Nodes that other threads retired, for the owner to take back.
     retired_elsewhere: Line<Retired<Node>>,
     owner: UnsafeCell<Owner>,
-    planner: UnsafeCell<PlannerSide>,
+    planner: Line<UnsafeCell<PlannerSide>>,
     /// The number of the window: the random stream of its thread.
     pub(crate) number: usize,
 }
@@ -99,7 +96,7 @@ impl Window {
                 random: Stream::default(),
                 observed: false,
             }),
-            planner: UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None }),
+            planner: Line(UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None })),
             number,
         }
     }

@@ -71,24 +71,43 @@ impl Alone {
     #[inline]
     pub(crate) unsafe fn run(&self, io: Io<'_>) {
         let mut splats = Scratch::<{ 3 * SPLAT }>(MaybeUninit::uninit());
-        let mut operand = |n: usize| {
-            // SAFETY: each splat has its own place, below the end of the scratch.
-            let copies = unsafe { splats.0.as_mut_ptr().cast::<u8>().add(n * SPLAT) };
-            let copied = |element: *const u8, size: u8| {
-                // SAFETY: the caller promises the elements; there is room for one splat, aligned as the scratch is.
-                unsafe { splat(element, size, copies) };
-                Operand { from: copies, step: 0 }
-            };
-            match self.from[n] {
+        let copies = splats.0.as_mut_ptr().cast::<u8>();
+        // Only addresses are taken out of `io`, which was written a moment ago, word by word: a copy of its slices, two words at a
+        // time, would wait until those are written.
+        let (inputs, scalars) = (io.inputs.as_ptr(), io.scalars.as_ptr());
+        // SAFETY: each operand has a splat of its own, below the end of the scratch; `io` is as the program asks for, which is the
+        // caller's promise, as are the addresses in it and their extent. Written out: a loop over so few would be most of the work.
+        unsafe {
+            let operands = [
+                self.from[0].operand(inputs, scalars, copies),
+                self.from[1].operand(inputs, scalars, copies.add(SPLAT)),
+                self.from[2].operand(inputs, scalars, copies.add(2 * SPLAT)),
+            ];
+            (self.run)(*io.outputs.as_ptr(), &operands, self.size);
+        }
+    }
+}
+
+impl Source {
+    /// The operand, with copies of its element made where that is the same for all.
+    ///
+    /// # Safety
+    /// There must be the input or the scalar, and room for a splat, aligned to 64.
+    unsafe fn operand(self, inputs: *const *const u8, scalars: *const u64, copies: *mut u8) -> Operand {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
                 Source::None => Operand::NONE,
-                Source::Input(i, step) => Operand { from: io.inputs[i as usize], step: step as usize },
-                Source::Constant(i, size) => copied(io.inputs[i as usize], size),
-                Source::Scalar(i, size) => copied([io.scalars[i as usize], 0].as_ptr().cast(), size),
+                Source::Input(i, step) => Operand { from: *inputs.add(i as usize), step: step as usize },
+                Source::Constant(i, size) => {
+                    splat(*inputs.add(i as usize), size, copies);
+                    Operand { from: copies, step: 0 }
+                }
+                Source::Scalar(i, size) => {
+                    splat([*scalars.add(i as usize), 0].as_ptr().cast(), size, copies);
+                    Operand { from: copies, step: 0 }
+                }
             }
-        };
-        // Written out: a loop over so few would be most of the work.
-        let operands = [operand(0), operand(1), operand(2)];
-        // SAFETY: the addresses and their extent are the caller's promise.
-        unsafe { (self.run)(io.outputs[0], &operands, self.size) };
+        }
     }
 }

@@ -46,6 +46,10 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                         // Planning may have settled what somebody waits for.
                         engine.published();
                         silent_since = None;
+                        if state.ready.is_empty() && !state.jobs.any_open() {
+                            // Whoever submits goes on: what comes meanwhile is taken together, at one look.
+                            spin_until(now + LONG_INTERVAL);
+                        }
                         continue;
                     }
                     Fed::Later(time) => feed_after = Some(now + time),

@@ -2,9 +2,10 @@
 
 use crate::array::{Arg, Array};
 use crate::device::common_device;
+use crate::node::Node;
 use crate::ops::create::element;
 use crate::recipe::Recipe;
-use crate::submit::{Input, submit, submit_in};
+use crate::submit::{Input, submit, submit_node};
 use crate::window::{MemoEntry, MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
@@ -38,7 +39,8 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEn
 /// The scalars of the arguments as bits, in the dtype computed in.
 #[inline]
 fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
-    let mut words = [0u64; 2];
+    // Two numbers and not an array: they stay in registers.
+    let (mut first, mut second) = (0, 0);
     let mut next = 0;
     for (i, arg) in args.iter().enumerate() {
         if let Arg::Scalar(s) = arg {
@@ -48,7 +50,12 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
             }
             let condition = i == 0 && point.row().class == Class::Select;
             let dtype = if condition { DType::Bool } else { compute };
-            words[next] = s.to_bits_checked(dtype).map_err(|e| e.in_op(point.row().name))?;
+            let bits = s.to_bits_checked(dtype).map_err(|e| e.in_op(point.row().name))?;
+            if next == 0 {
+                first = bits;
+            } else {
+                second = bits;
+            }
             if let (Point::Power, Scalar::Int(..0), 1, Kind::Int) = (point, *s, i, dtype.kind()) {
                 let text = "integers to negative integer powers are not allowed";
                 return Err(Error::new(ErrorKind::Value, text).in_op(point.row().name));
@@ -56,12 +63,21 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
             next += 1;
         }
     }
-    Ok(words)
+    Ok([first, second])
 }
 
 /// A pointwise op of the catalogue.
 #[inline]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    // The handle is made here, in the caller, where it is to be: a word comes back in a register, a handle would be copied.
+    match submit_plain(point, args, loc)? {
+        Some(node) => Ok(Array::own(node)),
+        None => special(point, args, loc),
+    }
+}
+
+/// Submits a pointwise op; `None` if its numbers need more than a record.
+fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'static Node>> {
     if args.len() > 3 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
     }
@@ -87,21 +103,39 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     // SAFETY: our own window; `infer` does not touch it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
-    if compute.kind() == Kind::Int
-        && point.row().class == Class::Compare
-        && args.iter().any(|a| matches!(a, Arg::Scalar(s) if s.overflows(compute)))
-    {
-        return compare_beyond(point, args, compute, loc);
-    }
-    if compute == DType::C128 && args.iter().any(|a| matches!(a, Arg::Scalar(s) if !s.fits_word(compute))) {
-        return with_elements(args, compute, loc, |args| pointwise(point, args, loc));
+    if is_beyond(point, args, compute) || is_wide(args, compute) {
+        return Ok(None);
     }
     let words = immediates(point, args, compute)?;
-    Ok(submit_in(window, recipe, &inputs[..count], words, loc))
+    Ok(Some(submit_node(window, recipe, &inputs[..count], words, loc)))
+}
+
+/// Whether it compares integers with a number that their dtype cannot hold.
+#[inline]
+fn is_beyond(point: Point, args: &[Arg<'_>], compute: DType) -> bool {
+    compute.kind() == Kind::Int
+        && point.row().class == Class::Compare
+        && args.iter().any(|a| matches!(a, Arg::Scalar(s) if s.overflows(compute)))
+}
+
+/// Whether it has a number that does not fit into a record.
+#[inline]
+fn is_wide(args: &[Arg<'_>], compute: DType) -> bool {
+    compute == DType::C128 && args.iter().any(|a| matches!(a, Arg::Scalar(s) if !s.fits_word(compute)))
+}
+
+/// The ops that [`submit_plain`] leaves.
+#[cold]
+fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    let (_, compute) = infer(point, args, None)?;
+    if is_beyond(point, args, compute) {
+        compare_beyond(point, args, compute, loc)
+    } else {
+        with_elements(args, compute, loc, |args| pointwise(point, args, loc))
+    }
 }
 
 /// A comparison with a number that the arrays' dtype cannot hold: it is beyond all of theirs, as an infinity is.
-#[cold]
 fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> Result<Array> {
     let floats: Result<Vec<Option<Array>>> = args
         .iter()
