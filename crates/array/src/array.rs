@@ -30,6 +30,7 @@ unsafe impl Send for Array {}
 
 impl Array {
     /// The first handle of a cell, already counted.
+    #[inline]
     pub(crate) fn own(node: &Node) -> Array {
         Array {
             cell: NonNull::from(node),

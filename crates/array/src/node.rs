@@ -133,6 +133,7 @@ impl Node {
         self.front.generation.load(Relaxed)
     }
 
+    #[inline]
     pub(crate) fn meta(&self) -> &'static Meta {
         // SAFETY: set from a `&'static Meta` when the slot was opened.
         unsafe { &*self.front.meta.load(Relaxed) }

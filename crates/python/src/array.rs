@@ -24,7 +24,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
 use std::ffi::c_int;
 
 /// An asynchronous array: a handle that is there at once, on a value that may still be computed.
-#[pyclass(frozen, freelist = 256, name = "ndarray", module = "forerun.np")]
+#[pyclass(frozen, name = "ndarray", module = "forerun.np")]
 pub(crate) struct PyArray(pub(crate) Array);
 
 // SAFETY: an array may move between threads but not be used by two at once. Python code reaches this wrapper only with

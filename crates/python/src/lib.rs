@@ -18,6 +18,7 @@ mod error;
 mod exchange;
 #[cfg(feature = "faults")]
 mod fail;
+mod fresh;
 mod functions;
 mod index;
 mod layers;

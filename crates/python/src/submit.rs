@@ -4,18 +4,19 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
+use crate::fresh;
 use crate::loc::here;
 use crate::operand::{self, Operand};
 use forerun::{Arg, Array, Point, Result, ops};
 use pyo3::prelude::*;
 
 /// A new array object.
-#[inline]
+#[inline(always)]
 pub(crate) fn object(py: Python<'_>, array: Result<Array>) -> PyResult<Py<PyAny>> {
     match array {
         Ok(array) => {
             crate::wait::leave_room(py)?;
-            Ok(Bound::new(py, PyArray(array))?.into_any().unbind())
+            fresh::object(py, array)
         }
         Err(error) => Err(raise(error)),
     }

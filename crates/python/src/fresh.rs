@@ -1,0 +1,73 @@
+//! New array objects, whose handles are written where they lie.
+//!
+//! PyO3 copies a value twice on its way into an object, sixteen bytes at a time. Words of a handle that were stored a moment ago
+//! have to leave the processor's store buffer before such a copy can read them, behind all that was stored before, the
+//! record in the window among it: most of the time of a small op. So once PyO3 has made the first object and shown where it
+//! keeps the value, the others are allocated as it does, and the handle goes right there.
+
+use crate::array::PyArray;
+use crate::outcall;
+use forerun::Array;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::sync::OnceLock;
+
+/// How objects of the class are made.
+struct Mould {
+    kind: *mut ffi::PyTypeObject,
+    alloc: ffi::allocfunc,
+    /// Bytes before the value.
+    before: usize,
+}
+
+// SAFETY: a type that is never freed, and a function.
+unsafe impl Send for Mould {}
+// SAFETY: as above.
+unsafe impl Sync for Mould {}
+
+/// `None` if there is more in an object than the value.
+static MOULD: OnceLock<Option<Mould>> = OnceLock::new();
+
+/// A new object.
+#[inline(always)]
+pub(crate) fn object(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
+    match MOULD.get() {
+        Some(Some(mould)) => cast(py, mould, array),
+        _ => first(py, array),
+    }
+}
+
+#[inline(always)]
+fn cast(py: Python<'_>, mould: &Mould, array: Array) -> PyResult<Py<PyAny>> {
+    // SAFETY: the type's own allocator, with the GIL held; what it gives is an object of the type but for its value, which is
+    // written before anybody sees the object, and the reference is ours.
+    unsafe {
+        let object = (mould.alloc)(mould.kind, 0);
+        if object.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        object.cast::<u8>().add(mould.before).cast::<PyArray>().write(PyArray(array));
+        Ok(Bound::from_owned_ptr(py, object).unbind())
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn first(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
+    let object = Bound::new(py, PyArray(array))?;
+    MOULD.get_or_init(|| take_mould(&object));
+    Ok(object.into_any().unbind())
+}
+
+fn take_mould(object: &Bound<'_, PyArray>) -> Option<Mould> {
+    let kind = object.get_type().as_type_ptr();
+    let before = (object.get() as *const PyArray).addr() - object.as_ptr().addr();
+    let bytes: usize =
+        outcall::attribute(object.get_type().as_any(), "__basicsize__").and_then(|b| b.extract()).ok()?;
+    // SAFETY: a type made by PyO3, whose slot has a function of that type.
+    let alloc = unsafe {
+        let slot = ffi::PyType_GetSlot(kind, ffi::Py_tp_alloc);
+        std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)?
+    };
+    (bytes == before + size_of::<PyArray>()).then_some(Mould { kind, alloc, before })
+}
