@@ -78,6 +78,7 @@ pub fn texts() -> Vec<(String, String)> {
     let row = Layout::strided(wide, &[0, 1]);
     let far = single(Point::Add, DType::F32, DType::F32, wide, row);
     all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
+    all.extend(chains());
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
@@ -129,6 +130,69 @@ pub fn texts() -> Vec<(String, String)> {
     all.push(("generic".to_owned(), generic_text()));
     all.extend(routine_texts());
     all
+}
+
+/// A chain over two dense inputs and two scalars of float32: an op and where its arguments are. The result of each goes to a
+/// register of its own, the last to the output.
+fn chain(shape: Shape, ops: &[(Point, DType, DType, [Reg; 3])]) -> Program {
+    let input = ProgramInput { dtype: DType::F32, layout: Layout::dense(shape) };
+    let last = ops.len() - 1;
+    let place = |n: usize| if n == last { Reg::Out(0) } else { Reg::Temp(n as u8) };
+    let instr = |(n, &(op, dtype, out, args)): (usize, &_)| Instr { op, dtype, out, dst: place(n), args };
+    let code = ops.iter().enumerate().map(instr).collect();
+    let outputs = vec![ops[last].2];
+    Program { shape, inputs: vec![input; 2], scalars: vec![DType::F32; 2], code, outputs, temps: last as u8 }
+}
+
+/// Chains such as programs are made of: what a user waits for.
+fn chains() -> Vec<(String, String)> {
+    use DType::{BF16, F32, I32};
+    let shape = Shape::of(&[1, 1 << 20]);
+    let [x, y, two, three] = [Reg::Input(0), Reg::Input(1), Reg::Scalar(0), Reg::Scalar(1)];
+    let t = Reg::Temp;
+    let same = |op, a, b| (op, F32, F32, [a, b, a]);
+    let cast = |from, out, a| (Point::Cast, from, out, [a; 3]);
+    let line = [
+        same(Point::Tanh, x, x),
+        same(Point::Multiply, t(0), y),
+        same(Point::Multiply, x, two),
+        same(Point::Add, t(1), t(2)),
+        same(Point::Divide, y, three),
+        same(Point::Subtract, t(3), t(4)),
+    ];
+    let mixed = [
+        same(Point::Exp, x, x),
+        same(Point::Add, t(0), two),
+        same(Point::Log, t(1), t(1)),
+        same(Point::Multiply, t(2), y),
+        same(Point::Sqrt, t(3), t(3)),
+        same(Point::Maximum, t(4), three),
+        same(Point::Sigmoid, t(5), t(5)),
+        same(Point::Subtract, t(6), x),
+        same(Point::Abs, t(7), t(7)),
+        same(Point::Divide, t(8), y),
+    ];
+    let casts = [
+        cast(F32, BF16, x),
+        cast(BF16, F32, t(0)),
+        same(Point::Add, t(1), y),
+        cast(F32, I32, t(2)),
+        (Point::Multiply, I32, I32, [t(3); 3]),
+        cast(I32, F32, t(4)),
+    ];
+    let pointwise = |program: &Program| pointwise_text(&Evaluator::new(program, None, 0));
+    let program = chain(shape, &line);
+    let reduce =
+        Reduce { program, arg: Reg::Out(0), dtype: F32, kind: ReduceKind::Sum, outer: 1, reduced: 1 << 20, inner: 1 };
+    let evaluator = Evaluator::of_reduce(&reduce);
+    let sum = reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack));
+    vec![
+        ("chain of one".to_owned(), pointwise(&chain(shape, &[same(Point::Add, x, y)]))),
+        ("chain with tanh".to_owned(), pointwise(&chain(shape, &line))),
+        ("chain of ten".to_owned(), pointwise(&chain(shape, &mixed))),
+        ("chain summed".to_owned(), sum),
+        ("chain of casts".to_owned(), pointwise(&chain(shape, &casts))),
+    ]
 }
 
 /// A reduction fed by a product of two inputs, the product kept.
