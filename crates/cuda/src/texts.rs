@@ -1,5 +1,6 @@
 //! Every kind of text that this room prints, for the check that all of them compile. No device is needed.
 
+use crate::Aim;
 use crate::routine_texts::routine_texts;
 use crate::text::{
     Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
@@ -49,9 +50,26 @@ fn casts(dtype: DType, shape: Shape) -> Program {
     Program { shape, inputs, scalars: vec![], code, outputs: DType::ALL.to_vec(), temps: 0 }
 }
 
-/// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read an operand, every kind of
-/// structured kernel.
-pub fn texts() -> Vec<(String, String)> {
+/// Names and texts of all kernels, with what they are compiled for: every row of the catalogue in every dtype, every way to read
+/// an operand, every kind of structured kernel.
+pub fn texts() -> Vec<(String, String, Aim)> {
+    let fast = fast_texts().into_iter().map(|(name, text)| (name, text, Aim::Fast));
+    let soon = plain_texts().into_iter().map(|(name, text)| (name + " plain", text, Aim::Soon));
+    fast.chain(soon).collect()
+}
+
+/// Kernels that do an element at a time.
+fn plain_texts() -> Vec<(String, String)> {
+    let plain = |program: &Program| pointwise_text(&Evaluator::plain(program, None));
+    let shape = Shape::of(&[8, 16]);
+    let copies = looks(shape).into_iter().enumerate().flat_map(|(n, layout)| {
+        DType::ALL.map(|dtype| (format!("copy {dtype} look {n}"), single(Point::Copy, dtype, dtype, shape, layout)))
+    });
+    let programs = copies.chain(chains());
+    programs.map(|(name, program)| (name, plain(&program))).collect()
+}
+
+fn fast_texts() -> Vec<(String, String)> {
     let mut all = Vec::new();
     let shape = Shape::of(&[8, 16]);
     for &op in Point::ALL {
@@ -71,14 +89,16 @@ pub fn texts() -> Vec<(String, String)> {
         for dtype in DType::ALL {
             let program = single(Point::Copy, dtype, dtype, shape, layout);
             all.push((format!("copy {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
-            all.push((format!("copy {dtype} look {n} plain"), pointwise_text(&Evaluator::plain(&program, None))));
         }
     }
     let wide = Shape::of(&[1 << 20, 1 << 12]);
     let row = Layout::strided(wide, &[0, 1]);
     let far = single(Point::Add, DType::F32, DType::F32, wide, row);
     all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
-    all.extend(chains());
+    for (name, program) in chains() {
+        all.push((format!("{name} summed"), summed(&program)));
+        all.push((name, pointwise_text(&Evaluator::new(&program, None, 0))));
+    }
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
@@ -145,7 +165,7 @@ fn chain(shape: Shape, ops: &[(Point, DType, DType, [Reg; 3])]) -> Program {
 }
 
 /// Chains such as programs are made of: what a user waits for.
-fn chains() -> Vec<(String, String)> {
+fn chains() -> Vec<(String, Program)> {
     use DType::{BF16, F32, I32};
     let shape = Shape::of(&[1, 1 << 20]);
     let [x, y, two, three] = [Reg::Input(0), Reg::Input(1), Reg::Scalar(0), Reg::Scalar(1)];
@@ -180,19 +200,22 @@ fn chains() -> Vec<(String, String)> {
         (Point::Multiply, I32, I32, [t(3); 3]),
         cast(I32, F32, t(4)),
     ];
-    let pointwise = |program: &Program| pointwise_text(&Evaluator::new(program, None, 0));
-    let program = chain(shape, &line);
-    let reduce =
-        Reduce { program, arg: Reg::Out(0), dtype: F32, kind: ReduceKind::Sum, outer: 1, reduced: 1 << 20, inner: 1 };
-    let evaluator = Evaluator::of_reduce(&reduce);
-    let sum = reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack));
     vec![
-        ("chain of one".to_owned(), pointwise(&chain(shape, &[same(Point::Add, x, y)]))),
-        ("chain with tanh".to_owned(), pointwise(&chain(shape, &line))),
-        ("chain of ten".to_owned(), pointwise(&chain(shape, &mixed))),
-        ("chain summed".to_owned(), sum),
-        ("chain of casts".to_owned(), pointwise(&chain(shape, &casts))),
+        ("chain of one".to_owned(), chain(shape, &[same(Point::Add, x, y)])),
+        ("chain with tanh".to_owned(), chain(shape, &line)),
+        ("chain of ten".to_owned(), chain(shape, &mixed)),
+        ("chain of casts".to_owned(), chain(shape, &casts)),
     ]
+}
+
+/// The sum of what a program gives.
+fn summed(program: &Program) -> String {
+    let (kind, reduced) = (ReduceKind::Sum, program.shape.size());
+    let dtype = program.outputs[0];
+    let program = program.clone();
+    let reduce = Reduce { program, arg: Reg::Out(0), dtype, kind, outer: 1, reduced, inner: 1 };
+    let evaluator = Evaluator::of_reduce(&reduce);
+    reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack))
 }
 
 /// A reduction fed by a product of two inputs, the product kept.
@@ -210,12 +233,12 @@ mod tests {
     #[test]
     fn every_row_and_kind_is_among_the_texts() {
         let all = texts();
-        let names: BTreeSet<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        let names: BTreeSet<&str> = all.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names.len(), all.len(), "names are different");
         // The real part is a cast.
         for &op in Point::ALL.iter().filter(|op| **op != Point::Real) {
-            assert!(all.iter().any(|(name, _)| name.starts_with(&format!("{op} "))), "{op}");
+            assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
-        assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
+        assert!(all.iter().all(|(_, text, _)| text.contains("extern \"C\" __global__ void")));
     }
 }
