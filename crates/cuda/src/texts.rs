@@ -60,16 +60,12 @@ pub fn texts() -> Vec<(String, String, Aim)> {
 
 /// Kernels that do an element at a time.
 fn plain_texts() -> Vec<(String, String)> {
-    let plain = |program: &Program| pointwise_text(&Evaluator::plain(program, None));
-    let shape = Shape::of(&[8, 16]);
-    let copies = looks(shape).into_iter().enumerate().flat_map(|(n, layout)| {
-        DType::ALL.map(|dtype| (format!("copy {dtype} look {n}"), single(Point::Copy, dtype, dtype, shape, layout)))
-    });
-    let programs = copies.chain(chains());
-    programs.map(|(name, program)| (name, plain(&program))).collect()
+    let programs = rows().into_iter().chain(copies()).chain(chains());
+    programs.map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
 }
 
-fn fast_texts() -> Vec<(String, String)> {
+/// A program for every row of the catalogue in every dtype that it takes.
+fn rows() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     let shape = Shape::of(&[8, 16]);
     for &op in Point::ALL {
@@ -82,23 +78,29 @@ fn fast_texts() -> Vec<(String, String)> {
                 Ok((compute, out)) if compute == dtype => single(op, dtype, out, shape, Layout::dense(shape)),
                 _ => continue,
             };
-            all.push((format!("{op} {dtype}"), pointwise_text(&Evaluator::new(&program, None, 0))));
+            all.push((format!("{op} {dtype}"), program));
         }
     }
-    for (n, layout) in looks(shape).into_iter().enumerate() {
-        for dtype in DType::ALL {
-            let program = single(Point::Copy, dtype, dtype, shape, layout);
-            all.push((format!("copy {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
-        }
-    }
+    all
+}
+
+/// A copy of every dtype for every way that an operand may lie.
+fn copies() -> Vec<(String, Program)> {
+    let shape = Shape::of(&[8, 16]);
+    let looks = looks(shape).into_iter().enumerate();
+    let copy = |n, dtype, layout| (format!("copy {dtype} look {n}"), single(Point::Copy, dtype, dtype, shape, layout));
+    looks.flat_map(|(n, layout)| DType::ALL.map(|dtype| copy(n, dtype, layout))).collect()
+}
+
+fn fast_texts() -> Vec<(String, String)> {
+    let programs = rows().into_iter().chain(copies()).chain(chains());
+    let mut all: Vec<(String, String)> =
+        programs.map(|(name, program)| (name, pointwise_text(&Evaluator::new(&program, None, 0)))).collect();
     let wide = Shape::of(&[1 << 20, 1 << 12]);
     let row = Layout::strided(wide, &[0, 1]);
     let far = single(Point::Add, DType::F32, DType::F32, wide, row);
     all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
-    for (name, program) in chains() {
-        all.push((format!("{name} summed"), summed(&program)));
-        all.push((name, pointwise_text(&Evaluator::new(&program, None, 0))));
-    }
+    all.extend(chains().into_iter().map(|(name, program)| (format!("{name} summed"), summed(&program))));
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
