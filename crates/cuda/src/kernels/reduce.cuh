@@ -2,8 +2,8 @@
 // binary tree by their number, lanes in halves. How blocks are shared out among threads shows in no bit.
 //
 // A group of threads folds STEPS adjacent blocks into WIDTH partial results; the groups of a span make a chunk, chunks a
-// row. All are powers of two of blocks, hence subtrees. The program is copied in wherever it is evaluated: twice if it is short,
-// once if not.
+// row. All are powers of two of blocks, hence subtrees. The program is copied in wherever a block is folded, whole or cut, one
+// or one of many: a short one four times, which is faster, a long one once, since it takes a compiler long.
 #define WIDTH (THREADS * EACH)
 #define GROUPS (256 / THREADS)
 #define LEVELS 20
@@ -106,9 +106,13 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     A acc[EACH];
 #pragma unroll
     for (int n = 0; n < EACH; ++n) acc[n] = start();
+#if UNROLL > 1
+    if (STEPS == 1) {
+        if (live && first < BLOCKS) fold_block(p, unit, first, t, acc);
+    } else
+#endif
     if (live) {
-        // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on. One step is its own result;
-        // it is folded here too, since the program is copied in wherever a block is folded.
+        // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on. One step is its own result.
         A cascade[LEVELS][EACH];
         int done = 0;
         for (i64 block = first; done < STEPS && block < BLOCKS; ++block, ++done) {
@@ -123,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
         }
         bool lowest = true;
 #pragma unroll 1
-        for (int level = 0; level < LEVELS; ++level)
-            if (done >> level & 1) {
+        for (int m = done, level = 0; m != 0; m >>= 1, ++level)
+            if (m & 1) {
 #pragma unroll
                 for (int n = 0; n < EACH; ++n) acc[n] = lowest ? cascade[level][n] : fold(cascade[level][n], acc[n]);
                 lowest = false;
