@@ -2,7 +2,7 @@
 
 use super::fill::Filler;
 use super::place::{Joiner, Overwrite};
-use super::pointwise::Pointwise;
+use super::pointwise::{Pointwise, Transposition};
 use super::product::Multiply;
 use super::reduce::Reducer;
 use super::routine::launcher;
@@ -38,7 +38,10 @@ pub struct Launch {
 impl Launch {
     pub(crate) fn new(gpu: Arc<Gpu>, kernel: &Kernel) -> Launch {
         let run: Box<dyn Run> = match kernel {
-            Kernel::Pointwise(program) => Box::new(Pointwise::new(&gpu, program)),
+            Kernel::Pointwise(program) => match Transposition::of(&gpu, program) {
+                Some(copy) => Box::new(copy),
+                None => Box::new(Pointwise::new(&gpu, program)),
+            },
             Kernel::Reduce(reduce) => Box::new(Reducer::new(&gpu, reduce)),
             Kernel::Product(product) => Box::new(Multiply::new(&gpu, product)),
             Kernel::Concat(concat) => Box::new(Joiner::new(&gpu, concat)),

@@ -19,8 +19,6 @@ pub(super) struct Pointwise {
     packed: (Evaluator, Arc<Unit>),
     /// For addresses that are not aligned, and for all while the other is compiled.
     plain: (Evaluator, Arc<Unit>),
-    /// A program that is nothing but a copy of a strided input.
-    mover: Option<Mover>,
 }
 
 /// Threads of a block of the fused kernel and of the generic one.
@@ -34,33 +32,41 @@ impl Pointwise {
         let soon = gpu.compiler.unit_soon(pointwise_text(&plain));
         let unit = gpu.compiler.unit(pointwise_text(&packed));
         gpu.generic();
-        Pointwise {
-            size: program.shape.size(),
-            packed: (packed, unit),
-            plain: (plain, soon),
-            mover: mover(gpu, program),
-            program: program.clone(),
-        }
+        Pointwise { size: program.shape.size(), packed: (packed, unit), plain: (plain, soon), program: program.clone() }
     }
 }
 
-/// The transposing copy that a program is, if it is one.
-fn mover(gpu: &Gpu, program: &Program) -> Option<Mover> {
-    let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else { return None };
-    let plain = instr.op == Point::Copy && instr.args[0] == Reg::Input(0) && instr.dst == Reg::Out(0);
-    if !plain || input.layout.is_dense() {
-        return None;
+/// A program that is nothing but a copy of a strided input, by way of tiles.
+pub(super) struct Transposition(Mover);
+
+impl Transposition {
+    /// The transposing copy that a program is, if it is one.
+    pub(super) fn of(gpu: &Gpu, program: &Program) -> Option<Transposition> {
+        let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else {
+            return None;
+        };
+        let plain = instr.op == Point::Copy && instr.args[0] == Reg::Input(0) && instr.dst == Reg::Out(0);
+        if !plain || input.layout.is_dense() {
+            return None;
+        }
+        Mover::transposing(gpu, input.dtype.size(), &input.layout, &Layout::dense(program.shape)).map(Transposition)
     }
-    Mover::transposing(gpu, input.dtype.size(), &input.layout, &Layout::dense(program.shape))
+}
+
+impl Run for Transposition {
+    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+        self.0.run(gpu, io.inputs[0], io.outputs[0])
+    }
+
+    fn is_ready(&self) -> bool {
+        self.0.is_ready()
+    }
 }
 
 impl Run for Pointwise {
     unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
         if self.size == 0 {
             return Ok(());
-        }
-        if let Some(mover) = &self.mover {
-            return mover.run(gpu, io.inputs[0], io.outputs[0]);
         }
         let bound = Bound { inputs: io.inputs, outputs: io.outputs, scalars: io.scalars };
         let fastest = self.packed.1.is_ready() && self.packed.0.takes(bound);
@@ -72,11 +78,11 @@ impl Run for Pointwise {
     }
 
     fn is_ready(&self) -> bool {
-        self.mover.as_ref().map_or_else(|| self.packed.1.is_ready(), Mover::is_ready)
+        self.packed.1.is_ready()
     }
 
     fn serves(&self) -> bool {
-        self.is_ready() || self.mover.is_none() && self.plain.1.is_ready()
+        self.packed.1.is_ready() || self.plain.1.is_ready()
     }
 }
 
