@@ -1,5 +1,6 @@
 //! Every kind of text that this room prints, for the check that all of them compile. No device is needed.
 
+use crate::Aim;
 use crate::routine_texts::routine_texts;
 use crate::text::{
     Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
@@ -49,9 +50,22 @@ fn casts(dtype: DType, shape: Shape) -> Program {
     Program { shape, inputs, scalars: vec![], code, outputs: DType::ALL.to_vec(), temps: 0 }
 }
 
-/// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read an operand, every kind of
-/// structured kernel.
-pub fn texts() -> Vec<(String, String)> {
+/// Names and texts of all kernels, with what they are compiled for: every row of the catalogue in every dtype, every way to read
+/// an operand, every kind of structured kernel.
+pub fn texts() -> Vec<(String, String, Aim)> {
+    let fast = fast_texts().into_iter().map(|(name, text)| (name, text, Aim::Fast));
+    let soon = plain_texts().into_iter().map(|(name, text)| (name + " plain", text, Aim::Soon));
+    fast.chain(soon).collect()
+}
+
+/// Kernels that do an element at a time.
+fn plain_texts() -> Vec<(String, String)> {
+    let programs = rows().into_iter().chain(copies()).chain(chains());
+    programs.map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
+}
+
+/// A program for every row of the catalogue in every dtype that it takes.
+fn rows() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     let shape = Shape::of(&[8, 16]);
     for &op in Point::ALL {
@@ -64,20 +78,29 @@ pub fn texts() -> Vec<(String, String)> {
                 Ok((compute, out)) if compute == dtype => single(op, dtype, out, shape, Layout::dense(shape)),
                 _ => continue,
             };
-            all.push((format!("{op} {dtype}"), pointwise_text(&Evaluator::new(&program, None, 0))));
+            all.push((format!("{op} {dtype}"), program));
         }
     }
-    for (n, layout) in looks(shape).into_iter().enumerate() {
-        for dtype in DType::ALL {
-            let program = single(Point::Copy, dtype, dtype, shape, layout);
-            all.push((format!("copy {dtype} look {n}"), pointwise_text(&Evaluator::new(&program, None, 0))));
-            all.push((format!("copy {dtype} look {n} plain"), pointwise_text(&Evaluator::plain(&program, None))));
-        }
-    }
+    all
+}
+
+/// A copy of every dtype for every way that an operand may lie.
+fn copies() -> Vec<(String, Program)> {
+    let shape = Shape::of(&[8, 16]);
+    let looks = looks(shape).into_iter().enumerate();
+    let copy = |n, dtype, layout| (format!("copy {dtype} look {n}"), single(Point::Copy, dtype, dtype, shape, layout));
+    looks.flat_map(|(n, layout)| DType::ALL.map(|dtype| copy(n, dtype, layout))).collect()
+}
+
+fn fast_texts() -> Vec<(String, String)> {
+    let programs = rows().into_iter().chain(copies()).chain(chains());
+    let mut all: Vec<(String, String)> =
+        programs.map(|(name, program)| (name, pointwise_text(&Evaluator::new(&program, None, 0)))).collect();
     let wide = Shape::of(&[1 << 20, 1 << 12]);
     let row = Layout::strided(wide, &[0, 1]);
     let far = single(Point::Add, DType::F32, DType::F32, wide, row);
     all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
+    all.extend(chains().into_iter().map(|(name, program)| (format!("{name} summed"), summed(&program))));
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
@@ -131,6 +154,72 @@ pub fn texts() -> Vec<(String, String)> {
     all
 }
 
+/// A chain over two dense inputs and two scalars of float32: an op and where its arguments are. The result of each goes to a
+/// register of its own, the last to the output.
+fn chain(shape: Shape, ops: &[(Point, DType, DType, [Reg; 3])]) -> Program {
+    let input = ProgramInput { dtype: DType::F32, layout: Layout::dense(shape) };
+    let last = ops.len() - 1;
+    let place = |n: usize| if n == last { Reg::Out(0) } else { Reg::Temp(n as u8) };
+    let instr = |(n, &(op, dtype, out, args)): (usize, &_)| Instr { op, dtype, out, dst: place(n), args };
+    let code = ops.iter().enumerate().map(instr).collect();
+    let outputs = vec![ops[last].2];
+    Program { shape, inputs: vec![input; 2], scalars: vec![DType::F32; 2], code, outputs, temps: last as u8 }
+}
+
+/// Chains such as programs are made of: what a user waits for.
+fn chains() -> Vec<(String, Program)> {
+    use DType::{BF16, F32, I32};
+    let shape = Shape::of(&[1, 1 << 20]);
+    let [x, y, two, three] = [Reg::Input(0), Reg::Input(1), Reg::Scalar(0), Reg::Scalar(1)];
+    let t = Reg::Temp;
+    let same = |op, a, b| (op, F32, F32, [a, b, a]);
+    let cast = |from, out, a| (Point::Cast, from, out, [a; 3]);
+    let line = [
+        same(Point::Tanh, x, x),
+        same(Point::Multiply, t(0), y),
+        same(Point::Multiply, x, two),
+        same(Point::Add, t(1), t(2)),
+        same(Point::Divide, y, three),
+        same(Point::Subtract, t(3), t(4)),
+    ];
+    let mixed = [
+        same(Point::Exp, x, x),
+        same(Point::Add, t(0), two),
+        same(Point::Log, t(1), t(1)),
+        same(Point::Multiply, t(2), y),
+        same(Point::Sqrt, t(3), t(3)),
+        same(Point::Maximum, t(4), three),
+        same(Point::Sigmoid, t(5), t(5)),
+        same(Point::Subtract, t(6), x),
+        same(Point::Abs, t(7), t(7)),
+        same(Point::Divide, t(8), y),
+    ];
+    let casts = [
+        cast(F32, BF16, x),
+        cast(BF16, F32, t(0)),
+        same(Point::Add, t(1), y),
+        cast(F32, I32, t(2)),
+        (Point::Multiply, I32, I32, [t(3); 3]),
+        cast(I32, F32, t(4)),
+    ];
+    vec![
+        ("chain of one".to_owned(), chain(shape, &[same(Point::Add, x, y)])),
+        ("chain with tanh".to_owned(), chain(shape, &line)),
+        ("chain of ten".to_owned(), chain(shape, &mixed)),
+        ("chain of casts".to_owned(), chain(shape, &casts)),
+    ]
+}
+
+/// The sum of what a program gives.
+fn summed(program: &Program) -> String {
+    let (kind, reduced) = (ReduceKind::Sum, program.shape.size());
+    let dtype = program.outputs[0];
+    let program = program.clone();
+    let reduce = Reduce { program, arg: Reg::Out(0), dtype, kind, outer: 1, reduced, inner: 1 };
+    let evaluator = Evaluator::of_reduce(&reduce);
+    reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack))
+}
+
 /// A reduction fed by a product of two inputs, the product kept.
 fn reduction(kind: ReduceKind, dtype: DType, [outer, reduced, inner]: [usize; 3]) -> Reduce {
     let shape = Shape::of(&[outer, reduced, inner]);
@@ -146,12 +235,12 @@ mod tests {
     #[test]
     fn every_row_and_kind_is_among_the_texts() {
         let all = texts();
-        let names: BTreeSet<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        let names: BTreeSet<&str> = all.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names.len(), all.len(), "names are different");
         // The real part is a cast.
         for &op in Point::ALL.iter().filter(|op| **op != Point::Real) {
-            assert!(all.iter().any(|(name, _)| name.starts_with(&format!("{op} "))), "{op}");
+            assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
-        assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
+        assert!(all.iter().all(|(_, text, _)| text.contains("extern \"C\" __global__ void")));
     }
 }

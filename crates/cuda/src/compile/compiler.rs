@@ -5,7 +5,7 @@
 
 use super::cache::Cache;
 use super::end::Door;
-use super::nvrtc::TextCompiler;
+use super::nvrtc::{Aim, TextCompiler};
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
@@ -18,6 +18,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Unit {
     text: String,
+    aim: Aim,
     loaded: OnceLock<Result<Loaded>>,
 }
 
@@ -82,11 +83,26 @@ unsafe impl Sync for Shared {}
 
 #[derive(Debug, Default)]
 struct Queue {
+    /// What is wanted soon goes before the rest.
+    soon: VecDeque<Arc<Unit>>,
     waiting: VecDeque<Arc<Unit>>,
     /// Threads at work.
     serving: usize,
     /// Every thread that was started and not waited for.
     threads: Vec<JoinHandle<()>>,
+}
+
+impl Queue {
+    fn put(&mut self, unit: Arc<Unit>) {
+        match unit.aim {
+            Aim::Soon => self.soon.push_back(unit),
+            Aim::Fast => self.waiting.push_back(unit),
+        }
+    }
+
+    fn next(&mut self) -> Option<Arc<Unit>> {
+        self.soon.pop_front().or_else(|| self.waiting.pop_front())
+    }
 }
 
 impl Compiler {
@@ -107,21 +123,31 @@ impl Compiler {
             shared: Arc::new(shared),
             units: Mutex::default(),
             generic: AtomicU64::new(0),
-            most: (cores / 2).clamp(1, 4),
+            // The generic kernel takes seconds: a second thread lets the others pass it.
+            most: (cores / 2).clamp(2, 4),
         }
     }
 
     /// The unit of a text; a new one is compiled in the background from now on.
     pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
+        self.aimed(text, Aim::Fast)
+    }
+
+    /// The same, before others and with less care, for what stands in until a faster kernel is there.
+    pub(crate) fn unit_soon(&self, text: String) -> Arc<Unit> {
+        self.aimed(text, Aim::Soon)
+    }
+
+    fn aimed(&self, text: String, aim: Aim) -> Arc<Unit> {
         let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(unit) = units.get(&text) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit { text: text.clone(), loaded: OnceLock::new() });
+        let unit = Arc::new(Unit { text: text.clone(), aim, loaded: OnceLock::new() });
         units.insert(text, unit.clone());
         drop(units);
         let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
-        queue.waiting.push_back(unit.clone());
+        queue.put(unit.clone());
         if queue.serving < self.most {
             let shared = self.shared.clone();
             let started = std::thread::Builder::new().name("forerun-compiler".to_owned()).spawn(move || serve(&shared));
@@ -141,7 +167,7 @@ impl Compiler {
     }
 
     fn loaded<'u>(&self, unit: &'u Unit) -> Result<&'u Loaded> {
-        unit.loaded.get_or_init(|| self.shared.load(&unit.text)).as_ref().map_err(Error::clone)
+        unit.loaded.get_or_init(|| self.shared.load(unit)).as_ref().map_err(Error::clone)
     }
 
     /// The process ends: compiles nothing more, and waits for what is being compiled.
@@ -169,18 +195,19 @@ impl Drop for Compiler {
 fn serve(shared: &Arc<Shared>) {
     loop {
         let mut queue = shared.queue.lock().unwrap_or_else(|e| e.into_inner());
-        let Some(unit) = queue.waiting.pop_front() else {
+        let Some(unit) = queue.next() else {
             queue.serving -= 1;
             return;
         };
         drop(queue);
-        unit.loaded.get_or_init(|| shared.load(&unit.text));
+        unit.loaded.get_or_init(|| shared.load(&unit));
     }
 }
 
 impl Shared {
     fn forget(&self) {
-        self.queue.lock().unwrap_or_else(|e| e.into_inner()).waiting.clear();
+        let mut queue = self.queue.lock().unwrap_or_else(|e| e.into_inner());
+        while queue.next().is_some() {}
     }
 
     /// Compiles nothing more in the background, and waits for its threads.
@@ -197,8 +224,8 @@ impl Shared {
         TextCompiler::open(self.driver.release(), &self.arch)
     }
 
-    fn load(&self, text: &str) -> Result<Loaded> {
-        let image = self.image(text).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
+    fn load(&self, unit: &Unit) -> Result<Loaded> {
+        let image = self.image(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
         let driver = self.driver;
         let mut module: Module = std::ptr::null_mut();
         // SAFETY: machine code that the compiler made for this device; the module is never unloaded.
@@ -212,18 +239,34 @@ impl Shared {
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run })
     }
 
-    fn image(&self, text: &str) -> std::result::Result<Vec<u8>, String> {
+    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
         let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
-        let key = format!("{}\n{text}", nvrtc.stamp());
+        let key = format!("{}\n{}", nvrtc.stamp(unit.aim), unit.text);
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
         let inside = self.door.enter().ok_or("the process ends")?;
-        let image = nvrtc.compile(text)?;
+        let image = nvrtc.compile(&unit.text, unit.aim)?;
         drop(inside);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
         Ok(image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_soon_goes_first() {
+        let unit = |text: &str, aim| Arc::new(Unit { text: text.to_owned(), aim, loaded: OnceLock::new() });
+        let mut queue = Queue::default();
+        for (text, aim) in [("a", Aim::Fast), ("b", Aim::Soon), ("c", Aim::Fast), ("d", Aim::Soon)] {
+            queue.put(unit(text, aim));
+        }
+        let order: String = std::iter::from_fn(|| queue.next()).map(|unit| unit.text.clone()).collect();
+        assert_eq!(order, "bdac");
     }
 }

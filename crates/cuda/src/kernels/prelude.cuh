@@ -1,5 +1,6 @@
 // The number traits in CUDA C: each function is a method of the catalogue's traits, with the reference's bits.
 // Compiled without contraction: a fused multiply-add is where a body says so and nowhere else.
+// A paragraph is a part: a text opens with the first, and with those whose functions it uses. A part uses earlier ones only.
 typedef signed char i8;
 typedef short i16;
 typedef unsigned char u8;
@@ -15,17 +16,9 @@ struct bf16 { u16 bits; };
 struct alignas(8) c64 { float re, im; };
 struct alignas(16) c128 { double re, im; };
 struct alignas(16) w16 { u64 low, high; };
-
-DEV bool n_add(bool a, bool b) { return a | b; }
-DEV bool n_mul(bool a, bool b) { return a & b; }
-DEV bool n_max(bool a, bool b) { return a | b; }
-DEV bool n_min(bool a, bool b) { return a & b; }
-DEV bool n_abs(bool a) { return a; }
-DEV bool n_bitand(bool a, bool b) { return a & b; }
-DEV bool n_bitor(bool a, bool b) { return a | b; }
-DEV bool n_bitxor(bool a, bool b) { return a ^ b; }
-DEV bool n_bitnot(bool a) { return !a; }
-DEV bool n_nan(bool) { return false; }
+#define SINGLE(name) name##f
+#define DOUBLE(name) name
+#define INTEGERS(OF) OF(bool) OF(i8) OF(i16) OF(int) OF(i64) OF(u8) OF(u16) OF(u32) OF(u64)
 
 #define COMPARE(T) \
     DEV bool n_eq(T a, T b) { return a == b; } \
@@ -39,23 +32,110 @@ COMPARE(u64)
 COMPARE(float)
 COMPARE(double)
 
-#define INTEGER(T, U) \
+#define RING(T, U) \
     DEV T n_add(T a, T b) { return (T)((U)a + (U)b); } \
     DEV T n_sub(T a, T b) { return (T)((U)a - (U)b); } \
-    DEV T n_mul(T a, T b) { return (T)((U)a * (U)b); } \
+    DEV T n_mul(T a, T b) { return (T)((U)a * (U)b); }
+RING(int, u32)
+RING(i64, u64)
+RING(u64, u64)
+RING(float, float)
+RING(double, double)
+DEV bool n_add(bool a, bool b) { return a | b; }
+DEV bool n_mul(bool a, bool b) { return a & b; }
+DEV c64 n_add(c64 a, c64 b) { return c64{a.re + b.re, a.im + b.im}; }
+DEV c128 n_add(c128 a, c128 b) { return c128{a.re + b.re, a.im + b.im}; }
+
+#define FIELD(T, X) \
+    DEV T n_div(T a, T b) { return a / b; } \
+    DEV T n_muladd(T a, T b, T c) { return X(fma)(a, b, c); } \
+    DEV T n_sqrt(T a) { return X(sqrt)(a); } \
+    DEV T n_copysign(T a, T b) { return X(copysign)(a, b); }
+FIELD(float, SINGLE)
+FIELD(double, DOUBLE)
+
+#define INTEGER_ORDER(T) \
     DEV T n_max(T a, T b) { return a > b ? a : b; } \
-    DEV T n_min(T a, T b) { return a < b ? a : b; } \
+    DEV T n_min(T a, T b) { return a < b ? a : b; }
+INTEGER_ORDER(int)
+INTEGER_ORDER(i64)
+INTEGER_ORDER(u64)
+#define FLOAT_ORDER(T) \
+    DEV T n_max(T a, T b) { return a > b || a != a ? a : b; } \
+    DEV T n_min(T a, T b) { return a < b || a != a ? a : b; } \
+    DEV T n_lesser(T a, T b) { return a < b ? a : b; } \
+    DEV T n_greater(T a, T b) { return a > b ? a : b; }
+FLOAT_ORDER(float)
+FLOAT_ORDER(double)
+DEV bool n_max(bool a, bool b) { return a | b; }
+DEV bool n_min(bool a, bool b) { return a & b; }
+
+#define INTEGER_SIGN(T, U) \
     DEV T n_neg(T a) { return (T)(0 - (U)a); } \
-    DEV T n_abs(T a) { return a < 0 ? n_neg(a) : a; } \
+    DEV T n_abs(T a) { return a < 0 ? n_neg(a) : a; }
+INTEGER_SIGN(int, u32)
+INTEGER_SIGN(i64, u64)
+#define FLOAT_SIGN(T, X) \
+    DEV T n_neg(T a) { return -a; } \
+    DEV T n_abs(T a) { return X(fabs)(a); }
+FLOAT_SIGN(float, SINGLE)
+FLOAT_SIGN(double, DOUBLE)
+DEV u64 n_neg(u64 a) { return 0 - a; }
+DEV u64 n_abs(u64 a) { return a; }
+DEV bool n_abs(bool a) { return a; }
+
+#define BITS(T) \
     DEV T n_bitand(T a, T b) { return a & b; } \
     DEV T n_bitor(T a, T b) { return a | b; } \
-    DEV T n_bitxor(T a, T b) { return a ^ b; } \
-    DEV T n_bitnot(T a) { return ~a; } \
+    DEV T n_bitxor(T a, T b) { return a ^ b; }
+BITS(bool)
+BITS(int)
+BITS(i64)
+BITS(u64)
+DEV bool n_bitnot(bool a) { return !a; }
+DEV int n_bitnot(int a) { return ~a; }
+DEV i64 n_bitnot(i64 a) { return ~a; }
+DEV u64 n_bitnot(u64 a) { return ~a; }
+
+#define INTEGER_WHOLE(T) \
     DEV T n_floor(T a) { return a; } \
     DEV T n_ceil(T a) { return a; } \
     DEV T n_trunc(T a) { return a; } \
-    DEV T n_rint(T a) { return a; } \
-    DEV bool n_nan(T) { return false; } \
+    DEV T n_rint(T a) { return a; }
+INTEGER_WHOLE(int)
+INTEGER_WHOLE(i64)
+INTEGER_WHOLE(u64)
+#define FLOAT_WHOLE(T, X) \
+    DEV T n_floor(T a) { return X(floor)(a); } \
+    DEV T n_ceil(T a) { return X(ceil)(a); } \
+    DEV T n_trunc(T a) { return X(trunc)(a); } \
+    DEV T n_rint(T a) { return X(rint)(a); }
+FLOAT_WHOLE(float, SINGLE)
+FLOAT_WHOLE(double, DOUBLE)
+
+DEV bool n_nan(bool) { return false; }
+DEV bool n_nan(int) { return false; }
+DEV bool n_nan(i64) { return false; }
+DEV bool n_nan(u64) { return false; }
+DEV bool n_nan(float a) { return a != a; }
+DEV bool n_nan(double a) { return a != a; }
+
+#define NEXT(T, X) DEV T n_nextafter(T a, T b) { return a == b ? b : X(nextafter)(a, b); }
+NEXT(float, SINGLE)
+NEXT(double, DOUBLE)
+
+#define EXPONENT(T, S, U, MANTISSA, BIAS, TWO_THIRDS, AS_BITS, AS_FLOAT, TO_INT) \
+    DEV T n_scale(T a, T n) { \
+        S e = TO_INT(n), half = e >> 1; \
+        return a * AS_FLOAT((S)((U)(half + BIAS) << MANTISSA)) * AS_FLOAT((S)((U)(e - half + BIAS) << MANTISSA)); \
+    } \
+    DEV S split_exponent(T a) { return (S)((U)AS_BITS(a) - (U)TWO_THIRDS) >> MANTISSA; } \
+    DEV T n_mantissa(T a) { return AS_FLOAT((S)((U)AS_BITS(a) - ((U)split_exponent(a) << MANTISSA))); } \
+    DEV T n_exponent(T a) { return (T)split_exponent(a); }
+EXPONENT(float, int, u32, 23, 127, 0x3f2aaaab, __float_as_int, __int_as_float, __float2int_rz)
+EXPONENT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __longlong_as_double, __double2ll_rz)
+
+#define INTEGER_DIVISION(T) \
     DEV T n_floordiv(T a, T b) { \
         if (b == 0) return 0; \
         if (b == -1) return n_neg(a); \
@@ -67,97 +147,14 @@ COMPARE(double)
         T r = a % b; \
         return r != 0 && (r < 0) != (b < 0) ? r + b : r; \
     } \
-    DEV T n_fmod(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; } \
-    DEV U magnitude(T a) { return a < 0 ? 0 - (U)a : (U)a; } \
-    DEV T n_gcd(T a, T b) { \
-        U x = magnitude(a), y = magnitude(b); \
-        while (y != 0) { U r = x % y; x = y; y = r; } \
-        return (T)x; \
-    } \
-    DEV T n_lcm(T a, T b) { \
-        U d = (U)n_gcd(a, b); \
-        return d == 0 ? 0 : (T)(magnitude(a) / d * magnitude(b)); \
-    } \
-    DEV T n_shiftleft(T a, T b) { return b >= 0 && b < (T)(8 * sizeof(T)) ? (T)((U)a << b) : 0; } \
-    DEV T n_shiftright(T a, T b) { return a >> (b >= 0 && b < (T)(8 * sizeof(T)) ? b : (T)(8 * sizeof(T) - 1)); } \
-    DEV T n_power(T a, T b) { \
-        if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0; \
-        T result = 1, base = a; \
-        for (T left = b; left != 0; left >>= 1) { \
-            if (left & 1) result = n_mul(result, base); \
-            base = n_mul(base, base); \
-        } \
-        return result; \
-    }
-INTEGER(int, u32)
-INTEGER(i64, u64)
-
-DEV u64 n_add(u64 a, u64 b) { return a + b; }
-DEV u64 n_sub(u64 a, u64 b) { return a - b; }
-DEV u64 n_mul(u64 a, u64 b) { return a * b; }
-DEV u64 n_max(u64 a, u64 b) { return a > b ? a : b; }
-DEV u64 n_min(u64 a, u64 b) { return a < b ? a : b; }
-DEV u64 n_neg(u64 a) { return 0 - a; }
-DEV u64 n_abs(u64 a) { return a; }
-DEV u64 n_bitand(u64 a, u64 b) { return a & b; }
-DEV u64 n_bitor(u64 a, u64 b) { return a | b; }
-DEV u64 n_bitxor(u64 a, u64 b) { return a ^ b; }
-DEV u64 n_bitnot(u64 a) { return ~a; }
-DEV u64 n_floor(u64 a) { return a; }
-DEV u64 n_ceil(u64 a) { return a; }
-DEV u64 n_trunc(u64 a) { return a; }
-DEV u64 n_rint(u64 a) { return a; }
-DEV bool n_nan(u64) { return false; }
+    DEV T n_fmod(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }
+INTEGER_DIVISION(int)
+INTEGER_DIVISION(i64)
 DEV u64 n_floordiv(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
 DEV u64 n_remainder(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
 DEV u64 n_fmod(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
-DEV u64 n_gcd(u64 a, u64 b) {
-    while (b != 0) { u64 r = a % b; a = b; b = r; }
-    return a;
-}
-DEV u64 n_lcm(u64 a, u64 b) {
-    u64 d = n_gcd(a, b);
-    return d == 0 ? 0 : a / d * b;
-}
-DEV u64 n_shiftleft(u64 a, u64 b) { return b < 64 ? a << b : 0; }
-DEV u64 n_shiftright(u64 a, u64 b) { return b < 64 ? a >> b : 0; }
-DEV u64 n_power(u64 a, u64 b) {
-    u64 result = 1, base = a;
-    for (u64 left = b; left != 0; left >>= 1) {
-        if (left & 1) result *= base;
-        base *= base;
-    }
-    return result;
-}
-
-#define FLOAT(T, S, U, MANTISSA, BIAS, TWO_THIRDS, AS_BITS, AS_FLOAT, TO_INT, X) \
-    DEV T n_add(T a, T b) { return a + b; } \
-    DEV T n_sub(T a, T b) { return a - b; } \
-    DEV T n_mul(T a, T b) { return a * b; } \
-    DEV T n_div(T a, T b) { return a / b; } \
-    DEV T n_muladd(T a, T b, T c) { return X(fma)(a, b, c); } \
-    DEV T n_max(T a, T b) { return a > b || a != a ? a : b; } \
-    DEV T n_min(T a, T b) { return a < b || a != a ? a : b; } \
-    DEV T n_lesser(T a, T b) { return a < b ? a : b; } \
-    DEV T n_greater(T a, T b) { return a > b ? a : b; } \
-    DEV T n_neg(T a) { return -a; } \
-    DEV T n_abs(T a) { return X(fabs)(a); } \
-    DEV T n_floor(T a) { return X(floor)(a); } \
-    DEV T n_ceil(T a) { return X(ceil)(a); } \
-    DEV T n_trunc(T a) { return X(trunc)(a); } \
-    DEV T n_rint(T a) { return X(rint)(a); } \
-    DEV T n_sqrt(T a) { return X(sqrt)(a); } \
-    DEV T n_copysign(T a, T b) { return X(copysign)(a, b); } \
-    DEV bool n_nan(T a) { return a != a; } \
-    DEV T n_scale(T a, T n) { \
-        S e = TO_INT(n), half = e >> 1; \
-        return a * AS_FLOAT((S)((U)(half + BIAS) << MANTISSA)) * AS_FLOAT((S)((U)(e - half + BIAS) << MANTISSA)); \
-    } \
-    DEV S split_exponent(T a) { return (S)((U)AS_BITS(a) - (U)TWO_THIRDS) >> MANTISSA; } \
-    DEV T n_mantissa(T a) { return AS_FLOAT((S)((U)AS_BITS(a) - ((U)split_exponent(a) << MANTISSA))); } \
-    DEV T n_exponent(T a) { return (T)split_exponent(a); } \
+#define FLOAT_DIVISION(T, X) \
     DEV T n_fmod(T a, T b) { return X(fmod)(a, b); } \
-    DEV T n_nextafter(T a, T b) { return a == b ? b : X(nextafter)(a, b); } \
     DEV T n_floordiv(T a, T b) { \
         if (b == 0) return a / b; \
         T r = X(fmod)(a, b), q = (a - r) / b; \
@@ -171,18 +168,64 @@ DEV u64 n_power(u64 a, u64 b) {
         if (r == 0) return X(copysign)((T)0, b); \
         return (r < 0) != (b < 0) ? r + b : r; \
     }
-#define SINGLE(name) name##f
-#define DOUBLE(name) name
-FLOAT(float, int, u32, 23, 127, 0x3f2aaaab, __float_as_int, __int_as_float, __float2int_rz, SINGLE)
-FLOAT(double, i64, u64, 52, 1023, 0x3fe5555555555555LL, __double_as_longlong, __longlong_as_double, __double2ll_rz, DOUBLE)
+FLOAT_DIVISION(float, SINGLE)
+FLOAT_DIVISION(double, DOUBLE)
+
+#define DIVISORS(T, U) \
+    DEV U magnitude(T a) { return a < 0 ? 0 - (U)a : (U)a; } \
+    DEV T n_gcd(T a, T b) { \
+        U x = magnitude(a), y = magnitude(b); \
+        while (y != 0) { U r = x % y; x = y; y = r; } \
+        return (T)x; \
+    } \
+    DEV T n_lcm(T a, T b) { \
+        U d = (U)n_gcd(a, b); \
+        return d == 0 ? 0 : (T)(magnitude(a) / d * magnitude(b)); \
+    }
+DIVISORS(int, u32)
+DIVISORS(i64, u64)
+DEV u64 n_gcd(u64 a, u64 b) {
+    while (b != 0) { u64 r = a % b; a = b; b = r; }
+    return a;
+}
+DEV u64 n_lcm(u64 a, u64 b) {
+    u64 d = n_gcd(a, b);
+    return d == 0 ? 0 : a / d * b;
+}
+
+#define SHIFTS(T, U) \
+    DEV T n_shiftleft(T a, T b) { return b >= 0 && b < (T)(8 * sizeof(T)) ? (T)((U)a << b) : 0; } \
+    DEV T n_shiftright(T a, T b) { return a >> (b >= 0 && b < (T)(8 * sizeof(T)) ? b : (T)(8 * sizeof(T) - 1)); }
+SHIFTS(int, u32)
+SHIFTS(i64, u64)
+DEV u64 n_shiftleft(u64 a, u64 b) { return b < 64 ? a << b : 0; }
+DEV u64 n_shiftright(u64 a, u64 b) { return b < 64 ? a >> b : 0; }
+
+#define INTEGER_POWER(T) \
+    DEV T n_power(T a, T b) { \
+        if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0; \
+        T result = 1, base = a; \
+        for (T left = b; left != 0; left >>= 1) { \
+            if (left & 1) result = n_mul(result, base); \
+            base = n_mul(base, base); \
+        } \
+        return result; \
+    }
+INTEGER_POWER(int)
+INTEGER_POWER(i64)
+DEV u64 n_power(u64 a, u64 b) {
+    u64 result = 1, base = a;
+    for (u64 left = b; left != 0; left >>= 1) {
+        if (left & 1) result *= base;
+        base *= base;
+    }
+    return result;
+}
 // In double precision, as the C library does it: what is rounded once more is right but for the rarest of ties.
 // Called, not copied in: a body with many powers would take minutes to compile.
 static __device__ __noinline__ double power_of(double a, double b) { return pow(a, b); }
 DEV float n_power(float a, float b) { return (float)power_of((double)a, (double)b); }
 DEV double n_power(double a, double b) { return power_of(a, b); }
-
-DEV c64 n_add(c64 a, c64 b) { return c64{a.re + b.re, a.im + b.im}; }
-DEV c128 n_add(c128 a, c128 b) { return c128{a.re + b.re, a.im + b.im}; }
 
 // Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
 static __device__ const u64 two_over_pi[20] = {
@@ -285,128 +328,168 @@ DEV float to_odd(double value) {
 }
 
 // Casts: to an integer, integers wrap, and floats are cut off towards zero and clamped, NaN is 0; to bool whether not zero.
-#define FROM_INTEGER(T) \
-    DEV bool to_bool(T a) { return a != 0; } \
-    DEV i8 to_i8(T a) { return (i8)a; } \
-    DEV i16 to_i16(T a) { return (i16)a; } \
-    DEV int to_i32(T a) { return (int)a; } \
-    DEV i64 to_i64(T a) { return (i64)a; } \
-    DEV u8 to_u8(T a) { return (u8)a; } \
-    DEV u16 to_u16(T a) { return (u16)a; } \
-    DEV u32 to_u32(T a) { return (u32)a; } \
-    DEV u64 to_u64(T a) { return (u64)a; } \
-    DEV f16 to_f16(T a) { return f16_of(to_odd((double)a)); } \
-    DEV bf16 to_bf16(T a) { return bf16_of(to_odd((double)a)); } \
-    DEV float to_f32(T a) { return (float)a; } \
-    DEV double to_f64(T a) { return (double)a; } \
-    DEV c64 to_c64(T a) { return c64{(float)a, 0}; } \
-    DEV c128 to_c128(T a) { return c128{(double)a, 0}; }
-FROM_INTEGER(bool)
-FROM_INTEGER(i8)
-FROM_INTEGER(i16)
-FROM_INTEGER(int)
-FROM_INTEGER(i64)
-FROM_INTEGER(u8)
-FROM_INTEGER(u16)
-FROM_INTEGER(u32)
-FROM_INTEGER(u64)
+// From a complex number to another dtype the real part is cast; to bool, whether it is not zero.
+#define BY_PARTS(R, TO) \
+    DEV R TO(c64 a) { return TO(a.re); } \
+    DEV R TO(c128 a) { return TO(a.re); }
+#define BY_SINGLES(R, TO) \
+    DEV R TO(f16 a) { return TO(wide_of(a)); } \
+    DEV R TO(bf16 a) { return TO(wide_of(a)); }
+
+#define BOOL_OF(T) DEV bool to_bool(T a) { return a != 0; }
+INTEGERS(BOOL_OF)
+BOOL_OF(float)
+BOOL_OF(double)
+BY_SINGLES(bool, to_bool)
+DEV bool to_bool(c64 a) { return a.re != 0 || a.im != 0; }
+DEV bool to_bool(c128 a) { return a.re != 0 || a.im != 0; }
+
+#define I32_OF(T) DEV int to_i32(T a) { return (int)a; }
+INTEGERS(I32_OF)
+DEV int to_i32(float a) { return a != a ? 0 : __float2int_rz(a); }
+DEV int to_i32(double a) { return a != a ? 0 : __double2int_rz(a); }
+BY_SINGLES(int, to_i32)
+BY_PARTS(int, to_i32)
+
+#define I64_OF(T) DEV i64 to_i64(T a) { return (i64)a; }
+INTEGERS(I64_OF)
+DEV i64 to_i64(float a) { return a != a ? 0 : __float2ll_rz(a); }
+DEV i64 to_i64(double a) { return a != a ? 0 : __double2ll_rz(a); }
+BY_SINGLES(i64, to_i64)
+BY_PARTS(i64, to_i64)
+
+#define U32_OF(T) DEV u32 to_u32(T a) { return (u32)a; }
+INTEGERS(U32_OF)
+DEV u32 to_u32(float a) { return a != a || a < 0 ? 0 : __float2uint_rz(a); }
+DEV u32 to_u32(double a) { return a != a || a < 0 ? 0 : __double2uint_rz(a); }
+BY_SINGLES(u32, to_u32)
+BY_PARTS(u32, to_u32)
+
+#define U64_OF(T) DEV u64 to_u64(T a) { return (u64)a; }
+INTEGERS(U64_OF)
+DEV u64 to_u64(float a) { return a != a || a < 0 ? 0 : __float2ull_rz(a); }
+DEV u64 to_u64(double a) { return a != a || a < 0 ? 0 : __double2ull_rz(a); }
+BY_SINGLES(u64, to_u64)
+BY_PARTS(u64, to_u64)
 
 DEV int clamped(int a, int low, int high) { return a < low ? low : a > high ? high : a; }
-#define FROM_FLOAT(T, TO) \
-    DEV bool to_bool(T a) { return a != 0; } \
-    DEV int to_i32(T a) { return a != a ? 0 : TO(int)(a); } \
-    DEV i64 to_i64(T a) { return a != a ? 0 : TO(ll)(a); } \
-    DEV i8 to_i8(T a) { return (i8)clamped(to_i32(a), -128, 127); } \
-    DEV i16 to_i16(T a) { return (i16)clamped(to_i32(a), -32768, 32767); } \
-    DEV u8 to_u8(T a) { return (u8)clamped(to_i32(a), 0, 255); } \
-    DEV u16 to_u16(T a) { return (u16)clamped(to_i32(a), 0, 65535); } \
-    DEV u32 to_u32(T a) { return a != a || a < 0 ? 0 : TO(uint)(a); } \
-    DEV u64 to_u64(T a) { return a != a || a < 0 ? 0 : TO(ull)(a); } \
-    DEV float to_f32(T a) { return (float)a; } \
-    DEV double to_f64(T a) { return (double)a; } \
-    DEV c64 to_c64(T a) { return c64{(float)a, 0}; } \
-    DEV c128 to_c128(T a) { return c128{(double)a, 0}; }
-#define SINGLE_TO(type) __float2##type##_rz
-#define DOUBLE_TO(type) __double2##type##_rz
-FROM_FLOAT(float, SINGLE_TO)
-FROM_FLOAT(double, DOUBLE_TO)
+
+#define I8_OF(T) DEV i8 to_i8(T a) { return (i8)a; }
+INTEGERS(I8_OF)
+DEV i8 to_i8(float a) { return (i8)clamped(to_i32(a), -128, 127); }
+DEV i8 to_i8(double a) { return (i8)clamped(to_i32(a), -128, 127); }
+BY_SINGLES(i8, to_i8)
+BY_PARTS(i8, to_i8)
+
+#define I16_OF(T) DEV i16 to_i16(T a) { return (i16)a; }
+INTEGERS(I16_OF)
+DEV i16 to_i16(float a) { return (i16)clamped(to_i32(a), -32768, 32767); }
+DEV i16 to_i16(double a) { return (i16)clamped(to_i32(a), -32768, 32767); }
+BY_SINGLES(i16, to_i16)
+BY_PARTS(i16, to_i16)
+
+#define U8_OF(T) DEV u8 to_u8(T a) { return (u8)a; }
+INTEGERS(U8_OF)
+DEV u8 to_u8(float a) { return (u8)clamped(to_i32(a), 0, 255); }
+DEV u8 to_u8(double a) { return (u8)clamped(to_i32(a), 0, 255); }
+BY_SINGLES(u8, to_u8)
+BY_PARTS(u8, to_u8)
+
+#define U16_OF(T) DEV u16 to_u16(T a) { return (u16)a; }
+INTEGERS(U16_OF)
+DEV u16 to_u16(float a) { return (u16)clamped(to_i32(a), 0, 65535); }
+DEV u16 to_u16(double a) { return (u16)clamped(to_i32(a), 0, 65535); }
+BY_SINGLES(u16, to_u16)
+BY_PARTS(u16, to_u16)
+
+#define F16_OF(T) DEV f16 to_f16(T a) { return f16_of(to_odd((double)a)); }
+INTEGERS(F16_OF)
 DEV f16 to_f16(float a) { return f16_of(a); }
 DEV f16 to_f16(double a) { return f16_of(to_odd(a)); }
-DEV bf16 to_bf16(float a) { return bf16_of(a); }
-DEV bf16 to_bf16(double a) { return bf16_of(to_odd(a)); }
-
-#define FROM_HALF(T) \
-    DEV bool to_bool(T a) { return to_bool(wide_of(a)); } \
-    DEV i8 to_i8(T a) { return to_i8(wide_of(a)); } \
-    DEV i16 to_i16(T a) { return to_i16(wide_of(a)); } \
-    DEV int to_i32(T a) { return to_i32(wide_of(a)); } \
-    DEV i64 to_i64(T a) { return to_i64(wide_of(a)); } \
-    DEV u8 to_u8(T a) { return to_u8(wide_of(a)); } \
-    DEV u16 to_u16(T a) { return to_u16(wide_of(a)); } \
-    DEV u32 to_u32(T a) { return to_u32(wide_of(a)); } \
-    DEV u64 to_u64(T a) { return to_u64(wide_of(a)); } \
-    DEV float to_f32(T a) { return wide_of(a); } \
-    DEV double to_f64(T a) { return wide_of(a); } \
-    DEV c64 to_c64(T a) { return c64{wide_of(a), 0}; } \
-    DEV c128 to_c128(T a) { return c128{wide_of(a), 0}; }
-FROM_HALF(f16)
-FROM_HALF(bf16)
 DEV f16 to_f16(f16 a) { return a; }
 DEV f16 to_f16(bf16 a) { return f16_of(wide_of(a)); }
-DEV bf16 to_bf16(f16 a) { return bf16_of(wide_of(a)); }
+BY_PARTS(f16, to_f16)
+
+#define BF16_OF(T) DEV bf16 to_bf16(T a) { return bf16_of(to_odd((double)a)); }
+INTEGERS(BF16_OF)
+DEV bf16 to_bf16(float a) { return bf16_of(a); }
+DEV bf16 to_bf16(double a) { return bf16_of(to_odd(a)); }
 DEV bf16 to_bf16(bf16 a) { return a; }
+DEV bf16 to_bf16(f16 a) { return bf16_of(wide_of(a)); }
+BY_PARTS(bf16, to_bf16)
 
-// From a complex number to another dtype the real part is cast; to bool, whether it is not zero.
-#define FROM_COMPLEX(T) \
-    DEV bool to_bool(T a) { return a.re != 0 || a.im != 0; } \
-    DEV i8 to_i8(T a) { return to_i8(a.re); } \
-    DEV i16 to_i16(T a) { return to_i16(a.re); } \
-    DEV int to_i32(T a) { return to_i32(a.re); } \
-    DEV i64 to_i64(T a) { return to_i64(a.re); } \
-    DEV u8 to_u8(T a) { return to_u8(a.re); } \
-    DEV u16 to_u16(T a) { return to_u16(a.re); } \
-    DEV u32 to_u32(T a) { return to_u32(a.re); } \
-    DEV u64 to_u64(T a) { return to_u64(a.re); } \
-    DEV f16 to_f16(T a) { return to_f16(a.re); } \
-    DEV bf16 to_bf16(T a) { return to_bf16(a.re); } \
-    DEV float to_f32(T a) { return (float)a.re; } \
-    DEV double to_f64(T a) { return (double)a.re; } \
-    DEV c64 to_c64(T a) { return c64{(float)a.re, (float)a.im}; } \
-    DEV c128 to_c128(T a) { return c128{(double)a.re, (double)a.im}; }
-FROM_COMPLEX(c64)
-FROM_COMPLEX(c128)
+#define F32_OF(T) DEV float to_f32(T a) { return (float)a; }
+INTEGERS(F32_OF)
+F32_OF(float)
+F32_OF(double)
+DEV float to_f32(f16 a) { return wide_of(a); }
+DEV float to_f32(bf16 a) { return wide_of(a); }
+BY_PARTS(float, to_f32)
 
-// Elements of a dtype, from and to the words that scalars travel in.
-#define INTEGER_WORD(T, U) \
-    DEV void unpack(u64 w, T& v) { v = (T)(U)w; } \
-    DEV u64 packed(T v) { return (U)v; }
-INTEGER_WORD(i8, u8)
-INTEGER_WORD(i16, u16)
-INTEGER_WORD(int, u32)
-INTEGER_WORD(i64, u64)
-INTEGER_WORD(u8, u8)
-INTEGER_WORD(u16, u16)
-INTEGER_WORD(u32, u32)
-INTEGER_WORD(u64, u64)
+#define F64_OF(T) DEV double to_f64(T a) { return (double)a; }
+INTEGERS(F64_OF)
+F64_OF(float)
+F64_OF(double)
+DEV double to_f64(f16 a) { return wide_of(a); }
+DEV double to_f64(bf16 a) { return wide_of(a); }
+BY_PARTS(double, to_f64)
+
+#define C64_OF(T) DEV c64 to_c64(T a) { return c64{(float)a, 0}; }
+INTEGERS(C64_OF)
+C64_OF(float)
+C64_OF(double)
+DEV c64 to_c64(f16 a) { return c64{wide_of(a), 0}; }
+DEV c64 to_c64(bf16 a) { return c64{wide_of(a), 0}; }
+DEV c64 to_c64(c64 a) { return c64{(float)a.re, (float)a.im}; }
+DEV c64 to_c64(c128 a) { return c64{(float)a.re, (float)a.im}; }
+
+#define C128_OF(T) DEV c128 to_c128(T a) { return c128{(double)a, 0}; }
+INTEGERS(C128_OF)
+C128_OF(float)
+C128_OF(double)
+DEV c128 to_c128(f16 a) { return c128{wide_of(a), 0}; }
+DEV c128 to_c128(bf16 a) { return c128{wide_of(a), 0}; }
+DEV c128 to_c128(c64 a) { return c128{(double)a.re, (double)a.im}; }
+DEV c128 to_c128(c128 a) { return c128{(double)a.re, (double)a.im}; }
+
+// Elements of a dtype, from the words that scalars travel in. The word of a complex128 is its real part.
+#define OF_WORD(T) DEV void unpack(u64 w, T& v) { v = (T)w; }
+OF_WORD(i8)
+OF_WORD(i16)
+OF_WORD(int)
+OF_WORD(i64)
+OF_WORD(u8)
+OF_WORD(u16)
+OF_WORD(u32)
+OF_WORD(u64)
 DEV void unpack(u64 w, bool& v) { v = (w & 0xff) != 0; }
 DEV void unpack(u64 w, f16& v) { v.bits = (u16)w; }
 DEV void unpack(u64 w, bf16& v) { v.bits = (u16)w; }
 DEV void unpack(u64 w, float& v) { v = __int_as_float((int)(u32)w); }
 DEV void unpack(u64 w, double& v) { v = __longlong_as_double((i64)w); }
-// The word of a complex128 is its real part.
 DEV void unpack(u64 w, c64& v) { v = c64{__int_as_float((int)(u32)w), __int_as_float((int)(u32)(w >> 32))}; }
 DEV void unpack(u64 w, c128& v) { v = c128{__longlong_as_double((i64)w), 0}; }
+template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }
+
+// And back.
+#define TO_WORD(T, U) DEV u64 packed(T v) { return (U)v; }
+TO_WORD(i8, u8)
+TO_WORD(i16, u16)
+TO_WORD(int, u32)
+TO_WORD(i64, u64)
+TO_WORD(u8, u8)
+TO_WORD(u16, u16)
+TO_WORD(u32, u32)
+TO_WORD(u64, u64)
 DEV u64 packed(c64 v) { return (u32)__float_as_int(v.re) | (u64)(u32)__float_as_int(v.im) << 32; }
 DEV u64 packed(bool v) { return v; }
 DEV u64 packed(f16 v) { return v.bits; }
 DEV u64 packed(bf16 v) { return v.bits; }
 DEV u64 packed(float v) { return (u32)__float_as_int(v); }
 DEV u64 packed(double v) { return (u64)__double_as_longlong(v); }
-template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }
 
 // Adjacent elements in one access.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
-
 template <int N, class T> DEV void load(const T* from, int count, T* to) {
     if (count >= N) {
         const Pack<T, N> pack = *(const Pack<T, N>*)from;
@@ -417,7 +500,6 @@ template <int N, class T> DEV void load(const T* from, int count, T* to) {
         for (int e = 0; e < N; ++e) to[e] = e < count ? from[e] : T();
     }
 }
-
 template <int N, class T> DEV void store(T* to, int count, const T* from) {
     if (count >= N) {
         Pack<T, N> pack;

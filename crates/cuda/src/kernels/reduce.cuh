@@ -2,7 +2,8 @@
 // binary tree by their number, lanes in halves. How blocks are shared out among threads shows in no bit.
 //
 // A group of threads folds STEPS adjacent blocks into WIDTH partial results; the groups of a span make a chunk, chunks a
-// row. All are powers of two of blocks, hence subtrees.
+// row. All are powers of two of blocks, hence subtrees. The program is copied in wherever a block is folded, whole or cut, one
+// or one of many: a short one four times, which is faster, a long one once, since it takes a compiler long.
 #define WIDTH (THREADS * EACH)
 #define GROUPS (256 / THREADS)
 #define LEVELS 20
@@ -30,13 +31,16 @@ DEV void fold_row(const P& p, i64 unit, i64 row, int t, A* acc) {
 DEV void fold_block(const P& p, i64 unit, i64 block, int t, A* acc) {
 #pragma unroll
     for (int n = 0; n < EACH; ++n) acc[n] = start();
-    if ((block + 1) * LENGTH <= REDUCED) {
+    const i64 next = (block + 1) * LENGTH;
+#if UNROLL > 1
+    if (next <= REDUCED) {
 #pragma unroll UNROLL
         for (int k = 0; k < LENGTH; ++k) fold_row(p, unit, block * LENGTH + k, t, acc);
-    } else {
-#pragma unroll 1
-        for (i64 row = block * LENGTH; row < REDUCED; ++row) fold_row(p, unit, row, t, acc);
+        return;
     }
+#endif
+#pragma unroll 1
+    for (i64 row = block * LENGTH; row < next && row < REDUCED; ++row) fold_row(p, unit, row, t, acc);
 }
 #else
 #define LENGTH 512
@@ -58,13 +62,16 @@ DEV void fold_part(const P& p, i64 unit, i64 first, int t, bool whole, A* acc) {
 DEV void fold_block(const P& p, i64 unit, i64 block, int t, A* acc) {
 #pragma unroll
     for (int n = 0; n < EACH; ++n) acc[n] = start();
-    if ((block + 1) * LENGTH <= REDUCED) {
+    const i64 next = (block + 1) * LENGTH;
+#if UNROLL > 1
+    if (next <= REDUCED) {
 #pragma unroll UNROLL
         for (int k = 0; k < LENGTH / WIDTH; ++k) fold_part(p, unit, block * LENGTH + k * WIDTH, t, true, acc);
-    } else {
-#pragma unroll 1
-        for (i64 first = block * LENGTH; first < REDUCED; first += WIDTH) fold_part(p, unit, first, t, false, acc);
+        return;
     }
+#endif
+#pragma unroll 1
+    for (i64 first = block * LENGTH; first < next && first < REDUCED; first += WIDTH) fold_part(p, unit, first, t, false, acc);
 }
 #endif
 
@@ -99,14 +106,18 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     A acc[EACH];
 #pragma unroll
     for (int n = 0; n < EACH; ++n) acc[n] = start();
+#if UNROLL > 1
     if (STEPS == 1) {
         if (live && first < BLOCKS) fold_block(p, unit, first, t, acc);
-    } else if (live) {
-        // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on.
+    } else
+#endif
+    if (live) {
+        // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on. One step is its own result.
         A cascade[LEVELS][EACH];
         int done = 0;
         for (i64 block = first; done < STEPS && block < BLOCKS; ++block, ++done) {
             fold_block(p, unit, block, t, acc);
+            if (STEPS == 1) break;
             int level = 0;
             for (int m = done; m & 1; m >>= 1, ++level)
 #pragma unroll
@@ -115,8 +126,9 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
             for (int n = 0; n < EACH; ++n) cascade[level][n] = acc[n];
         }
         bool lowest = true;
-        for (int level = 0; level < LEVELS; ++level)
-            if (done >> level & 1) {
+#pragma unroll 1
+        for (int m = done, level = 0; m != 0; m >>= 1, ++level)
+            if (m & 1) {
 #pragma unroll
                 for (int n = 0; n < EACH; ++n) acc[n] = lowest ? cascade[level][n] : fold(cascade[level][n], acc[n]);
                 lowest = false;

@@ -22,6 +22,11 @@ pub(super) trait Run: Send + Sync {
 
     /// Whether the kernel made for it is compiled.
     fn is_ready(&self) -> bool;
+
+    /// Whether that or a slower one of its own is.
+    fn serves(&self) -> bool {
+        self.is_ready()
+    }
 }
 
 /// A kernel, ready to be launched any number of times.
@@ -61,5 +66,10 @@ impl Launch {
     /// Whether the kernel made for it is compiled; until then another stands in.
     pub fn is_ready(&self) -> bool {
         self.run.is_ready()
+    }
+
+    /// Whether a kernel of its own is compiled; a faster one may be on its way.
+    pub fn serves(&self) -> bool {
+        self.run.serves()
     }
 }

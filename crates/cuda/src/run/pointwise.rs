@@ -1,4 +1,5 @@
-//! Pointwise programs: the fused kernel once it is compiled, the generic one until then.
+//! Pointwise programs: the fused kernel once it is compiled. Until then one that takes half as long to compile, since it does an
+//! element at a time; until then the generic one.
 
 use super::launch::Run;
 use super::mover::Mover;
@@ -8,16 +9,16 @@ use crate::text::{Bound, Evaluator, encode, pointwise_text};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reg};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 /// A pointwise kernel.
 pub(super) struct Pointwise {
     program: Program,
     size: usize,
     packed: (Evaluator, Arc<Unit>),
-    /// For addresses that are not aligned; made when the first comes.
-    plain: OnceLock<(Evaluator, Arc<Unit>)>,
+    /// For addresses that are not aligned, and for all while the other is compiled.
+    plain: (Evaluator, Arc<Unit>),
     /// A program that is nothing but a copy of a strided input.
     mover: Option<Mover>,
 }
@@ -28,13 +29,15 @@ const GENERIC_THREADS: usize = 128;
 
 impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
-        let evaluator = Evaluator::new(program, None, 0);
-        let unit = gpu.compiler.unit(pointwise_text(&evaluator));
+        let (plain, packed) = (Evaluator::plain(program, None), Evaluator::new(program, None, 0));
+        // Asked for first, so that where packs are of one element it is both.
+        let soon = gpu.compiler.unit_soon(pointwise_text(&plain));
+        let unit = gpu.compiler.unit(pointwise_text(&packed));
         gpu.generic();
         Pointwise {
             size: program.shape.size(),
-            packed: (evaluator, unit),
-            plain: OnceLock::new(),
+            packed: (packed, unit),
+            plain: (plain, soon),
             mover: mover(gpu, program),
             program: program.clone(),
         }
@@ -60,15 +63,8 @@ impl Run for Pointwise {
             return mover.run(gpu, io.inputs[0], io.outputs[0]);
         }
         let bound = Bound { inputs: io.inputs, outputs: io.outputs, scalars: io.scalars };
-        let (evaluator, unit) = if self.packed.0.takes(bound) {
-            &self.packed
-        } else {
-            self.plain.get_or_init(|| {
-                let evaluator = Evaluator::plain(&self.program, None);
-                let unit = gpu.compiler.unit(pointwise_text(&evaluator));
-                (evaluator, unit)
-            })
-        };
+        let fastest = self.packed.1.is_ready() && self.packed.0.takes(bound);
+        let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
         if !unit.is_ready() && run_generic(gpu, &self.program, bound)? {
             return Ok(());
         }
@@ -77,6 +73,10 @@ impl Run for Pointwise {
 
     fn is_ready(&self) -> bool {
         self.mover.as_ref().map_or_else(|| self.packed.1.is_ready(), Mover::is_ready)
+    }
+
+    fn serves(&self) -> bool {
+        self.is_ready() || self.mover.is_none() && self.plain.1.is_ready()
     }
 }
 

@@ -5,9 +5,6 @@ use forerun_ops::symbol::{Script, Verb, normal_pair_script, script};
 use forerun_ops::{Class, Point};
 use std::fmt::Write;
 
-/// The number traits, which every text opens with.
-pub(super) const PRELUDE: &str = include_str!("../kernels/prelude.cuh");
-
 /// The C type of a dtype, as one word.
 pub(crate) fn c_type(dtype: DType) -> &'static str {
     match dtype {

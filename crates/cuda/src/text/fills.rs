@@ -1,6 +1,7 @@
 //! Fills as CUDA C. Random numbers are those of the host: same counters, same words, and normal numbers by the same body.
 
-use super::bodies::{PRELUDE, c_type, normal_pair_text, short};
+use super::bodies::{c_type, normal_pair_text, short};
+use super::prelude;
 use forerun_base::{DType, Kind};
 use forerun_plan::FillKind;
 
@@ -49,10 +50,10 @@ pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
     let kernel = include_str!("../kernels/fill.cuh");
     let (tools, run) = kernel.split_at(kernel.find("extern \"C\"").unwrap_or(0));
     let text = format!(
-        "{PRELUDE}typedef {t} T;\n#define PACK {pack}\n{PHILOX}{tools}{normal}\
+        "typedef {t} T;\n#define PACK {pack}\n{PHILOX}{tools}{normal}\
          DEV void make(const P& p, u64 pack, u64 at, T* made) {{\n{body}}}\n{run}"
     );
-    (text, pack)
+    (prelude::open(&text), pack)
 }
 
 const WORDS: &str = "    u32 w[4];\n    philox(p.w[2], p.w[3] + pack, 0, w);\n";

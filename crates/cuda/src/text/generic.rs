@@ -1,7 +1,8 @@
 //! The generic kernel: it interprets any program, so that nothing waits for a compiler. One text for everything.
 
-use super::bodies::{self, PRELUDE, c_type, short};
+use super::bodies::{self, c_type, short};
 use super::index::Collapsed;
+use super::prelude;
 use super::programs::Bound;
 use forerun_base::{DType, Layout};
 use forerun_ops::symbol::script;
@@ -24,7 +25,7 @@ const INPUTS: usize = 24;
 
 /// The text of the generic kernel.
 pub(crate) fn generic_text() -> String {
-    let mut text = PRELUDE.to_owned();
+    let mut text = String::new();
     let _ = writeln!(text, "#define CODE_WORDS {CODE_WORDS}\n#define SLOTS {SLOTS}\n#define INPUTS {INPUTS}");
     let mut cases = String::new();
     for &op in Point::ALL {
@@ -69,7 +70,7 @@ pub(crate) fn generic_text() -> String {
         Point::Cast as u32
     );
     text.push_str(include_str!("../kernels/generic.cuh"));
-    text
+    prelude::open(&text)
 }
 
 /// Whether the generic kernel leaves an op out.

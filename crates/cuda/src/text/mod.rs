@@ -8,6 +8,7 @@ mod fills;
 mod generic;
 mod index;
 mod moves;
+mod prelude;
 mod products;
 mod programs;
 mod reductions;

@@ -1,16 +1,17 @@
 //! Kernels that only move elements, as CUDA C.
 
-use super::bodies::{PRELUDE, c_type, element_type, short};
+use super::bodies::{c_type, element_type, short};
+use super::prelude;
 use forerun_base::DType;
 
 fn copy(rank: usize, pack: usize, narrow: bool, types: &str) -> String {
     let (index, offset, quotient) =
         if narrow { ("u32", "int", "quotient(n, d)") } else { ("u64", "i64", "((n) / (d))") };
-    format!(
-        "{PRELUDE}typedef {index} I;\ntypedef {offset} O;\n#define QUOTIENT(n, d) {quotient}\n#define RANK {rank}\n\
+    prelude::open(&format!(
+        "typedef {index} I;\ntypedef {offset} O;\n#define QUOTIENT(n, d) {quotient}\n#define RANK {rank}\n\
          #define PACK {pack}\n{types}{}",
         include_str!("../kernels/copy.cuh")
-    )
+    ))
 }
 
 /// A copy of elements of this many bytes between two layouts of this rank.
@@ -33,9 +34,9 @@ pub(crate) fn put_text(from: Option<DType>, to: DType, rank: usize, pack: usize,
 
 /// A transposing copy of elements of this many bytes, with this many stacked dimensions.
 pub(crate) fn transpose_text(size: usize, stacked: usize) -> String {
-    format!(
-        "{PRELUDE}typedef {} T;\n#define STACKED {stacked}\n{}",
+    prelude::open(&format!(
+        "typedef {} T;\n#define STACKED {stacked}\n{}",
         element_type(size),
         include_str!("../kernels/transpose.cuh")
-    )
+    ))
 }

@@ -1,10 +1,11 @@
 //! Products that no library is asked for: of integers, of truth values and of half floats.
 
-use super::bodies::{PRELUDE, c_type, carried};
+use super::bodies::{c_type, carried};
+use super::prelude;
 use forerun_base::DType;
 
 /// The kernel of a plain product.
 pub(crate) fn product_text(dtype: DType) -> String {
     let (t, carried) = (c_type(dtype), carried(dtype));
-    format!("{PRELUDE}typedef {t} T;\n{carried}{}", include_str!("../kernels/product.cuh"))
+    prelude::open(&format!("typedef {t} T;\n{carried}{}", include_str!("../kernels/product.cuh")))
 }

@@ -2,6 +2,7 @@
 
 use super::bodies::{self, c_type};
 use super::index::{Collapsed, divisor};
+use super::prelude;
 use forerun_base::{DType, Layout};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reduce, Reg};
@@ -273,11 +274,10 @@ fn functions(program: &Program) -> String {
 
 /// The kernel of a pointwise program.
 pub(crate) fn pointwise_text(evaluator: &Evaluator) -> String {
-    let mut text = bodies::PRELUDE.to_owned();
-    text.push_str(&evaluator.opening(0));
+    let mut text = evaluator.opening(0);
     text.push_str(&evaluator.text);
     text.push_str(include_str!("../kernels/pointwise.cuh"));
-    text
+    prelude::open(&text)
 }
 
 #[cfg(test)]

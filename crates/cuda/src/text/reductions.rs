@@ -1,6 +1,7 @@
 //! Reductions as CUDA C, with the program that feeds them; and how one is shared out over a device.
 
-use super::bodies::{PRELUDE, c_type};
+use super::bodies::c_type;
+use super::prelude;
 use super::programs::Evaluator;
 use forerun_base::DType;
 use forerun_plan::{Reduce, ReduceKind};
@@ -188,8 +189,7 @@ fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
 
 /// The kernel of a reduction.
 pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape) -> String {
-    let mut text = PRELUDE.to_owned();
-    text.push_str(&evaluator.opening(OWN_WORDS));
+    let mut text = evaluator.opening(OWN_WORDS);
     text.push_str(&evaluator.text);
     text.push_str(&fold_text(reduce.kind, reduce.dtype, shape.columns));
     text.push_str(&format!(
@@ -199,17 +199,17 @@ pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape)
         if reduce.program.code.len() <= SHORT { 8 } else { 1 },
     ));
     text.push_str(include_str!("../kernels/reduce.cuh"));
-    text
+    prelude::open(&text)
 }
 
 /// The kernel that folds the chunks of a reduction, whatever fed it.
 pub(crate) fn finish_text(reduce: &Reduce) -> String {
     let fold = fold_text(reduce.kind, reduce.dtype, reduce.inner != 1);
-    format!(
-        "{PRELUDE}#define OWN 0\n#define FAN {}\n{fold}{}",
+    prelude::open(&format!(
+        "#define OWN 0\n#define FAN {}\n{fold}{}",
         fan(reduce.inner != 1),
         include_str!("../kernels/finish.cuh")
-    )
+    ))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Routines as CUDA C: the words that every kernel of theirs takes, and the families' own texts.
 
-use super::bodies::{PRELUDE, c_type, carried, element_type, function, op_text};
+use super::bodies::{c_type, carried, element_type, function, op_text};
+use super::prelude;
 use forerun_base::DType;
 use forerun_ops::Point;
 
 /// A kernel of a family: what it is told by name, then the texts it is made of.
 pub(crate) fn routine_text(defines: &str, texts: &[&str]) -> String {
     let (rows, opening) = (include_str!("../kernels/rows.cuh"), include_str!("../kernels/routine.cuh"));
-    format!("{PRELUDE}#define BEYOND 0\n{rows}{opening}{defines}{}", texts.concat())
+    prelude::open(&format!("#define BEYOND 0\n{rows}{opening}{defines}{}", texts.concat()))
 }
 
 /// Elements that are only moved.

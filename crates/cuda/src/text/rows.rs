@@ -1,12 +1,13 @@
 //! Kernels that go by indices, as CUDA C.
 
-use super::bodies::{PRELUDE, c_type, carried, element_type};
+use super::bodies::{c_type, carried, element_type};
+use super::prelude;
 use forerun_base::DType;
 use forerun_ops::Beyond;
 
 fn opening(element: &str, indices: DType, beyond: Beyond) -> String {
     format!(
-        "{PRELUDE}typedef {element} T;\ntypedef {} N;\n#define BEYOND {}\n{}",
+        "typedef {element} T;\ntypedef {} N;\n#define BEYOND {}\n{}",
         c_type(indices),
         beyond as u8,
         include_str!("../kernels/rows.cuh")
@@ -17,11 +18,11 @@ fn opening(element: &str, indices: DType, beyond: Beyond) -> String {
 pub(crate) fn take_text(size: usize, indices: DType, beyond: Beyond, pack: usize, narrow: bool) -> String {
     let index = if narrow { "u32" } else { "u64" };
     let opening = opening(element_type(size), indices, beyond);
-    format!("{opening}typedef {index} I;\n#define PACK {pack}\n{}", include_str!("../kernels/take.cuh"))
+    prelude::open(&format!("{opening}typedef {index} I;\n#define PACK {pack}\n{}", include_str!("../kernels/take.cuh")))
 }
 
 /// Rows added to.
 pub(crate) fn scatter_text(dtype: DType, indices: DType, beyond: Beyond) -> String {
     let (opening, carried) = (opening(c_type(dtype), indices, beyond), carried(dtype));
-    format!("{opening}{carried}{}", include_str!("../kernels/scatter.cuh"))
+    prelude::open(&format!("{opening}{carried}{}", include_str!("../kernels/scatter.cuh")))
 }

@@ -1,0 +1,84 @@
+//! The prelude of a text: of the number traits, the parts that it uses. A compiler takes its time to read the others.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+/// The number traits in CUDA C, a part a paragraph.
+const TRAITS: &str = include_str!("../kernels/prelude.cuh");
+
+/// A paragraph of the traits.
+struct Part {
+    text: &'static str,
+    /// The functions, types and macros that it makes known.
+    names: HashSet<&'static str>,
+    words: HashSet<&'static str>,
+}
+
+/// A text, opened with the parts of the traits that it uses.
+pub(super) fn open(text: &str) -> String {
+    let (first, parts) = parts();
+    let mut used: HashSet<&str> = words(text).collect();
+    let mut chosen = Vec::new();
+    // From the last to the first, since a part uses earlier ones only.
+    for part in parts.iter().rev() {
+        if !part.names.is_disjoint(&used) {
+            used.extend(&part.words);
+            chosen.push(part.text);
+        }
+    }
+    let mut opened = (*first).to_owned();
+    for part in chosen.iter().rev() {
+        opened.push_str("\n\n");
+        opened.push_str(part);
+    }
+    opened.push('\n');
+    opened.push_str(text);
+    opened
+}
+
+/// The part that every text opens with, and the others.
+fn parts() -> &'static (&'static str, Vec<Part>) {
+    static PARTS: OnceLock<(&str, Vec<Part>)> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let mut paragraphs = TRAITS.trim_end().split("\n\n");
+        let first = paragraphs.next().unwrap_or_default();
+        let part = |text| Part { text, names: names(text), words: words(text).collect() };
+        (first, paragraphs.map(part).collect())
+    })
+}
+
+/// What stands before the bracket that follows `DEV` or `struct`, and what stands after `#define`.
+fn names(text: &str) -> HashSet<&str> {
+    let before =
+        |mark, bracket| text.split(mark).skip(1).filter_map(move |after| words(after.split(bracket).next()?).last());
+    let macros = text.split("#define ").skip(1).filter_map(|after| words(after).next());
+    before("DEV ", '(').chain(before("struct ", '{')).chain(macros).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_opens_with_what_it_uses_and_what_that_uses() {
+        let opened = open("n_power(1, 2)\n");
+        assert!(opened.starts_with("// The number traits") && opened.ends_with("}\nn_power(1, 2)\n"));
+        let place = |name: &str| opened.find(&format!(" {name}("));
+        assert!(place("n_add") < place("n_power") && place("n_add").is_some(), "a part before what uses it");
+        assert_eq!((place("n_gcd"), place("to_f32"), place("load")), (None, None, None));
+    }
+
+    #[test]
+    fn every_part_makes_something_known() {
+        let (_, parts) = parts();
+        assert!(parts.len() > 20 && parts.iter().all(|part| !part.names.is_empty()));
+        let with = |name: &str| parts.iter().filter(|part| part.names.contains(name)).count();
+        for name in ["n_add", "n_select", "n_quadrant", "to_c128", "scalar", "packed", "Pack", "load", "BY_PARTS"] {
+            assert_eq!(with(name), 1, "{name}");
+        }
+    }
+}
