@@ -223,35 +223,58 @@ fn random(gpu: &Arc<Gpu>) -> Result<()> {
 
 fn products(gpu: &Arc<Gpu>) -> Result<()> {
     let side = 4096;
-    let (bytes, flops) = (side * side * 4, 2.0 * (side as f64).powi(3));
-    let buffers = filled(gpu, 3, side * side)?;
-    let layout = Layout::dense(Shape::of(&[side, side]));
-    let product = |dtype: DType| {
-        let (batch, m, n, k) = (Shape::SCALAR, side, side, side);
-        gpu.compile(&Kernel::Product(Product { dtype, batch, m, n, k, a: layout, b: layout, tail: None }))
-    };
+    let flops = 2.0 * (side as f64).powi(3);
+    let shape = Shape::of(&[side, side]);
+    let layout = Layout::dense(shape);
     let direct = Direct::open();
-    for (name, tf32) in [("product 4096, float32", false), ("product 4096, float32 by tf32", true)] {
+    let cases = [
+        ("product 4096, float32", F, false),
+        ("product 4096, float32 by tf32", F, true),
+        ("product 4096, bfloat16", DType::BF16, false),
+        ("product 4096, float64", DType::F64, false),
+    ];
+    for (name, dtype, tf32) in cases {
+        let bytes = side * side * dtype.size();
+        let buffers: Vec<u64> = (0..3).map(|_| gpu.alloc(bytes)).collect::<Result<_>>()?;
+        draw(gpu, dtype, side, &buffers)?;
         gpu.set_tf32(tf32);
-        let launch = product(F);
+        let (batch, m, n, k) = (Shape::SCALAR, side, side, side);
+        let product = Product { dtype, batch, m, n, k, a: layout, b: layout, tail: None };
+        let launch = gpu.compile(&Kernel::Product(product));
         let took = seconds(gpu, 10, || run(&launch, &buffers[..2], &buffers[2..3], &[]))?;
-        let peer = direct.as_ref().map(|direct| direct.seconds(gpu, side, [buffers[0], buffers[1], buffers[2]], tf32));
+        let abc = [buffers[0], buffers[1], buffers[2]];
+        let peer = direct.as_ref().map(|direct| direct.seconds(gpu, side, abc, dtype, tf32));
         let more = match peer {
             Ok(peer) => format!("{:.3} of cuBLAS ({:.2})", peer / took, flops / peer / 1e12),
             Err(text) => format!("cuBLAS: {text}"),
         };
         line(name, flops / took / 1e12, "TFLOP/s", &more);
+        release(gpu, buffers, bytes)?;
     }
     gpu.set_tf32(false);
-    let wide = product(DType::F64);
-    let double: Vec<u64> = (0..3).map(|_| gpu.alloc(bytes * 2)).collect::<Result<_>>()?;
-    let fill =
-        gpu.compile(&Kernel::Fill(Fill { dtype: DType::F64, shape: Shape::of(&[side, side]), kind: FillKind::Normal }));
-    double.iter().try_for_each(|address| run(&fill, &[], &[*address], &[3, *address]))?;
-    let took = seconds(gpu, 10, || run(&wide, &double[..2], &double[2..], &[]))?;
-    line("product 4096, float64", flops / took / 1e12, "TFLOP/s", "");
-    release(gpu, double, bytes * 2)?;
-    release(gpu, buffers, bytes)
+    Ok(())
+}
+
+/// Fills square matrices with normal numbers. Half floats are drawn as floats and rounded.
+fn draw(gpu: &Arc<Gpu>, dtype: DType, side: usize, matrices: &[u64]) -> Result<()> {
+    let shape = Shape::of(&[side, side]);
+    let drawn = if dtype == DType::BF16 { F } else { dtype };
+    let fill = gpu.compile(&Kernel::Fill(Fill { dtype: drawn, shape, kind: FillKind::Normal }));
+    if drawn == dtype {
+        return matrices.iter().try_for_each(|address| run(&fill, &[], &[*address], &[3, *address]));
+    }
+    let input = ProgramInput { dtype: drawn, layout: Layout::dense(shape) };
+    let code = vec![Instr { op: Point::Cast, dtype: drawn, out: dtype, dst: Reg::Out(0), args: [Reg::Input(0); 3] }];
+    let cast = Program { shape, inputs: vec![input], scalars: vec![], code, outputs: vec![dtype], temps: 0 };
+    let cast = gpu.compile(&Kernel::Pointwise(cast));
+    ready(&cast);
+    let bytes = shape.size() * drawn.size();
+    let wide = gpu.alloc(bytes)?;
+    for address in matrices {
+        run(&fill, &[], &[wide], &[3, *address])?;
+        run(&cast, &[wide], &[*address], &[])?;
+    }
+    gpu.free(wide, bytes)
 }
 
 fn launches(gpu: &Arc<Gpu>) -> Result<()> {
@@ -493,24 +516,28 @@ impl Raw {
 /// cuBLAS, called directly on the default stream.
 struct Direct {
     handle: *mut c_void,
-    mode: unsafe extern "C" fn(*mut c_void, i32) -> i32,
-    multiply: Sgemm,
+    multiply: GemmEx,
 }
 
-type Sgemm = unsafe extern "C" fn(
+type GemmEx = unsafe extern "C" fn(
     *mut c_void,
     i32,
     i32,
     i32,
     i32,
     i32,
-    *const f32,
+    *const c_void,
     u64,
+    i32,
     i32,
     u64,
     i32,
-    *const f32,
+    i32,
+    *const c_void,
     u64,
+    i32,
+    i32,
+    i32,
     i32,
 ) -> i32;
 
@@ -527,20 +554,48 @@ impl Direct {
             if error != 0 {
                 return Err(format!("cublasCreate: {error}"));
             }
-            let mode = std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, i32) -> i32>(find(
-                c"cublasSetMathMode",
-            )?);
-            let multiply = std::mem::transmute::<*mut c_void, Sgemm>(find(c"cublasSgemm_v2")?);
-            Ok(Direct { handle, mode, multiply })
+            let multiply = std::mem::transmute::<*mut c_void, GemmEx>(find(c"cublasGemmEx")?);
+            Ok(Direct { handle, multiply })
         }
     }
 
-    fn seconds(&self, gpu: &Gpu, side: usize, [a, b, c]: [u64; 3], tf32: bool) -> f64 {
-        let (n, one, zero) = (side as i32, 1f32, 0f32);
+    fn seconds(&self, gpu: &Gpu, side: usize, [a, b, c]: [u64; 3], dtype: DType, tf32: bool) -> f64 {
+        let n = side as i32;
+        // The library's numbers for the dtype of elements and for how it computes; one and zero are of the latter's dtype.
+        let (code, compute) = match (dtype, tf32) {
+            (DType::F64, _) => (1, 70),
+            (DType::BF16, _) => (14, 68),
+            (_, true) => (0, 77),
+            (_, false) => (0, 68),
+        };
+        let (one, zero) = if dtype == DType::F64 { (1f64.to_bits(), 0) } else { (1f32.to_bits() as u64, 0) };
+        let (one, zero): (*const u64, *const u64) = (&one, &zero);
         // SAFETY: three square matrices; the default stream is waited for by reading a result back.
         unsafe {
-            (self.mode)(self.handle, if tf32 { 3 } else { 0 });
-            let call = || (self.multiply)(self.handle, 0, 0, n, n, n, &one, b, n, a, n, &zero, c, n);
+            let call = || {
+                let (alpha, beta) = (one.cast(), zero.cast());
+                (self.multiply)(
+                    self.handle,
+                    0,
+                    0,
+                    n,
+                    n,
+                    n,
+                    alpha,
+                    b,
+                    code,
+                    n,
+                    a,
+                    code,
+                    n,
+                    beta,
+                    c,
+                    code,
+                    n,
+                    compute,
+                    -1,
+                )
+            };
             let wait = || {
                 symbol(&[c"libcuda.so.1"], c"cuCtxSynchronize")
                     .map(|found| std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> i32>(found)())

@@ -275,6 +275,9 @@ impl Gpu {
 
     /// The last ticket that a lane has passed. An error of the device shows here.
     pub fn passed(&self, lane: Lane) -> Result<Ticket> {
+        if let Some(ticket) = self.lanes.glance(lane) {
+            return Ok(ticket);
+        }
         self.enter()?;
         self.lanes.passed(lane)
     }

@@ -1,4 +1,5 @@
-//! Matrix products: floats by the library, the rest by a kernel of our own; then the program that follows.
+//! Matrix products: floats by the library, the rest by a kernel of our own; then the program that follows. Half floats are
+//! multiplied and summed as float32 by both, and rounded once; those that lie as the library cannot read them go to our own.
 //!
 //! Invariant: one algorithm a shape, chosen when it is first needed and kept, so a product gives the same bits every time.
 
@@ -86,14 +87,24 @@ pub(super) struct Multiply {
     n: usize,
     k: usize,
     matrices: usize,
-    how: How,
+    library: Option<Library>,
+    plain: Option<Plain>,
     dense: [Option<Dense>; 2],
     tail: Option<Pointwise>,
 }
 
-enum How {
-    Library { sides: [Side; 2], stack: Stack, plans: Mutex<HashMap<(u64, bool), Plan>> },
-    Plain { unit: Arc<Unit>, words: Vec<u64>, grid: usize },
+/// How the library multiplies: its plans by alignment and precision, none if it cannot.
+struct Library {
+    sides: [Side; 2],
+    stack: Stack,
+    plans: Mutex<HashMap<(u64, bool), Option<Plan>>>,
+}
+
+/// The kernel of our own.
+struct Plain {
+    unit: Arc<Unit>,
+    words: Vec<u64>,
+    grid: usize,
 }
 
 /// Stacked matrices: a run of them that one call multiplies, and the offsets in A and B of every such run.
@@ -133,11 +144,16 @@ impl Multiply {
             n,
             k,
             matrices,
-            how: plain(gpu, product),
+            library: None,
+            plain: None,
             dense: [None, None],
             tail: product.tail.as_ref().map(|program| Pointwise::new(gpu, program)),
         };
-        if matches!(product.dtype, DType::F32 | DType::F64) && matrices * m * n * k > 0 {
+        if !matches!(product.dtype, DType::F32 | DType::F64) {
+            made.plain = Some(Plain::new(gpu, product));
+        }
+        let floats = [DType::F32, DType::F64, DType::F16, DType::BF16];
+        if floats.contains(&product.dtype) && matrices * m * n * k > 0 {
             let mut layouts = [product.a, product.b];
             let mut sides = [Side { by_rows: true, lead: 1 }; 2];
             let extents = [(m, k), (k, n)];
@@ -155,14 +171,14 @@ impl Multiply {
                 });
             }
             let stack = Stack::new(product.batch, &layouts[0], &layouts[1]);
-            made.how = How::Library { sides, stack, plans: Mutex::default() };
+            made.library = Some(Library { sides, stack, plans: Mutex::default() });
         }
         made
     }
 
-    /// Multiplies by the library.
-    fn by_library(&self, gpu: &Gpu, [a, b]: [u64; 2], c: u64) -> Result<()> {
-        let How::Library { sides, stack, plans } = &self.how else { return Ok(()) };
+    /// Multiplies by the library; false if it cannot, and there is another way.
+    fn by_library(&self, gpu: &Gpu, library: &Library, [a, b]: [u64; 2], c: u64) -> Result<bool> {
+        let Library { sides, stack, plans } = library;
         let products = gpu.products()?;
         let size = self.dtype.size();
         let tf32 = gpu.tf32() && self.dtype == DType::F32;
@@ -178,33 +194,56 @@ impl Multiply {
         let plan = match plans.entry((alignment, tf32)) {
             std::collections::hash_map::Entry::Occupied(found) => found.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {
-                place.insert(Plan::new(products, self, sides, stack, alignment as u32, tf32)?)
+                let plan = Plan::new(products, self, sides, stack, alignment as u32, tf32);
+                place.insert(if self.plain.is_some() { plan.ok() } else { Some(plan?) })
             }
         };
+        let Some(plan) = plan else { return Ok(false) };
         for (i, [x, y]) in stack.offsets.iter().enumerate() {
             let at = |first: u64, elements: isize| first.wrapping_add_signed((elements * size as isize) as i64);
             let to = c + (i * stack.count * self.m * self.n * size) as u64;
             plan.run(gpu, products, self.dtype, [at(a, *x), at(b, *y)], to)?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The same with operands made dense where the library needs that.
+    fn run_library(&self, gpu: &Gpu, library: &Library, io: Io<'_>) -> Result<bool> {
+        let mut operands = [io.inputs[0], io.inputs[1]];
+        let mut held = Vec::new();
+        let mut done = Ok(());
+        for (operand, dense) in operands.iter_mut().zip(&self.dense) {
+            if let Some(dense) = dense {
+                let copy = gpu.memory.scratch(dense.bytes)?;
+                held.push((copy, dense.bytes));
+                done = done.and_then(|()| dense.mover.run(gpu, *operand, copy));
+                *operand = copy;
+            }
+        }
+        let done = done.and_then(|()| self.by_library(gpu, library, operands, io.outputs[0]));
+        for (address, bytes) in held {
+            gpu.memory.give_scratch(address, bytes)?;
+        }
+        done
     }
 }
 
-/// The kernel of our own.
-fn plain(gpu: &Gpu, product: &Product) -> How {
-    let rank = product.batch.rank();
-    let signed = |value: isize| value as i64 as u64;
-    let (a, b) = (product.a.strides(), product.b.strides());
-    let tiles = (product.m.div_ceil(16), product.n.div_ceil(16));
-    let mut words = vec![0, 0, 0, product.m as u64, product.n as u64, product.k as u64];
-    words.extend([signed(a[rank]), signed(a[rank + 1]), signed(b[rank]), signed(b[rank + 1])]);
-    words.extend([tiles.0 as u64, tiles.1 as u64, rank as u64]);
-    for d in 0..rank {
-        words.extend([product.batch[d] as u64, signed(a[d]), signed(b[d])]);
+impl Plain {
+    fn new(gpu: &Gpu, product: &Product) -> Plain {
+        let rank = product.batch.rank();
+        let signed = |value: isize| value as i64 as u64;
+        let (a, b) = (product.a.strides(), product.b.strides());
+        let tiles = (product.m.div_ceil(16), product.n.div_ceil(16));
+        let mut words = vec![0, 0, 0, product.m as u64, product.n as u64, product.k as u64];
+        words.extend([signed(a[rank]), signed(a[rank + 1]), signed(b[rank]), signed(b[rank + 1])]);
+        words.extend([tiles.0 as u64, tiles.1 as u64, rank as u64]);
+        for d in 0..rank {
+            words.extend([product.batch[d] as u64, signed(a[d]), signed(b[d])]);
+        }
+        words.resize(13 + 3 * 6, 0);
+        let grid = tiles.0 * tiles.1 * product.batch.size();
+        Plain { unit: gpu.compiler.unit(product_text(product.dtype)), words, grid }
     }
-    words.resize(13 + 3 * 6, 0);
-    let grid = tiles.0 * tiles.1 * product.batch.size();
-    How::Plain { unit: gpu.compiler.unit(product_text(product.dtype)), words, grid }
 }
 
 impl Run for Multiply {
@@ -214,32 +253,16 @@ impl Run for Multiply {
             return Ok(());
         }
         let c = io.outputs[0];
-        match &self.how {
+        let multiplied = match &self.library {
             // SAFETY: the output's elements, which the caller promises.
-            _ if self.k == 0 => unsafe { gpu.set_bytes(c, 0, size * self.dtype.size())? },
-            How::Plain { unit, words, grid } => {
-                let mut words = words.clone();
-                words[..3].copy_from_slice(&[io.inputs[0], io.inputs[1], c]);
-                gpu.launch(unit, *grid, 256, &words)?;
-            }
-            How::Library { .. } => {
-                let mut operands = [io.inputs[0], io.inputs[1]];
-                let mut held = Vec::new();
-                let mut done = Ok(());
-                for (operand, dense) in operands.iter_mut().zip(&self.dense) {
-                    if let Some(dense) = dense {
-                        let copy = gpu.memory.scratch(dense.bytes)?;
-                        held.push((copy, dense.bytes));
-                        done = done.and_then(|()| dense.mover.run(gpu, *operand, copy));
-                        *operand = copy;
-                    }
-                }
-                done = done.and_then(|()| self.by_library(gpu, operands, c));
-                for (address, bytes) in held {
-                    gpu.memory.give_scratch(address, bytes)?;
-                }
-                done?;
-            }
+            _ if self.k == 0 => unsafe { gpu.set_bytes(c, 0, size * self.dtype.size()).map(|()| true)? },
+            Some(library) => self.run_library(gpu, library, io)?,
+            None => false,
+        };
+        if let Some(Plain { unit, words, grid }) = self.plain.as_ref().filter(|_| !multiplied) {
+            let mut words = words.clone();
+            words[..3].copy_from_slice(&[io.inputs[0], io.inputs[1], c]);
+            gpu.launch(unit, *grid, 256, &words)?;
         }
         let Some(tail) = &self.tail else { return Ok(()) };
         let inputs: Vec<u64> = std::iter::once(c).chain(io.inputs[2..].iter().copied()).collect();
@@ -248,8 +271,7 @@ impl Run for Multiply {
     }
 
     fn is_ready(&self) -> bool {
-        let plain = !matches!(&self.how, How::Plain { unit, .. } if !unit.is_ready());
-        plain && self.tail.as_ref().is_none_or(Run::is_ready)
+        self.plain.as_ref().is_none_or(|plain| plain.unit.is_ready()) && self.tail.as_ref().is_none_or(Run::is_ready)
     }
 }
 
@@ -278,10 +300,12 @@ impl Plan {
     ) -> Result<Plan> {
         let blas = &products.blas;
         let (m, n, k) = (multiply.m as u64, multiply.n as u64, multiply.k as u64);
-        let (kind, compute) = match multiply.dtype {
-            DType::F64 => (code::REAL_64, code::COMPUTE_64),
-            _ if tf32 => (code::REAL_32, code::COMPUTE_TF32),
-            _ => (code::REAL_32, code::COMPUTE_32),
+        let (kind, scale, compute) = match multiply.dtype {
+            DType::F64 => (code::REAL_64, code::REAL_64, code::COMPUTE_64),
+            DType::F16 => (code::REAL_16, code::REAL_32, code::COMPUTE_32),
+            DType::BF16 => (code::BRAIN_16, code::REAL_32, code::COMPUTE_32),
+            _ if tf32 => (code::REAL_32, code::REAL_32, code::COMPUTE_TF32),
+            _ => (code::REAL_32, code::REAL_32, code::COMPUTE_32),
         };
         let null = std::ptr::null_mut();
         let mut plan = Plan {
@@ -302,7 +326,7 @@ impl Plan {
         let mut found = 0;
         // SAFETY: every call is given handles that were made above it, and values of the size it is told.
         unsafe {
-            check((blas.desc_create)(&mut plan.desc, compute, kind), "cublasLtMatmulDescCreate")?;
+            check((blas.desc_create)(&mut plan.desc, compute, scale), "cublasLtMatmulDescCreate")?;
             for (which, side) in [(code::DESC_TRANS_A, b), (code::DESC_TRANS_B, a)] {
                 let turn = !side.by_rows as i32;
                 check(
@@ -320,6 +344,9 @@ impl Plan {
             check((blas.preference_create)(&mut preference), "cublasLtMatmulPreferenceCreate")?;
             let bytes = WORKSPACE as u64;
             (blas.preference_set)(preference, code::PREFER_WORKSPACE, (&raw const bytes).cast(), 8);
+            // Else parts of a sum of half floats may be rounded to such before they are added.
+            let reduction = code::REDUCTION_AS_COMPUTED;
+            (blas.preference_set)(preference, code::PREFER_REDUCTION, (&raw const reduction).cast(), 4);
             for which in code::PREFER_ALIGNMENT {
                 (blas.preference_set)(preference, which, (&raw const alignment).cast(), 4);
             }

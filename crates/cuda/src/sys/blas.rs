@@ -10,6 +10,8 @@ pub(crate) type Handle = *mut c_void;
 /// The library's numbers.
 pub(crate) mod code {
     pub(crate) const REAL_32: i32 = 0;
+    pub(crate) const REAL_16: i32 = 2;
+    pub(crate) const BRAIN_16: i32 = 14;
     pub(crate) const REAL_64: i32 = 1;
     pub(crate) const COMPUTE_32: i32 = 68;
     pub(crate) const COMPUTE_64: i32 = 70;
@@ -19,6 +21,9 @@ pub(crate) mod code {
     pub(crate) const LAYOUT_BATCH_COUNT: i32 = 5;
     pub(crate) const LAYOUT_BATCH_STRIDE: i32 = 6;
     pub(crate) const PREFER_WORKSPACE: i32 = 1;
+    pub(crate) const PREFER_REDUCTION: i32 = 3;
+    /// Parts of a sum are added up as they were computed.
+    pub(crate) const REDUCTION_AS_COMPUTED: u32 = 2;
     pub(crate) const PREFER_ALIGNMENT: [i32; 4] = [5, 6, 7, 8];
 }
 

@@ -110,6 +110,7 @@ table! {
         stream_create = "cuStreamCreate"(stream: *mut Stream, flags: c_uint);
         stream_wait = "cuStreamWaitEvent"(stream: Stream, event: Event, flags: c_uint);
         stream_synchronize = "cuStreamSynchronize"(stream: Stream);
+        stream_write = "cuStreamWriteValue64_v2"(stream: Stream, address: u64, value: u64, flags: c_uint);
         event_create = "cuEventCreate"(event: *mut Event, flags: c_uint);
         event_record = "cuEventRecord"(event: Event, stream: Stream);
         event_query = "cuEventQuery"(event: Event);
