@@ -228,6 +228,7 @@ impl DeviceKernel for CudaKernel {
         let status = match &self.may_raise {
             None => 0,
             Some(_) => {
+                device.gpu.enter()?;
                 let slot = device.pending().statuses.take()?;
                 // SAFETY: a slot of that size that nobody else has.
                 unsafe { std::ptr::write_bytes(slot as *mut u8, 0, Gpu::STATUS_BYTES) };
@@ -360,6 +361,7 @@ impl Accelerator for SharedCuda {
             match device.copier(lane) {
                 Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
                 None => {
+                    device.gpu.enter()?;
                     let slot = device.pending().fetches.take()?;
                     let mut batch = device.batch();
                     device.tell(&mut batch)?;

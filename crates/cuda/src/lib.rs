@@ -19,7 +19,7 @@ mod text;
 mod texts;
 
 pub use accelerator::{Cuda, SharedCuda};
-pub use compile::{Aim, Counts, TextCompiler};
+pub use compile::{Counts, TextCompiler};
 pub use gpu::{Gpu, Io, Raised};
 pub use graph::Graph;
 pub use lanes::{Lane, Ticket};

@@ -1,7 +1,7 @@
 //! What ours is compared with: the driver's own launches, and NVIDIA's library called directly.
 
 use forerun_base::{DType, Result};
-use forerun_cuda::{Aim, Gpu, TextCompiler};
+use forerun_cuda::{Gpu, TextCompiler};
 use std::ffi::{CStr, c_void};
 use std::time::Instant;
 
@@ -49,8 +49,7 @@ impl Raw {
         let find = |name| symbol(&driver, name).map_err(failed);
         let arch = format!("sm_{}{}", gpu.arch().0, gpu.arch().1);
         let text = "extern \"C\" __global__ void run(float* x, float s) { x[threadIdx.x] += s; }";
-        let image =
-            TextCompiler::open(13, &arch).and_then(|compiler| compiler.compile(text, Aim::Fast)).map_err(failed)?;
+        let image = TextCompiler::open(13, &arch).and_then(|compiler| compiler.compile(text)).map_err(failed)?;
         let (mut module, mut function, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the signatures that the driver's documentation gives.
         unsafe {

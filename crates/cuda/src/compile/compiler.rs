@@ -5,7 +5,7 @@
 
 use super::cache::Cache;
 use super::end::Door;
-use super::nvrtc::{Aim, TextCompiler};
+use super::nvrtc::TextCompiler;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
@@ -18,7 +18,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Unit {
     text: String,
-    aim: Aim,
+    /// Compiled before others.
+    soon: bool,
     loaded: OnceLock<Result<Loaded>>,
 }
 
@@ -94,10 +95,7 @@ struct Queue {
 
 impl Queue {
     fn put(&mut self, unit: Arc<Unit>) {
-        match unit.aim {
-            Aim::Soon => self.soon.push_back(unit),
-            Aim::Fast => self.waiting.push_back(unit),
-        }
+        if unit.soon { self.soon.push_back(unit) } else { self.waiting.push_back(unit) }
     }
 
     fn next(&mut self) -> Option<Arc<Unit>> {
@@ -130,20 +128,20 @@ impl Compiler {
 
     /// The unit of a text; a new one is compiled in the background from now on.
     pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
-        self.aimed(text, Aim::Fast)
+        self.put(text, false)
     }
 
-    /// The same, before others and with less care, for what stands in until a faster kernel is there.
+    /// The same, before others, for what stands in until a faster kernel is there.
     pub(crate) fn unit_soon(&self, text: String) -> Arc<Unit> {
-        self.aimed(text, Aim::Soon)
+        self.put(text, true)
     }
 
-    fn aimed(&self, text: String, aim: Aim) -> Arc<Unit> {
+    fn put(&self, text: String, soon: bool) -> Arc<Unit> {
         let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(unit) = units.get(&text) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit { text: text.clone(), aim, loaded: OnceLock::new() });
+        let unit = Arc::new(Unit { text: text.clone(), soon, loaded: OnceLock::new() });
         units.insert(text, unit.clone());
         drop(units);
         let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
@@ -241,13 +239,13 @@ impl Shared {
 
     fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
         let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
-        let key = format!("{}\n{}", nvrtc.stamp(unit.aim), unit.text);
+        let key = format!("{}\n{}", nvrtc.stamp(), unit.text);
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
         let inside = self.door.enter().ok_or("the process ends")?;
-        let image = nvrtc.compile(&unit.text, unit.aim)?;
+        let image = nvrtc.compile(&unit.text)?;
         drop(inside);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
@@ -261,10 +259,10 @@ mod tests {
 
     #[test]
     fn what_is_wanted_soon_goes_first() {
-        let unit = |text: &str, aim| Arc::new(Unit { text: text.to_owned(), aim, loaded: OnceLock::new() });
+        let unit = |text: &str, soon| Arc::new(Unit { text: text.to_owned(), soon, loaded: OnceLock::new() });
         let mut queue = Queue::default();
-        for (text, aim) in [("a", Aim::Fast), ("b", Aim::Soon), ("c", Aim::Fast), ("d", Aim::Soon)] {
-            queue.put(unit(text, aim));
+        for (text, soon) in [("a", false), ("b", true), ("c", false), ("d", true)] {
+            queue.put(unit(text, soon));
         }
         let order: String = std::iter::from_fn(|| queue.next()).map(|unit| unit.text.clone()).collect();
         assert_eq!(order, "bdac");

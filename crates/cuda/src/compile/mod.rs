@@ -7,4 +7,4 @@ mod nvrtc;
 
 pub use compiler::Counts;
 pub(crate) use compiler::{Compiler, Unit};
-pub use nvrtc::{Aim, TextCompiler};
+pub use nvrtc::TextCompiler;

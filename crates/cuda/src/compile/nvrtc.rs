@@ -6,19 +6,9 @@ use std::ffi::{CString, c_char};
 /// How texts are compiled. Contraction is off, so that products and sums round as the host's do.
 const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-/// Options that save time, and the first release that knows them. Textures and the run-time library are not made known to a text;
-/// what is wanted soon is optimised less, which changes no rounding.
+/// An option that saves time, and the first release that knows it: textures and the run-time library are not made known to a text.
+/// (`--Ofast-compile=min` would save more, but changes bits of powers and signs of NaN: results must not depend on which kernel served.)
 const SPARING: (&str, (i32, i32)) = ("--minimal", (12, 4));
-const HURRIED: (&str, (i32, i32)) = ("--Ofast-compile=min", (12, 9));
-
-/// What a compilation is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
-    /// Machine code soon.
-    Soon,
-    /// Machine code that is fast.
-    Fast,
-}
 
 /// The run-time compiler, for one architecture.
 #[derive(Debug)]
@@ -38,15 +28,15 @@ impl TextCompiler {
         Ok(TextCompiler { nvrtc, arch: arch.to_owned(), version: (major, minor) })
     }
 
-    fn options(&self, aim: Aim) -> Vec<&'static str> {
-        let hurried = (aim == Aim::Soon).then_some(HURRIED);
-        let known = [Some(SPARING), hurried].into_iter().flatten().filter(|(_, since)| self.version >= *since);
-        OPTIONS.into_iter().chain(known.map(|(option, _)| option)).collect()
+    fn options(&self) -> impl Iterator<Item = &'static str> {
+        let (sparing, since) = SPARING;
+        OPTIONS.into_iter().chain((self.version >= since).then_some(sparing))
     }
 
     /// What machine code depends on besides the text.
-    pub(super) fn stamp(&self, aim: Aim) -> String {
-        format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, self.options(aim).join(" "))
+    pub(super) fn stamp(&self) -> String {
+        let options: Vec<&str> = self.options().collect();
+        format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, options.join(" "))
     }
 
     /// The release of the library.
@@ -55,10 +45,10 @@ impl TextCompiler {
     }
 
     /// The machine code of a text, or what the compiler says about it.
-    pub fn compile(&self, text: &str, aim: Aim) -> Result<Vec<u8>, String> {
+    pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
         let source = CString::new(text).map_err(|e| e.to_string())?;
         let mut options = vec![format!("--gpu-architecture={}", self.arch)];
-        options.extend(self.options(aim).into_iter().map(str::to_owned));
+        options.extend(self.options().map(str::to_owned));
         let options: Vec<CString> = options.into_iter().filter_map(|option| CString::new(option).ok()).collect();
         let addresses: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut program: NvrtcProgram = std::ptr::null_mut();
