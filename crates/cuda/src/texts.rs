@@ -239,6 +239,6 @@ mod tests {
         for &op in Point::ALL.iter().filter(|op| **op != Point::Real) {
             assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
-        assert!(all.iter().all(|(_, text, _)| text.contains("extern \"C\" __global__ void")));
+        assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
     }
 }

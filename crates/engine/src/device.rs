@@ -42,10 +42,6 @@ const MOST_AT_ONCE: usize = 32;
 const SILENCE: Duration = Duration::from_micros(200);
 /// How long the thread of a device leaves ready tasks to waiters, who issue none that are younger than what they wait for.
 const GRACE: Duration = Duration::from_micros(10);
-/// How long it stands back before it sleeps, on a machine with cores to spare: waking it costs the next task some time.
-const STANDS_BACK: Duration = Duration::from_micros(500);
-/// Workers of a machine with cores to spare.
-const ROOMY: usize = 4;
 /// The longest time in which the thread of a device does not look up while its lanes are busy.
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
@@ -451,7 +447,8 @@ fn main(engine: &Engine, number: usize) {
     while !state.pool.is_stopped() {
         gate::checkpoint();
         let mut at_most = None;
-        // Whoever attends calls before it leaves anything behind, and so does whoever makes a task ready.
+        // It sleeps meanwhile (to spin beside the waiter took more than to be woken): whoever attends calls before it leaves anything
+        // behind, and so does whoever makes a task ready.
         let mut stands_back = device.is_attended();
         if !stands_back || device.ready.is_empty() {
             ready_since = None;
@@ -486,13 +483,8 @@ fn main(engine: &Engine, number: usize) {
             }
         }
         let now = Instant::now();
-        let patience = match stands_back {
-            true if state.slots.total() < ROOMY => Duration::ZERO,
-            true => STANDS_BACK,
-            false => SILENCE,
-        };
-        if now - *silent_since.get_or_insert(now) < patience {
-            (0..if stands_back { 64 } else { 1 }).for_each(|_| std::hint::spin_loop());
+        if !stands_back && now - *silent_since.get_or_insert(now) < SILENCE {
+            std::hint::spin_loop();
             continue;
         }
         silent_since = None;
