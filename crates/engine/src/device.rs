@@ -12,8 +12,7 @@
 //! back to the queue until something settles, and fails only when nothing is left that could settle.
 //!
 //! The device's thread issues, plans when there is nothing to issue, and takes note of what has passed. Waiters do the
-//! same while they wait, and meanwhile the thread stands back: two that ask the device how far it is hold each other up.
-//! In the modes without threads only waiters do any of this.
+//! same while they wait. In the modes without threads only they do.
 
 use crate::config::Mode;
 use crate::edges::{Edge, Successors};
@@ -40,8 +39,6 @@ pub(crate) const MOST_DEVICES: usize = 16;
 const MOST_AT_ONCE: usize = 32;
 /// Silence after which the thread of a device sleeps.
 const SILENCE: Duration = Duration::from_micros(200);
-/// How long the thread of a device leaves ready tasks to waiters, who issue none that are younger than what they wait for.
-const GRACE: Duration = Duration::from_micros(10);
 /// The longest time in which the thread of a device does not look up while its lanes are busy.
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
@@ -59,8 +56,6 @@ pub(crate) struct Device {
     starved: AtomicBool,
     /// The thread waits for the lanes, and can be nudged.
     blocks: AtomicBool,
-    /// Waiters that attend to the device.
-    attended: AtomicUsize,
     has_thread: Mutex<bool>,
     left: Condvar,
 }
@@ -77,7 +72,6 @@ impl Device {
             outstanding: AtomicUsize::new(0),
             starved: AtomicBool::new(false),
             blocks: AtomicBool::new(false),
-            attended: AtomicUsize::new(0),
             has_thread: Mutex::new(false),
             left: Condvar::new(),
             driver,
@@ -96,23 +90,6 @@ impl Device {
 
     fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed) && self.is_busy()
-    }
-
-    /// A waiter looks after the device from now on.
-    pub(crate) fn begin_attending(&self) {
-        self.attended.fetch_add(1, Ordering::SeqCst);
-        if self.blocks.load(Ordering::SeqCst) {
-            self.driver.nudge();
-        }
-    }
-
-    /// A waiter looks no more. Whoever it leaves to others it calls for.
-    pub(crate) fn end_attending(&self) {
-        self.attended.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn is_attended(&self) -> bool {
-        self.attended.load(Ordering::SeqCst) > 0
     }
 
     /// Waits until something may have passed, or there is something to issue.
@@ -443,56 +420,41 @@ fn main(engine: &Engine, number: usize) {
     let _role = Role::Looks.assume();
     let parker = parker::current();
     let mut silent_since: Option<Instant> = None;
-    let mut ready_since: Option<Instant> = None;
     while !state.pool.is_stopped() {
         gate::checkpoint();
-        let mut at_most = None;
-        // It sleeps meanwhile (to spin beside the waiter took more than to be woken): whoever attends calls before it leaves anything
-        // behind, and so does whoever makes a task ready.
-        let mut stands_back = device.is_attended();
-        if !stands_back || device.ready.is_empty() {
-            ready_since = None;
-        } else {
-            stands_back = ready_since.get_or_insert_with(Instant::now).elapsed() < GRACE;
-            at_most = Some(GRACE);
+        if engine.attend(number, Wish::ANY) {
+            silent_since = None;
+            continue;
         }
-        if !stands_back {
-            if engine.attend(number, Wish::ANY) {
-                silent_since = None;
-                continue;
+        // Workers may all be busy with long tasks, and what is not planned cannot be issued.
+        let fed = if state.feeder.has_work() { state.feeder.feed(engine) } else { Fed::Empty };
+        if fed == Fed::Progress {
+            engine.published();
+            engine.share_work();
+            silent_since = None;
+            continue;
+        }
+        let at_most = match fed {
+            Fed::Later(time) => time.min(LONGEST_BLOCK),
+            _ => LONGEST_BLOCK,
+        };
+        if device.is_busy() {
+            device.blocks.store(true, Ordering::SeqCst);
+            if !device.has_ready(Wish::ANY) {
+                gate::outside(|| device.block(at_most));
             }
-            // Workers may all be busy with long tasks, and what is not planned cannot be issued.
-            let fed = if state.feeder.has_work() { state.feeder.feed(engine) } else { Fed::Empty };
-            match fed {
-                Fed::Progress => {
-                    engine.published();
-                    engine.share_work();
-                    silent_since = None;
-                    continue;
-                }
-                Fed::Later(time) => at_most = Some(time.min(LONGEST_BLOCK)),
-                Fed::Empty => {}
-            }
-            if device.is_busy() {
-                device.blocks.store(true, Ordering::SeqCst);
-                if !device.has_ready(Wish::ANY) && !device.is_attended() {
-                    gate::outside(|| device.block(at_most.unwrap_or(LONGEST_BLOCK)));
-                }
-                device.blocks.store(false, Ordering::SeqCst);
-                continue;
-            }
+            device.blocks.store(false, Ordering::SeqCst);
+            continue;
         }
         let now = Instant::now();
-        if !stands_back && now - *silent_since.get_or_insert(now) < SILENCE {
+        if now - *silent_since.get_or_insert(now) < SILENCE {
             std::hint::spin_loop();
             continue;
         }
         silent_since = None;
-        let look = || {
-            let left = !device.is_attended() && (device.has_ready(Wish::ANY) || device.is_busy());
-            left || state.pool.is_stopped()
-        };
-        device.signals.sleep.sleep(&parker, at_most, &device.signals.counters, look);
+        let timeout = (fed != Fed::Empty).then_some(at_most);
+        let look = || state.pool.is_stopped() || device.has_ready(Wish::ANY) || device.is_busy();
+        device.signals.sleep.sleep(&parker, timeout, &device.signals.counters, look);
     }
     device.signals.sleep.end_search(true);
 }

@@ -12,13 +12,12 @@ use crate::run::Role;
 use crate::sync::spin_loop;
 use crate::work::{Fed, Target, WaitOptions, Waited};
 use forerun_base::{Error, ErrorKind, Result};
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// How long a waiter looks before it parks: what a hand-over between two running threads may take.
 const SPIN: Duration = Duration::from_micros(20);
 /// The same while a device is at work: being woken costs more than most of what it does.
-const SPIN_FOR_DEVICE: Duration = Duration::from_millis(5);
+const SPIN_FOR_DEVICE: Duration = Duration::from_millis(1);
 /// From then on it lets others have the core between two looks.
 const POLITE: Duration = Duration::from_micros(300);
 /// The longest park of a waiter that can be interrupted, for signals that went to another thread.
@@ -56,12 +55,6 @@ impl Engine {
     }
 }
 
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        self.stop_attending();
-    }
-}
-
 struct Waiter<'a> {
     engine: &'a Engine,
     target: &'a dyn Target,
@@ -69,16 +62,14 @@ struct Waiter<'a> {
     waited: Waited,
     asked: Option<Instant>,
     rounds: u32,
-    /// The devices it attends to, a bit each.
-    attends: Cell<u32>,
 }
 
 impl<'a> Waiter<'a> {
     fn new(engine: &'a Engine, target: &'a dyn Target, options: WaitOptions<'a>) -> Self {
-        Waiter { engine, target, options, waited: Waited::default(), asked: None, rounds: 0, attends: Cell::new(0) }
+        Waiter { engine, target, options, waited: Waited::default(), asked: None, rounds: 0 }
     }
 
-    fn wait(&mut self) -> Result<Waited> {
+    fn wait(mut self) -> Result<Waited> {
         while !self.target.done() {
             gate::checkpoint();
             match self.target.feed(self.engine) {
@@ -152,24 +143,11 @@ impl<'a> Waiter<'a> {
         engine.devices().any(|(number, device)| {
             let attended = engine.attend(number, wish);
             if device.is_busy() {
-                if self.attends.get() & 1 << number == 0 {
-                    self.attends.set(self.attends.get() | 1 << number);
-                    device.begin_attending();
-                }
                 let more = !device.ready.is_empty() || engine.state.feeder.has_work();
                 device.driver.flush(more);
             }
             attended
         })
-    }
-
-    /// Leaves the devices to their own threads.
-    fn stop_attending(&self) {
-        let attends = self.attends.take();
-        if attends != 0 {
-            let attended = self.engine.devices().filter(|(number, _)| attends & 1 << number != 0);
-            attended.for_each(|(_, device)| device.end_attending());
-        }
     }
 
     /// Nothing to do: looks for a moment, then parks.
@@ -195,10 +173,8 @@ impl<'a> Waiter<'a> {
             Fed::Later(time) if time < SPIN => Some(time),
             _ => None,
         };
-        // Asking a device takes long enough by itself.
-        let pauses = if self.attends.get() == 0 { 16 } else { 1 };
         loop {
-            for _ in 0..pauses {
+            for _ in 0..16 {
                 spin_loop();
             }
             let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
@@ -214,13 +190,13 @@ impl<'a> Waiter<'a> {
                 return false;
             }
             if spent >= POLITE {
+                gate::checkpoint();
                 std::thread::yield_now();
             }
         }
     }
 
     fn park(&self, fed: Fed) -> Woken {
-        self.stop_attending();
         let engine = self.engine;
         let state = &*engine.state;
         let target = self.target;

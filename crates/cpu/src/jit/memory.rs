@@ -95,16 +95,14 @@ impl Code {
             Err(TryLockError::WouldBlock) => None,
         };
         let known = open.as_ref().and_then(|open| open.as_ref()).filter(|(span, used)| used + code.len() <= span.bytes);
+        let shared = known.is_some() || (open.is_some() && code.len() <= SPAN / 2);
         let (span, offset) = match known {
             Some((span, used)) => (span.clone(), *used),
-            None => {
-                let shared = open.is_some() && code.len() <= SPAN / 2;
-                (Arc::new(Span::new(if shared { SPAN } else { code.len().next_multiple_of(PAGE) })?), 0)
-            }
+            None => (Arc::new(Span::new(if shared { SPAN } else { code.len().next_multiple_of(PAGE) })?), 0),
         };
         span.write(offset, code)?;
         let used = (offset + code.len()).next_multiple_of(ALIGN);
-        if let Some(open) = open.as_mut() {
+        if let Some(open) = open.as_mut().filter(|_| shared) {
             // A full span is no longer open: what is written to it next would lie over its last kernel.
             **open = (used < span.bytes).then(|| (span.clone(), used));
         }

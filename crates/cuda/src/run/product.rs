@@ -179,7 +179,10 @@ impl Multiply {
     /// Multiplies by the library; false if it cannot, and there is another way.
     fn by_library(&self, gpu: &Gpu, library: &Library, [a, b]: [u64; 2], c: u64) -> Result<bool> {
         let Library { sides, stack, plans } = library;
-        let products = gpu.products()?;
+        let products = match gpu.products() {
+            Err(_) if self.plain.is_some() => return Ok(false),
+            products => products?,
+        };
         let size = self.dtype.size();
         let tf32 = gpu.tf32() && self.dtype == DType::F32;
         let mut addresses = a | b | c;
@@ -194,11 +197,17 @@ impl Multiply {
         let plan = match plans.entry((alignment, tf32)) {
             std::collections::hash_map::Entry::Occupied(found) => found.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {
-                let plan = Plan::new(products, self, sides, stack, alignment as u32, tf32);
-                place.insert(if self.plain.is_some() { plan.ok() } else { Some(plan?) })
+                place.insert(Plan::new(products, self, sides, stack, alignment as u32, tf32)?)
             }
         };
-        let Some(plan) = plan else { return Ok(false) };
+        let plan = match plan {
+            Some(plan) => plan,
+            None if self.plain.is_some() => return Ok(false),
+            None => {
+                let text = format!("no algorithm for {} x {} times {} x {}", self.m, self.k, self.k, self.n);
+                return Err(Error::new(ErrorKind::Runtime, text).in_op("matmul"));
+            }
+        };
         for (i, [x, y]) in stack.offsets.iter().enumerate() {
             let at = |first: u64, elements: isize| first.wrapping_add_signed((elements * size as isize) as i64);
             let to = c + (i * stack.count * self.m * self.n * size) as u64;
@@ -207,20 +216,28 @@ impl Multiply {
         Ok(true)
     }
 
-    /// The same with operands made dense where the library needs that.
+    /// The same with operands made dense where the library needs that; without memory for those, our own kernel reads them as they lie.
     fn run_library(&self, gpu: &Gpu, library: &Library, io: Io<'_>) -> Result<bool> {
         let mut operands = [io.inputs[0], io.inputs[1]];
         let mut held = Vec::new();
-        let mut done = Ok(());
+        let mut done = Ok(true);
         for (operand, dense) in operands.iter_mut().zip(&self.dense) {
             if let Some(dense) = dense {
-                let copy = gpu.memory.scratch(dense.bytes)?;
-                held.push((copy, dense.bytes));
-                done = done.and_then(|()| dense.mover.run(gpu, *operand, copy));
-                *operand = copy;
+                match gpu.memory.scratch(dense.bytes) {
+                    Ok(copy) => {
+                        held.push((copy, dense.bytes));
+                        done = done.and_then(|fits| dense.mover.run(gpu, *operand, copy).map(|()| fits));
+                        *operand = copy;
+                    }
+                    Err(_) if self.plain.is_some() => done = done.map(|_| false),
+                    Err(error) => done = done.and(Err(error)),
+                }
             }
         }
-        let done = done.and_then(|()| self.by_library(gpu, library, operands, io.outputs[0]));
+        let done = match done {
+            Ok(true) => self.by_library(gpu, library, operands, io.outputs[0]),
+            done => done,
+        };
         for (address, bytes) in held {
             gpu.memory.give_scratch(address, bytes)?;
         }
@@ -289,7 +306,7 @@ unsafe impl Send for Plan {}
 
 impl Plan {
     /// Our matrices lie by rows, the library's by columns: so it is asked for the transpose of C, which is the product of
-    /// the transposes of B and A.
+    /// the transposes of B and A. `None` if it has no way to do that.
     fn new(
         products: &Products,
         multiply: &Multiply,
@@ -297,7 +314,7 @@ impl Plan {
         stack: &Stack,
         alignment: u32,
         tf32: bool,
-    ) -> Result<Plan> {
+    ) -> Result<Option<Plan>> {
         let blas = &products.blas;
         let (m, n, k) = (multiply.m as u64, multiply.n as u64, multiply.k as u64);
         let (kind, scale, compute) = match multiply.dtype {
@@ -346,7 +363,7 @@ impl Plan {
             (blas.preference_set)(preference, code::PREFER_WORKSPACE, (&raw const bytes).cast(), 8);
             // Else parts of a sum of half floats may be rounded to such before they are added.
             let reduction = code::REDUCTION_AS_COMPUTED;
-            (blas.preference_set)(preference, code::PREFER_REDUCTION, (&raw const reduction).cast(), 4);
+            let set = (blas.preference_set)(preference, code::PREFER_REDUCTION, (&raw const reduction).cast(), 4);
             for which in code::PREFER_ALIGNMENT {
                 (blas.preference_set)(preference, which, (&raw const alignment).cast(), 4);
             }
@@ -354,14 +371,13 @@ impl Plan {
             let best = &mut plan.algorithm;
             let asked = (blas.heuristic)(products.handle, plan.desc, b, a, c, c, preference, 1, best, &mut found);
             (blas.preference_destroy)(preference);
+            check(set, "cublasLtMatmulPreferenceSetAttribute")?;
+            if asked == code::NOT_SUPPORTED {
+                return Ok(None);
+            }
             check(asked, "cublasLtMatmulAlgoGetHeuristic")?;
         }
-        if found == 0 || plan.algorithm.state != 0 {
-            return Err(
-                Error::new(ErrorKind::Runtime, format!("no algorithm for {m} x {k} times {k} x {n}")).in_op("matmul")
-            );
-        }
-        Ok(plan)
+        Ok((found > 0 && plan.algorithm.state == 0).then_some(plan))
     }
 
     fn run(&self, gpu: &Gpu, products: &Products, dtype: DType, [a, b]: [u64; 2], c: u64) -> Result<()> {

@@ -9,6 +9,7 @@ pub(crate) type Handle = *mut c_void;
 
 /// The library's numbers.
 pub(crate) mod code {
+    pub(crate) const NOT_SUPPORTED: i32 = 15;
     pub(crate) const REAL_32: i32 = 0;
     pub(crate) const REAL_16: i32 = 2;
     pub(crate) const BRAIN_16: i32 = 14;

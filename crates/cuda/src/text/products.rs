@@ -1,4 +1,4 @@
-//! Products that no library is asked for: of integers, of truth values and of half floats.
+//! Products that no library is asked for, of integers and truth values, and those of half floats that it has no way to do.
 
 use super::bodies::{c_type, carried};
 use super::prelude;
