@@ -13,7 +13,6 @@ use crate::window::{Owner, Window, window};
 use forerun_base::Loc;
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Signature};
-use std::mem::ManuallyDrop;
 
 /// An array input of a submission.
 #[derive(Clone, Copy)]
@@ -42,9 +41,10 @@ pub(crate) fn submit_node(
     let node = submit_value_in(window, recipe, inputs, immediates, loc, None);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
-        // Lent to the observers: the handle itself is the caller's.
-        let array = ManuallyDrop::new(Array::own(node));
+        // Lent to the observers; if one panics it ends with the others, else it is the caller's.
+        let array = Array::own(node);
         observe::tell(recipe, inputs, immediates, (&array, false), node, loc);
+        std::mem::forget(array);
     }
     if runtime().sync {
         wait::run_now(node);

@@ -142,6 +142,7 @@ def test_mxnet_names_devices_in_both_generations() -> None:
         assert mx.np.array(x, ctx=mx.cpu(1)).ctx == mx.cpu(1)
         assert mx.np.zeros_like(x).ctx == mx.gpu(1)
     assert mx.np.array([1, 2], None, mx.gpu(0)).ctx == mx.np.random.normal(size=(2,), ctx=mx.gpu(0)).ctx == mx.gpu(0)
+    npx.waitall()  # What was dropped above goes back when its copy has passed.
     assert mx.gpu_memory_info(0) == npx.gpu_memory_info(0)
     net = mx.gluon.nn.Dense(2, in_units=2)
     net.initialize(ctx=[mx.gpu(0), mx.gpu(1)])
