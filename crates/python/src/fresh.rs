@@ -2,7 +2,7 @@
 //!
 //! PyO3 copies a value twice on its way into an object, sixteen bytes at a time. Words of a handle that were stored a moment ago
 //! have to leave the processor's store buffer before such a copy can read them, behind all that was stored before, the
-//! record in the window among it: most of the time of a small op. So once PyO3 has made the first object and shown where it
+//! record in the window among it: a quarter of the time of a small op. So once PyO3 has made the first object and shown where it
 //! keeps the value, the others are allocated as it does, and the handle goes right there.
 
 use crate::array::PyArray;
