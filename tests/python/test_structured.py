@@ -210,3 +210,16 @@ def test_sums_over_any_axes(x: numpy.ndarray, data: st.DataObject) -> None:
     axes = tuple(data.draw(st.sets(st.integers(0, x.ndim - 1))))
     numpy.testing.assert_allclose(np.array(x).sum(axes).asnumpy(), x.sum(axes), rtol=1e-12, atol=1e-9)
     numpy.testing.assert_array_equal(np.array(x).max(axes).asnumpy(), x.max(axes))
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float16", 11), ("bfloat16", 8)])
+def test_products_of_half_floats_are_rounded_once(dtype: str, digits: int) -> None:
+    """Sums of many parts, and lines that are no multiple of anything: no part may be rounded before it is added."""
+    m, k, n = 1000, 999, 1001
+    draw = numpy.random.default_rng(3)
+    x = np.array(draw.uniform(-0.5, 0.5, (m, k)).astype("float32")).astype(dtype)
+    y = np.array(draw.uniform(-0.5, 0.5, (k, n)).astype("float32")).astype(dtype)
+    exact = x.astype("float64").asnumpy() @ y.astype("float64").asnumpy()
+    for got, want in ((x @ y, exact), (y.T @ x.T, exact.T), (x[1:] @ y[:, 1:], exact[1:, 1:])):
+        off = numpy.abs(got.astype("float64").asnumpy() - want)
+        assert (off <= numpy.abs(want) * 2.0**-digits + 3e-4).all()
