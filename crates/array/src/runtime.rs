@@ -6,11 +6,10 @@ use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
-use crate::sync::Line;
 use crate::window::{CAPACITY, LEAST_CAPACITY, Windows};
 use forerun_base::{Error, ErrorKind, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
-use forerun_engine::{Config, Engine, Mode};
+use forerun_engine::{Config, Engine, Mode, Padded};
 use forerun_plan::{Backend, PlanOptions};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -22,11 +21,11 @@ pub(crate) struct Runtime {
     pub(crate) pool: Pool,
     pub(crate) backend: Arc<dyn Backend>,
     /// Who plans holds this lock. It is only ever tried, never waited for: waiting is the engine's business.
-    pub(crate) planner: Line<Mutex<Planner>>,
+    pub(crate) planner: Padded<Mutex<Planner>>,
     pub(crate) windows: Windows,
     /// Run every op on its caller, at once.
     pub(crate) sync: bool,
-    pub(crate) counters: Line<Counters>,
+    pub(crate) counters: Padded<Counters>,
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
     pub(crate) held: Held,
@@ -81,10 +80,10 @@ impl Runtime {
             pool: Pool::new(engine.ledger()),
             engine,
             backend: Arc::new(CpuBackend::new()),
-            planner: Line(Mutex::new(Planner::new())),
+            planner: Padded(Mutex::new(Planner::new())),
             windows: Windows::new(settings.number("FORERUN_WINDOW", LEAST_CAPACITY).unwrap_or(CAPACITY)),
             sync,
-            counters: Line::default(),
+            counters: Padded::default(),
             holders: Holders::default(),
             host: HostQueue::default(),
             held: Held::default(),

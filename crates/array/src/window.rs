@@ -10,11 +10,11 @@ use crate::recipe::Recipe;
 use crate::record::Record;
 use crate::retired::Retired;
 use crate::runtime::runtime;
-use crate::sync::{AtomicPtr, AtomicU64, Line, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait;
 use forerun_base::{DType, fail_point};
 use forerun_cpu::Pool;
-use forerun_engine::Ring;
+use forerun_engine::{Padded, Ring};
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
@@ -41,11 +41,11 @@ pub(crate) struct Window {
     /// The records.
     pub(crate) ring: Ring<Record>,
     /// Records before this index are done.
-    completed: Line<AtomicU64>,
+    completed: Padded<AtomicU64>,
     /// Nodes that other threads retired, for the owner to take back.
-    retired_elsewhere: Line<Retired<Node>>,
+    retired_elsewhere: Padded<Retired<Node>>,
     owner: UnsafeCell<Owner>,
-    planner: Line<UnsafeCell<PlannerSide>>,
+    planner: Padded<UnsafeCell<PlannerSide>>,
     /// The number of the window: the random stream of its thread.
     pub(crate) number: usize,
 }
@@ -85,8 +85,8 @@ impl Window {
     fn new(number: usize, capacity: usize) -> Window {
         Window {
             ring: Ring::new(capacity),
-            completed: Line(AtomicU64::new(0)),
-            retired_elsewhere: Line(Retired::new()),
+            completed: Padded(AtomicU64::new(0)),
+            retired_elsewhere: Padded(Retired::new()),
             owner: UnsafeCell::new(Owner {
                 made: 0,
                 free: Vec::with_capacity(2 * SLAB),
@@ -96,7 +96,7 @@ impl Window {
                 random: Stream::default(),
                 observed: false,
             }),
-            planner: Line(UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None })),
+            planner: Padded(UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None })),
             number,
         }
     }

@@ -43,5 +43,6 @@ pub use ledger::Budget;
 pub use ring::{Full, Ring};
 pub use state::{Status, ValueState};
 pub use stats::Stats;
+pub use sync::Padded;
 pub use task::{Task, TaskRef};
 pub use work::{Driver, Fed, Feeder, Issued, Need, Target, TaskSpec, Ticket, WaitOptions, Waited, Work};

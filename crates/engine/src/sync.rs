@@ -60,10 +60,12 @@ pub(crate) use real::*;
 /// Puts a field on cache lines of its own (two, because adjacent lines are fetched in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Padded<T>(pub(crate) T);
+pub struct Padded<T>(pub T);
 
 impl<T> std::ops::Deref for Padded<T> {
     type Target = T;
+
+    #[inline]
     fn deref(&self) -> &T {
         &self.0
     }
