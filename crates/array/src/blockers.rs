@@ -11,6 +11,7 @@ use crate::trace;
 use forerun_base::{Loc, Result};
 use forerun_engine::{Target, WaitOptions, Waited};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -75,6 +76,11 @@ thread_local! {
 }
 
 impl Blockers {
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.0.lock())
+    }
+
     fn note(&self, wait: Waiting) {
         let Waiting { parked, helped, time, .. } = wait;
         let one = Blocker { count: 1, parked, helped, time, longest: wait };
