@@ -1,7 +1,7 @@
 //! A device: its context, its lanes, its memory, its compiler.
 
 use crate::compile::{Compiler, Counts, Unit};
-use crate::lanes::{Lane, Lanes, Ticket};
+use crate::lanes::{Lane, Lanes, Mark, Ticket};
 use crate::memory::{Memory, MemoryInfo, Taken};
 use crate::run::{Launch, Products};
 use crate::staging::Staging;
@@ -265,6 +265,12 @@ impl Gpu {
     pub fn record(&self, lane: Lane) -> Result<Ticket> {
         self.enter()?;
         self.lanes.record(lane)
+    }
+
+    /// Marks the end of what was given to the compute lane, `last` included: see [`Lanes::record_after`].
+    pub(crate) fn record_after(&self, last: impl FnOnce(Option<Mark>) -> bool) -> Result<Ticket> {
+        self.enter()?;
+        self.lanes.record_after(Lane::Compute, last)
     }
 
     /// Lets a lane wait, on the device, until another has passed a ticket.

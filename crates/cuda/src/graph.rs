@@ -67,6 +67,7 @@ impl Graph {
     /// Captures what `launches` gives to the compute lane; none of it runs.
     pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
         gpu.enter()?;
+        let _still = gpu.lanes.hold_still();
         let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
         // SAFETY: a stream of this device; the capture is ended below, on every path.
         driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
