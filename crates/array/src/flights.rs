@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::origin::Origin;
 use crate::window::Window;
 use forerun_engine::TaskRef;
+use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 
 /// A task that was planned.
@@ -15,8 +16,8 @@ pub(crate) struct Flight {
     pub(crate) window: &'static Window,
     /// First record of its segment.
     pub(crate) start: u64,
-    pub(crate) makes: Vec<(&'static Node, Origin)>,
-    pub(crate) reads: Vec<&'static Node>,
+    pub(crate) makes: SmallVec<[(&'static Node, Origin); 2]>,
+    pub(crate) reads: SmallVec<[&'static Node; 4]>,
 }
 
 /// All flights.

@@ -91,7 +91,7 @@ mod tests {
 
     fn plan() -> Arc<CachedPlan> {
         let plan = Plan { groups: Vec::new(), dropped: 0 };
-        Arc::new(CachedPlan { plan, kernels: Vec::new(), donors: Vec::new() })
+        Arc::new(CachedPlan { plan, kernels: Vec::new(), donors: Vec::new(), sizes: Vec::new() })
     }
 
     fn ask(plans: &mut Plans, key: u32) -> bool {

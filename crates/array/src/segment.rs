@@ -7,6 +7,7 @@ use crate::record::Record;
 use crate::runtime::{count, runtime};
 use crate::window::Window;
 use forerun_plan::{Fate, Operand, SegmentRecord, Source};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Values of fewer bytes are never too large for the machine.
@@ -30,15 +31,18 @@ pub(crate) struct Draft {
     pub(crate) unplanned: Option<&'static Node>,
 }
 
+/// The operands of a record.
+pub(crate) type Operands = SmallVec<[Resolved; 3]>;
+
 /// A record and its operands.
 pub(crate) struct Submitted {
     pub(crate) record: Record,
-    pub(crate) operands: Vec<Resolved>,
+    pub(crate) operands: Operands,
 }
 
 impl Submitted {
     /// Takes a record that leaves the window, once: its result is planned from here on.
-    pub(crate) fn take(record: Record, operands: Vec<Resolved>) -> Submitted {
+    pub(crate) fn take(record: Record, operands: Operands) -> Submitted {
         if record.recipe.signature.inputs.len() > 3 {
             // SAFETY: the list is taken here and only here: the record leaves the window with this call.
             drop(unsafe { record.inputs[0].take_list() });
@@ -64,10 +68,11 @@ impl Draft {
     /// are written once, so nothing collected before can change what they read.
     #[inline(never)]
     pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
+        let most = (end - start) as usize;
         let mut draft = Draft {
-            records: Vec::new(),
-            submitted: Arc::default(),
-            externals: Vec::new(),
+            records: Vec::with_capacity(most),
+            submitted: Arc::new(Vec::with_capacity(most)),
+            externals: Vec::with_capacity(4),
             offsets: Vec::new(),
             start,
             end: start,
@@ -108,7 +113,7 @@ impl Draft {
 
     /// Adds a record, unless it reads a value of another window that was not taken yet.
     fn add(&mut self, window: &'static Window, index: u64, record: Record) -> Result<(), &'static Node> {
-        let resolved: Vec<Resolved> = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
+        let resolved: Operands = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
         if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
             return Err(missing.node);
         }
