@@ -31,3 +31,20 @@ def test_a_setting_reaches_products_that_are_graphs() -> None:
     finally:
         _forerun.set_tf32(GPU, False)
     assert _forerun.gpu_stats(GPU)["graphs"] > before
+
+
+def test_addresses_that_go_round_change_no_result() -> None:
+    # Three lists keep the results of the last turns, so each turn finds memory of another one.
+    first = numpy.arange(4096, dtype="float32")
+    x = np.array(first, ctx=GPU)
+    before = _forerun.gpu_stats(GPU)["graphs_unchanged"]
+    kept: list[list[np.ndarray]] = [[], [], []]
+    for turn in range(240):
+        chain = [x]
+        for n in range(12):
+            chain.append(np.cumsum(chain[-1]) * 1e-4 + float(n))
+        if turn >= 3:
+            for made, again in zip(kept[turn % 3], chain, strict=True):
+                assert turn % 40 or (made == again).all()
+        kept[turn % 3] = chain
+    assert _forerun.gpu_stats(GPU)["graphs_unchanged"] > before
