@@ -8,7 +8,7 @@ use crate::memory::HoldCounter;
 use crate::origin::Origin;
 use crate::runtime::runtime;
 use crate::trace;
-use forerun_base::{Loc, Result};
+use forerun_base::{Loc, Result, WordHash};
 use forerun_engine::{Target, WaitOptions, Waited};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -69,7 +69,7 @@ impl Blocker {
 
 /// The table of all blockers.
 #[derive(Default)]
-pub(crate) struct Blockers(Mutex<HashMap<(Loc, &'static str), Blocker>>);
+pub(crate) struct Blockers(Mutex<HashMap<(Loc, &'static str), Blocker, WordHash>>);
 
 thread_local! {
     static LAST: Cell<Option<Waiting>> = const { Cell::new(None) };

@@ -47,7 +47,7 @@ pub(crate) enum Compiled {
 impl Planner {
     /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
     #[inline(never)]
-    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: Draft, engine: &Engine) {
+    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: &Draft, engine: &Engine) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
         let counters = &runtime.counters;
@@ -60,23 +60,23 @@ impl Planner {
             None => {
                 count(&counters.plan_misses, 1);
                 // A mistake in planning fails the segment, not the process.
-                match catch_unwind(AssertUnwindSafe(|| make(runtime, &draft, options))) {
+                match catch_unwind(AssertUnwindSafe(|| make(runtime, draft, options))) {
                     Ok(made) => {
                         self.plans.keep(&self.key, made.clone());
                         made
                     }
-                    Err(panic) => return give_up(&draft, panic_text(&*panic)),
+                    Err(panic) => return give_up(draft, panic_text(&*panic)),
                 }
             }
         };
         for (g, group) in cached.plan.groups.iter().enumerate() {
-            let flight = self.bind(window, &draft, group, &cached, g, engine);
+            let flight = self.bind(window, draft, group, &cached, g, engine);
             self.flights.push(flight);
         }
         count(&counters.tasks, cached.plan.groups.len() as u64);
         if cached.plan.dropped > 0 {
             count(&counters.dropped, cached.plan.dropped as u64);
-            drop_dead(&draft, &cached.plan);
+            drop_dead(draft, &cached.plan);
         }
         self.flights.purge();
     }

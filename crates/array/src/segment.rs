@@ -13,6 +13,14 @@ use std::sync::Arc;
 /// Values of fewer bytes are never too large for the machine.
 const ALWAYS_FITS: usize = 1 << 30;
 
+/// The lists of a draft that nobody needs once its tasks are made: the next one uses them again.
+#[derive(Default)]
+pub(crate) struct Lists {
+    records: Vec<SegmentRecord>,
+    externals: Vec<&'static Node>,
+    offsets: Vec<u64>,
+}
+
 /// Records on their way to a plan.
 pub(crate) struct Draft {
     /// As the plan sees them.
@@ -67,13 +75,13 @@ impl Draft {
     /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
     /// are written once, so nothing collected before can change what they read.
     #[inline(never)]
-    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
-        let most = (end - start) as usize;
+    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize, lists: Lists) -> Draft {
+        let Lists { records, externals, offsets } = lists;
         let mut draft = Draft {
-            records: Vec::with_capacity(most),
-            submitted: Arc::new(Vec::with_capacity(most)),
-            externals: Vec::with_capacity(4),
-            offsets: Vec::new(),
+            records,
+            submitted: Arc::new(Vec::with_capacity((end - start) as usize)),
+            externals,
+            offsets,
             start,
             end: start,
             unplanned: None,
@@ -105,6 +113,13 @@ impl Draft {
         count(&runtime().counters.inlined, inlined);
         draft.decide_fates();
         draft
+    }
+
+    pub(crate) fn into_lists(mut self) -> Lists {
+        self.records.clear();
+        self.externals.clear();
+        self.offsets.clear();
+        Lists { records: self.records, externals: self.externals, offsets: self.offsets }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::{Complain, Launch, complaint};
 use crate::sys::Nvtx;
-use forerun_base::{Error, ErrorKind, Result};
+use forerun_base::{Error, ErrorKind, Result, WordHash};
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ enum Rest {
 struct Pending {
     statuses: Slots,
     fetches: Slots,
-    rests: HashMap<u64, Rest>,
+    rests: HashMap<u64, Rest, WordHash>,
 }
 
 /// A device; see the module.
@@ -80,7 +80,7 @@ impl Cuda {
         let pending = Pending {
             statuses: Slots::new(gpu.driver, Gpu::STATUS_BYTES, 128),
             fetches: Slots::new(gpu.driver, SMALL_COPY, 8),
-            rests: HashMap::new(),
+            rests: HashMap::default(),
         };
         Ok(Arc::new(Cuda {
             number,
@@ -302,7 +302,9 @@ impl Accelerator for SharedCuda {
     fn free(&self, block: DeviceBlock) {
         let device = &*self.0;
         if device.refuse_if_lost().is_ok() {
-            if Memory::is_large(block.bytes) && device.tell(&mut device.batch()).is_err() {
+            // The driver takes large ones back in the order of the lane, which must not be captured meanwhile.
+            let mut batch = Memory::is_large(block.bytes).then(|| device.batch());
+            if batch.as_mut().is_some_and(|batch| device.tell(batch).is_err()) {
                 return;
             }
             // Those who used it have their tickets.

@@ -13,10 +13,10 @@ use crate::graph::{Captured, Graph};
 use crate::lanes::Mark;
 use crate::rhythm::Rhythm;
 use crate::run::Launch;
-use forerun_base::{Error, Result};
+use forerun_base::{Error, Result, WordHash};
 use forerun_plan::Launches;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ const MOST: usize = 512;
 const FEWEST: usize = 4;
 /// Sequences remembered; the one that came least lately goes.
 const MOST_KNOWN: usize = 128;
-/// Graphs of a sequence that stay as they are; the one launched least lately goes.
+/// Graphs of a sequence that stay as they are; one that was not launched in the last turns goes.
 const MOST_FIXED: usize = 6;
 /// So many of the last sets of words are known again.
 const REMEMBERED: usize = 16;
@@ -67,6 +67,8 @@ struct Known {
     fixed: Vec<Bound>,
     /// Hashes of the last sets of words.
     seen: VecDeque<u64>,
+    /// How often it came as a graph.
+    turns: u64,
     /// When it came last: the tickets given by then.
     last: u64,
     /// Kept, so that no other launch has the address of one of these.
@@ -77,6 +79,7 @@ struct Known {
 struct Bound {
     graph: Graph,
     words: Vec<u64>,
+    /// The turn in which it was launched last.
     last: u64,
 }
 
@@ -189,7 +192,6 @@ impl Batch {
         };
         known.last = self.given;
         let Some((bound, same)) = known.bind(gpu, held, words) else { return false };
-        bound.last = self.given;
         // SAFETY: the caller's promise, for every launch in it.
         if unsafe { bound.graph.launch() }.is_err() {
             self.known.remove(&key);
@@ -216,8 +218,14 @@ impl Batch {
             self.known.remove(&oldest);
         }
         let launches = held.iter().map(|held| held.launch.clone()).collect();
-        let known =
-            Known { changing: None, fixed: Vec::new(), seen: VecDeque::new(), last: self.given, _launches: launches };
+        let known = Known {
+            changing: None,
+            fixed: Vec::new(),
+            seen: VecDeque::new(),
+            turns: 0,
+            last: self.given,
+            _launches: launches,
+        };
         self.known.insert(key, known);
     }
 }
@@ -225,37 +233,38 @@ impl Batch {
 impl Known {
     /// A graph that is up to date for these words, and whether it was before.
     fn bind(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> Option<(&mut Bound, bool)> {
-        // (Twice over the lists: one that is found cannot be given away in the middle of looking.)
+        self.turns += 1;
+        let turn = self.turns;
+        // (By place: one that is found cannot be given away in the middle of looking.)
         if let Some(n) = self.fixed.iter().position(|bound| bound.words == words) {
+            self.fixed[n].last = turn;
             return Some((&mut self.fixed[n], true));
         }
         if self.changing.as_ref().is_some_and(|bound| bound.words == words) {
             return self.changing.as_mut().map(|bound| (bound, true));
         }
         let captured = capture(gpu, held, words)?;
-        let mut hasher = DefaultHasher::new();
-        words.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = WordHash::default().hash_one(words);
         if self.seen.contains(&hash) {
-            let graph = captured.instantiate().ok()?;
-            if self.fixed.len() >= MOST_FIXED
-                && let Some(n) = (0..self.fixed.len()).min_by_key(|n| self.fixed[*n].last)
-            {
-                self.fixed.swap_remove(n);
+            // More sets that come round than there is room for: those that have a graph keep it.
+            self.fixed.retain(|bound| bound.last + REMEMBERED as u64 >= turn);
+            if self.fixed.len() < MOST_FIXED {
+                let graph = captured.instantiate().ok()?;
+                self.fixed.push(Bound { graph, words: words.to_vec(), last: turn });
+                return self.fixed.last_mut().map(|bound| (bound, false));
             }
-            self.fixed.push(Bound { graph, words: words.to_vec(), last: 0 });
-            return self.fixed.last_mut().map(|bound| (bound, false));
+        } else {
+            self.seen.push_back(hash);
+            if self.seen.len() > REMEMBERED {
+                self.seen.pop_front();
+            }
         }
-        self.seen.push_back(hash);
-        if self.seen.len() > REMEMBERED {
-            self.seen.pop_front();
-        }
-        if !self.changing.as_mut().is_some_and(|bound| bound.graph.update(&captured)) {
-            self.changing = Some(Bound { graph: captured.instantiate().ok()?, words: Vec::new(), last: 0 });
-        }
-        let bound = self.changing.as_mut()?;
-        bound.words.clear();
-        bound.words.extend_from_slice(words);
+        let mut former = self.changing.take().map(|bound| bound.graph);
+        let graph = match former.take_if(|graph| graph.update(&captured)) {
+            Some(graph) => graph,
+            None => captured.instantiate().ok()?,
+        };
+        let bound = self.changing.insert(Bound { graph, words: words.to_vec(), last: turn });
         Some((bound, false))
     }
 }

@@ -308,6 +308,8 @@ impl Gpu {
     pub fn synchronize_all(&self) -> Result<()> {
         let driver = self.driver;
         let mut popped = std::ptr::null_mut();
+        // A context cannot be waited for while one of its streams is captured.
+        let _still = self.lanes.hold_still();
         // SAFETY: a context that is never released, taken back from where it was put.
         unsafe {
             driver.check((driver.context_push)(self.context), "cuCtxPushCurrent")?;

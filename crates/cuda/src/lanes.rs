@@ -11,8 +11,8 @@ use crate::pinned::Slots;
 use crate::sys::{Driver, Event, Stream, driver_code as code};
 use forerun_base::Result;
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, TryLockError};
 
 /// So many looks at the word go by between two questions to the driver: a fraction of a millisecond of looking without a pause, half a
 /// second of naps.
@@ -156,7 +156,8 @@ impl Lanes {
                 return Ok(());
             }
             let address = word.as_ptr().addr() as u64;
-            // SAFETY: a word of pinned memory that is never given back; whatever writes the ticket was told before this.
+            // Whatever writes the ticket was told before this, so it is ahead of the wait in any queue that the two may share.
+            // SAFETY: a word of pinned memory that is never given back.
             let error = unsafe { (self.driver.stream_wait_value)(stream, address, ticket.0, code::WAIT_AT_LEAST) };
             return self.driver.check(error, "cuStreamWaitValue64");
         }
@@ -174,8 +175,10 @@ impl Lanes {
     pub(crate) fn passed(&self, lane: Lane) -> Result<Ticket> {
         if let Some(word) = self.word(lane) {
             // Somebody marks it just now, or captures: the next look will do.
-            let Ok(marks) = self.marks[lane as usize].try_lock() else {
-                return Ok(Ticket(word.load(Ordering::Acquire)));
+            let marks = match self.marks[lane as usize].try_lock() {
+                Ok(marks) => marks,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return Ok(Ticket(word.load(Ordering::Acquire))),
             };
             // SAFETY: a stream of this device. Nothing is given to the lane meanwhile that has a ticket.
             return match unsafe { (self.driver.stream_query)(self.stream(lane)) } {

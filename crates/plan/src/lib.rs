@@ -4,7 +4,6 @@ mod accelerator;
 mod backend;
 mod complex;
 mod fuse;
-mod hash;
 mod kernel;
 mod program;
 mod segment;
