@@ -6,6 +6,7 @@
 mod bench;
 mod command;
 mod generated;
+mod planted;
 mod python;
 mod rust_text;
 mod sdist;
@@ -24,6 +25,8 @@ usage: cargo xtask <verb>
                               --quick  one engine mode, no loom
                               --long   adds ignored tests, a million tasks, long fuzzing, a sanitizer
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
+  planted [PART]            breaks the invariants one by one, in a copy, and says which checks see it;
+                            of those whose invariant, file or command contains PART
   supply                    holds what the project depends on against deny.toml
   gen [--check]             writes the generated files, or only compares them
   wheel [--release | --sdist | --only-for PYTHON]
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::run(test::Extent::Quick),
         ["test", "--long"] => test::run(test::Extent::Long),
         ["tidy"] => tidy::run(),
+        ["planted"] => planted::run(""),
+        ["planted", part] => planted::run(part),
         ["supply"] => supply::check(),
         ["gen"] => generated::write(&tree::root()),
         ["gen", "--check"] => generated::check(&tree::root()),

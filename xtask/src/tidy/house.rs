@@ -2,6 +2,7 @@
 //!
 //! Invariant: a list in ARCHITECTURE.md is the only place where its exceptions are written down.
 
+use crate::planted::TABLE;
 use crate::rust_text;
 use crate::tree::{self, Source};
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ const ARCHITECTURE: &str = "ARCHITECTURE.md";
 pub(crate) struct House {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages and licences of the root.
+    /// The Markdown pages, licences and settings of the root, and the table of planted faults.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -28,10 +29,14 @@ impl House {
         let mut paths: BTreeSet<String> = sources.iter().flat_map(|source| with_parents(&source.path)).collect();
         for entry in std::fs::read_dir(root).map_err(|e| e.to_string())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".md") || name.starts_with("LICENSE") {
+            if name.ends_with(".md") || name.ends_with(".toml") || name.starts_with("LICENSE") {
                 documents.push(Source::new(name.clone(), tree::read(&entry.path())?));
             }
             paths.insert(name);
+        }
+        if let Ok(text) = tree::read(&root.join(TABLE)) {
+            documents.push(Source::new(TABLE, text));
+            paths.insert(TABLE.to_owned());
         }
         for entry in std::fs::read_dir(root.join("docs")).into_iter().flatten().flatten() {
             paths.insert(format!("docs/{}", entry.file_name().to_string_lossy()));

@@ -13,6 +13,7 @@ mod listing;
 mod module_docs;
 mod outcalls;
 mod parking;
+mod planted_faults;
 mod run;
 mod settings;
 mod sizes;

@@ -2,8 +2,8 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, fail_points, leftovers, listing, module_docs, outcalls, parking, settings, sizes,
-    unsafe_places, vocabulary,
+    absences, arrows, documents, fail_points, leftovers, listing, module_docs, outcalls, parking, planted_faults,
+    settings, sizes, unsafe_places, vocabulary,
 };
 use crate::tree;
 
@@ -23,6 +23,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("documents", documents::check),
     ("settings", settings::check),
     ("fail points", fail_points::check),
+    ("planted faults", planted_faults::check),
 ];
 
 /// Walks every check; fails when any of them found something.

@@ -1,0 +1,49 @@
+//! Planted faults: the table still fits the house. A fault whose lines are gone would break nothing, and nobody would know.
+
+use super::house::House;
+use crate::planted::{Fault, TABLE, faults, invariants};
+
+/// Every fault whose invariant is not listed, whose file is missing, or whose lines do not stand there once.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let Some(table) = house.documents.iter().find(|document| document.path == TABLE) else { return Vec::new() };
+    let faults = match faults(&table.text) {
+        Ok(faults) => faults,
+        Err(message) => return vec![message],
+    };
+    let rows = house.document("ARCHITECTURE.md").map(|page| invariants(&page.text)).unwrap_or_default();
+    faults.iter().flat_map(|fault| [unlisted(fault, &rows), misplaced(fault, house)]).flatten().collect()
+}
+
+fn unlisted(fault: &Fault, rows: &[&str]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.contains(&fault.invariant)).count();
+    (count != 1).then(|| format!("{TABLE}:{}: {count} invariants say `{}`", fault.line, fault.invariant))
+}
+
+fn misplaced(fault: &Fault, house: &House) -> Option<String> {
+    let Some(source) = house.sources.iter().chain(&house.documents).find(|source| source.path == fault.file) else {
+        return Some(format!("{TABLE}:{}: there is no {}", fault.line, fault.file));
+    };
+    fault.planted_in(&source.text).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    const PAGE: (&str, &str) = ("ARCHITECTURE.md", "| invariant | check |\n|---|---|\n| a is b | c |\n");
+    const FAULT: (&str, &str) = (TABLE, "= a is\nin crates/a/src/a.rs\nrun x\n-let b;\n");
+
+    #[test]
+    fn a_fault_that_fits_passes_and_one_that_does_not_is_found() {
+        assert_eq!(check(&planted(&[("crates/a/src/a.rs", "let b;\n")], &[PAGE, FAULT])), [""; 0]);
+        for text in ["let c;\n", "let b;\nlet b;\n"] {
+            assert_eq!(check(&planted(&[("crates/a/src/a.rs", text)], &[PAGE, FAULT])).len(), 1, "{text}");
+        }
+        let found = check(&planted(&[], &[("ARCHITECTURE.md", ""), FAULT]));
+        assert_eq!(
+            found,
+            ["tests/planted.txt:1: 0 invariants say `a is`", "tests/planted.txt:1: there is no crates/a/src/a.rs"]
+        );
+    }
+}
