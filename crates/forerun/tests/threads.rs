@@ -43,15 +43,18 @@ fn eight_threads_hand_values_round() {
 
 #[test]
 fn wait_all_covers_other_threads() {
+    // This thread has a window too, and nothing left in it.
+    ones(&[1]).wait_to_read().unwrap();
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let mut x = normal(&[200, 200]);
-        for _ in 0..20 {
+        // More than are planned in one go.
+        for _ in 0..200 {
             x = x.matmul(&x) * 0.001;
         }
         sender.send(x).unwrap();
         // Stays alive, so that its window is not adopted meanwhile.
-        std::thread::park_timeout(Duration::from_millis(500));
+        std::thread::park_timeout(Duration::from_secs(20));
     });
     let x = receiver.recv().unwrap();
     wait_all().unwrap();
