@@ -3,7 +3,7 @@
 
 use crate::array::Array;
 use crate::node::Node;
-use forerun_base::Result;
+use forerun_base::{Result, WordHash};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub enum Verdict {
 
 const SHARDS: usize = 16;
 
-type Shard = Mutex<HashMap<usize, Arc<dyn Attachment>>>;
+type Shard = Mutex<HashMap<usize, Arc<dyn Attachment>, WordHash>>;
 
 static TABLE: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
 

@@ -8,9 +8,10 @@ use crate::memory::HoldCounter;
 use crate::origin::Origin;
 use crate::runtime::runtime;
 use crate::trace;
-use forerun_base::{Loc, Result};
+use forerun_base::{Loc, Result, WordHash};
 use forerun_engine::{Target, WaitOptions, Waited};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -68,13 +69,18 @@ impl Blocker {
 
 /// The table of all blockers.
 #[derive(Default)]
-pub(crate) struct Blockers(Mutex<HashMap<(Loc, &'static str), Blocker>>);
+pub(crate) struct Blockers(Mutex<HashMap<(Loc, &'static str), Blocker, WordHash>>);
 
 thread_local! {
     static LAST: Cell<Option<Waiting>> = const { Cell::new(None) };
 }
 
 impl Blockers {
+    /// The lock, held for a fork.
+    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(self.0.lock())
+    }
+
     fn note(&self, wait: Waiting) {
         let Waiting { parked, helped, time, .. } = wait;
         let one = Blocker { count: 1, parked, helped, time, longest: wait };

@@ -6,7 +6,9 @@
 use crate::node::Node;
 use crate::origin::Origin;
 use crate::window::Window;
+use forerun_base::WordHash;
 use forerun_engine::TaskRef;
+use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 
 /// A task that was planned.
@@ -15,15 +17,15 @@ pub(crate) struct Flight {
     pub(crate) window: &'static Window,
     /// First record of its segment.
     pub(crate) start: u64,
-    pub(crate) makes: Vec<(&'static Node, Origin)>,
-    pub(crate) reads: Vec<&'static Node>,
+    pub(crate) makes: SmallVec<[(&'static Node, Origin); 2]>,
+    pub(crate) reads: SmallVec<[&'static Node; 4]>,
 }
 
 /// All flights.
 #[derive(Default)]
 pub(crate) struct Flights {
     list: VecDeque<Flight>,
-    makers: HashMap<usize, TaskRef>,
+    makers: HashMap<usize, TaskRef, WordHash>,
     sweep_at: usize,
 }
 
@@ -88,7 +90,7 @@ impl Flights {
 }
 
 /// Takes a flight's values out of the makers, but for those that a later flight makes in the slot's next life.
-fn forget(makers: &mut HashMap<usize, TaskRef>, flight: &Flight) {
+fn forget(makers: &mut HashMap<usize, TaskRef, WordHash>, flight: &Flight) {
     for (node, _) in &flight.makes {
         if makers.get(&name(node)).is_some_and(|task| task.age() == flight.task.age()) {
             makers.remove(&name(node));

@@ -63,7 +63,8 @@ fn prepare() {
     locks.push(trace::hold());
     // None of these is ever taken while another is held, but for the engine's own, which come in their order.
     locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
-    locks.extend([runtime.windows.hold(), runtime.holders.hold(), Box::new(runtime.failures.lock())]);
+    locks.extend([runtime.windows.hold(), runtime.holders.hold(), runtime.blockers.hold()]);
+    locks.push(Box::new(runtime.failures.lock()));
     locks.extend(accelerators().map(|device| device.holders.hold()));
     locks.push(runtime.pool.hold());
     locks.extend(runtime.engine.hold_locks());

@@ -5,7 +5,7 @@
 //! bytes back does not. Elements written at once make no buffer, and leave theirs where it is booked. The sums are exact at
 //! rest and may be a buffer off while others work.
 
-use forerun_base::Loc;
+use forerun_base::{Loc, WordHash};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ impl Account {
 
 /// All accounts.
 #[derive(Default)]
-pub(crate) struct Holders(Mutex<HashMap<(&'static str, Loc), &'static Account>>);
+pub(crate) struct Holders(Mutex<HashMap<(&'static str, Loc), &'static Account, WordHash>>);
 
 impl Holders {
     /// The account of an op at a line.

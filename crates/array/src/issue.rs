@@ -6,7 +6,7 @@
 
 use crate::buffer::Buffer;
 use crate::device::{self, OwnDevice};
-use crate::launch::{Launch, Output};
+use crate::launch::{Addresses, Launch, Output};
 use crate::lower::Compiled;
 use crate::memory::{no_memory, no_memory_on};
 use crate::node::Node;
@@ -52,7 +52,7 @@ impl Launch {
         if let Some(error) = self.poison() {
             return self.tell_the_rest(device, &error);
         }
-        let mut addresses: Vec<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
+        let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
         let mut held = match self.buffers(&mut addresses) {
             Ok(held) => held,
             Err(_) => return Issued::NoMemory,
@@ -66,7 +66,7 @@ impl Launch {
             Some(b) => unsafe { &**b }.ptr(),
             None => output.node.data(),
         };
-        let targets: Vec<*mut u8> = self.outputs.iter().zip(&held.buffers).map(target).collect();
+        let targets: Addresses<*mut u8> = self.outputs.iter().zip(&held.buffers).map(target).collect();
         let since = held.buffers.iter().flatten().map(|b| {
             // SAFETY: as above.
             unsafe { &**b }.since()

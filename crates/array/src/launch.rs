@@ -13,20 +13,22 @@ use crate::trace;
 use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
 use forerun_engine::{Issued, Status, Work};
 use forerun_plan::Io;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A kernel bound to values.
+/// A kernel bound to values. The lists are short as a rule, and one allocation with it: it is made by one thread and dropped by
+/// another, which is what general heaps are slowest at.
 pub(crate) struct Launch {
     /// The plan it is a kernel of, and which one.
     pub(crate) plan: Arc<CachedPlan>,
     pub(crate) group: usize,
     /// The records it was planned from.
     pub(crate) segment: Arc<Vec<Submitted>>,
-    pub(crate) inputs: Vec<Bound>,
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) scalars: Vec<u64>,
-    pub(crate) releases: Vec<Release>,
+    pub(crate) inputs: SmallVec<[Bound; 4]>,
+    pub(crate) outputs: SmallVec<[Output; 2]>,
+    pub(crate) scalars: SmallVec<[u64; 4]>,
+    pub(crate) releases: Releases,
     /// Too long for a waiter that wants to be interrupted.
     pub(crate) heavy: bool,
     pub(crate) settled: AtomicBool,
@@ -53,6 +55,9 @@ pub(crate) struct Output {
     pub(crate) loc: Loc,
 }
 
+/// All of a task.
+pub(crate) type Releases = SmallVec<[Release; 6]>;
+
 /// Uses that end with a task.
 pub(crate) struct Release {
     pub(crate) node: &'static Node,
@@ -63,7 +68,7 @@ pub(crate) struct Release {
 
 impl Release {
     /// One more use of a value.
-    pub(crate) fn add(releases: &mut Vec<Release>, node: &'static Node, foreign: bool) {
+    pub(crate) fn add(releases: &mut Releases, node: &'static Node, foreign: bool) {
         match releases.iter_mut().find(|r| std::ptr::eq(r.node, node)) {
             Some(release) => {
                 release.count += 1;
@@ -79,12 +84,15 @@ impl Release {
     }
 }
 
+/// Addresses of inputs or outputs.
+pub(crate) type Addresses<P> = SmallVec<[P; 6]>;
+
 /// Buffers that belong to no value yet, by output; released if the kernel panics.
 #[derive(Default)]
 pub(crate) struct Held {
-    pub(crate) buffers: Vec<Option<*mut Buffer>>,
+    pub(crate) buffers: SmallVec<[Option<*mut Buffer>; 2]>,
     /// Which of them were donated, and by whom.
-    donors: Vec<(usize, &'static Node)>,
+    donors: SmallVec<[(usize, &'static Node); 2]>,
 }
 
 impl Held {
@@ -246,7 +254,7 @@ impl Work for Launch {
         if let Some(error) = self.poison() {
             return self.go_wrong(team, || error);
         }
-        let mut addresses: Vec<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
+        let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
         let mut held = match self.buffers(&mut addresses) {
             Ok(held) => held,
             Err(o) => return self.go_wrong(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
@@ -255,7 +263,7 @@ impl Work for Launch {
             // SAFETY: the offset stays inside the value: the view was checked when it was made.
             *address = unsafe { address.add(input.bytes) };
         }
-        let targets: Vec<*mut u8> = self
+        let targets: Addresses<*mut u8> = self
             .outputs
             .iter()
             .zip(&held.buffers)

@@ -4,7 +4,7 @@ use crate::device::{self, has_buffer};
 use crate::flights::Flight;
 use crate::inline::panic_text;
 use crate::kept::Kept;
-use crate::launch::{Bound, Launch, Output, Release};
+use crate::launch::{Bound, Launch, Output, Release, Releases};
 use crate::node::Node;
 use crate::origin::Origin;
 use crate::planner::Planner;
@@ -17,6 +17,7 @@ use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
 use forerun_plan::{
     DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
 };
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +32,8 @@ pub(crate) struct CachedPlan {
     pub(crate) kernels: Vec<Compiled>,
     /// For each kernel, which input each output may take the buffer of.
     pub(crate) donors: Vec<Vec<(usize, usize)>>,
+    /// For each kernel, bytes of an element of each input, as the kernel reads it.
+    pub(crate) sizes: Vec<Vec<usize>>,
 }
 
 /// A kernel, ready to run where it runs.
@@ -44,7 +47,7 @@ pub(crate) enum Compiled {
 impl Planner {
     /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
     #[inline(never)]
-    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: Draft, engine: &Engine) {
+    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: &Draft, engine: &Engine) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
         let counters = &runtime.counters;
@@ -57,23 +60,23 @@ impl Planner {
             None => {
                 count(&counters.plan_misses, 1);
                 // A mistake in planning fails the segment, not the process.
-                match catch_unwind(AssertUnwindSafe(|| make(runtime, &draft, options))) {
+                match catch_unwind(AssertUnwindSafe(|| make(runtime, draft, options))) {
                     Ok(made) => {
                         self.plans.keep(&self.key, made.clone());
                         made
                     }
-                    Err(panic) => return give_up(&draft, panic_text(&*panic)),
+                    Err(panic) => return give_up(draft, panic_text(&*panic)),
                 }
             }
         };
         for (g, group) in cached.plan.groups.iter().enumerate() {
-            let flight = self.bind(window, &draft, group, &cached, g, engine);
+            let flight = self.bind(window, draft, group, &cached, g, engine);
             self.flights.push(flight);
         }
         count(&counters.tasks, cached.plan.groups.len() as u64);
         if cached.plan.dropped > 0 {
             count(&counters.dropped, cached.plan.dropped as u64);
-            drop_dead(&draft, &cached.plan);
+            drop_dead(draft, &cached.plan);
         }
         self.flights.purge();
     }
@@ -91,22 +94,16 @@ impl Planner {
             Source::Record(i) => draft.submitted[i as usize].out(),
             Source::External(i) => draft.externals[i as usize],
         };
-        let sizes = match group.kernel {
-            Kernel::Transfer(_) => {
-                vec![draft.submitted[group.outputs[0] as usize].record.recipe.signature.out.dtype.size()]
-            }
-            _ => input_sizes(&group.kernel),
-        };
-        let inputs: Vec<Bound> = group
+        let inputs: SmallVec<[Bound; 4]> = group
             .inputs
             .iter()
-            .zip(sizes)
+            .zip(&cached.sizes[g])
             .map(|(operand, size)| Bound {
                 node: node_of(operand.source),
                 bytes: operand.view.map_or(0, |v| draft.offsets[v as usize] as usize * size),
             })
             .collect();
-        let outputs: Vec<Output> = group
+        let outputs: SmallVec<[Output; 2]> = group
             .outputs
             .iter()
             .map(|&r| {
@@ -126,7 +123,7 @@ impl Planner {
             .iter()
             .map(|&(r, word)| draft.submitted[r as usize].record.immediates[word as usize])
             .collect();
-        let mut releases: Vec<Release> = Vec::new();
+        let mut releases = Releases::new();
         for &r in &group.records {
             let submitted = &draft.submitted[r as usize];
             Release::add(&mut releases, submitted.out(), false);
@@ -135,11 +132,11 @@ impl Planner {
             }
         }
         let makes = outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
-        let mut reads: Vec<&'static Node> = inputs.iter().map(|i| i.node).collect();
+        let mut reads: SmallVec<[&'static Node; 4]> = inputs.iter().map(|i| i.node).collect();
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
         let device = device::of(group.device);
-        let mut predecessors: Vec<(TaskRef, Need)> = Vec::new();
+        let mut predecessors: SmallVec<[(TaskRef, Need); 4]> = SmallVec::new();
         let mut after = |task: &TaskRef, need: Need| match predecessors.iter_mut().find(|(p, _)| p.age() == task.age())
         {
             Some((_, known)) => *known = if *known == need { need } else { Need::Settled },
@@ -181,7 +178,7 @@ impl Planner {
         let spec = TaskSpec { work: Box::new(work), source };
         let task = match device {
             None => {
-                let predecessors: Vec<TaskRef> = predecessors.into_iter().map(|(task, _)| task).collect();
+                let predecessors: SmallVec<[TaskRef; 4]> = predecessors.into_iter().map(|(task, _)| task).collect();
                 engine.spawn(spec, &predecessors)
             }
             Some(device) => engine.spawn_on(device.number, spec, &predecessors),
@@ -198,7 +195,12 @@ fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPla
     let plan = plan(&draft.records, options);
     let kernels = plan.groups.iter().map(|group| compile(runtime, group)).collect();
     let donors = plan.groups.iter().map(donors).collect();
-    Arc::new(CachedPlan { plan, kernels, donors })
+    let sizes = plan.groups.iter().map(|group| match group.kernel {
+        Kernel::Transfer(_) => vec![draft.records[group.outputs[0] as usize].signature.out.dtype.size()],
+        _ => input_sizes(&group.kernel),
+    });
+    let sizes = sizes.collect();
+    Arc::new(CachedPlan { plan, kernels, donors, sizes })
 }
 
 /// A kernel of a plan, made ready where it runs.
@@ -229,7 +231,7 @@ pub(crate) fn fail(submitted: &Submitted, error: Error) {
 
 /// The uses of a record that does not run end here.
 fn release(submitted: &Submitted) {
-    let mut releases = Vec::new();
+    let mut releases = Releases::new();
     Release::add(&mut releases, submitted.out(), false);
     for operand in &submitted.operands {
         Release::add(&mut releases, operand.node, operand.foreign);

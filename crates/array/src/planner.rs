@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::plans::Plans;
 use crate::record::{Operand, Record, Word};
 use crate::runtime::{Runtime, count, runtime};
-use crate::segment::{Draft, Submitted};
+use crate::segment::{Draft, Lists, Submitted};
 use crate::window::Window;
 use forerun_base::Error;
 use forerun_engine::{Engine, Fed, Feeder};
@@ -46,6 +46,7 @@ pub(crate) struct Planner {
     pub(crate) flights: Flights,
     pub(crate) plans: Plans,
     pub(crate) key: Vec<u32>,
+    lists: Lists,
     /// Where to start looking for a window with work, in turn.
     turn: usize,
 }
@@ -90,7 +91,13 @@ pub(crate) fn operands(record: &Record) -> &[Word] {
 
 impl Planner {
     pub(crate) fn new() -> Planner {
-        Planner { flights: Flights::default(), plans: Plans::default(), key: Vec::new(), turn: 0 }
+        Planner {
+            flights: Flights::default(),
+            plans: Plans::default(),
+            key: Vec::new(),
+            lists: Lists::default(),
+            turn: 0,
+        }
     }
 
     /// Takes records out of a window. Progress means that something was run or spawned.
@@ -146,12 +153,13 @@ impl Planner {
             {
                 return Fed::Later(patience);
             }
-            let draft = Draft::collect(window, head, end, tiny);
+            let draft = Draft::collect(window, head, end, tiny, std::mem::take(&mut self.lists));
             head = draft.end;
             let unplanned = draft.unplanned;
             if !draft.is_empty() {
-                self.launch(runtime, window, draft, engine);
+                self.launch(runtime, window, &draft, engine);
             }
+            self.lists = draft.into_lists();
             // SAFETY: under the planner's lock; the records before `head` are run or spawned.
             unsafe { ring.advance(head) };
             if let Some(node) = unplanned {

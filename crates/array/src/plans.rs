@@ -2,6 +2,7 @@
 //! come again; only what is asked for often is kept for long, so that memory does not creep up with the rest.
 
 use crate::lower::CachedPlan;
+use forerun_base::WordHash;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const LATELY: u32 = 1 << 16;
 const COUNTS: usize = 1 << 16;
 
 pub(crate) struct Plans {
-    kept: HashMap<Box<[u32]>, Arc<CachedPlan>>,
+    kept: HashMap<Box<[u32]>, Arc<CachedPlan>, WordHash>,
     /// The rest, the one asked for last at the end.
     new: VecDeque<(Box<[u32]>, Arc<CachedPlan>)>,
     /// How often a key was asked for lately, by its hash.
@@ -28,7 +29,7 @@ pub(crate) struct Plans {
 
 impl Default for Plans {
     fn default() -> Plans {
-        Plans { kept: HashMap::new(), new: VecDeque::new(), counts: vec![0; COUNTS].into(), asked: 0 }
+        Plans { kept: HashMap::default(), new: VecDeque::new(), counts: vec![0; COUNTS].into(), asked: 0 }
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
 
     fn plan() -> Arc<CachedPlan> {
         let plan = Plan { groups: Vec::new(), dropped: 0 };
-        Arc::new(CachedPlan { plan, kernels: Vec::new(), donors: Vec::new() })
+        Arc::new(CachedPlan { plan, kernels: Vec::new(), donors: Vec::new(), sizes: Vec::new() })
     }
 
     fn ask(plans: &mut Plans, key: u32) -> bool {

@@ -3,6 +3,7 @@
 use crate::device::{self, OwnDevice};
 use crate::lower::{Compiled, compile};
 use crate::runtime::runtime;
+use forerun_base::WordHash;
 use forerun_ops::{Op, Point};
 use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
@@ -38,8 +39,8 @@ impl Single {
     }
 }
 
-fn table() -> MutexGuard<'static, HashMap<u32, &'static Recipe>> {
-    static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe>>> = OnceLock::new();
+fn table() -> MutexGuard<'static, HashMap<u32, &'static Recipe, WordHash>> {
+    static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe, WordHash>>> = OnceLock::new();
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 

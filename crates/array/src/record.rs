@@ -8,7 +8,7 @@ use crate::recipe::Recipe;
 
 /// One submitted op.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Record {
     /// What it says, apart from values.
     pub(crate) recipe: &'static Recipe,

@@ -7,10 +7,19 @@ use crate::record::Record;
 use crate::runtime::{count, runtime};
 use crate::window::Window;
 use forerun_plan::{Fate, Operand, SegmentRecord, Source};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Values of fewer bytes are never too large for the machine.
 const ALWAYS_FITS: usize = 1 << 30;
+
+/// The lists of a draft that nobody needs once its tasks are made: the next one uses them again.
+#[derive(Default)]
+pub(crate) struct Lists {
+    records: Vec<SegmentRecord>,
+    externals: Vec<&'static Node>,
+    offsets: Vec<u64>,
+}
 
 /// Records on their way to a plan.
 pub(crate) struct Draft {
@@ -30,15 +39,18 @@ pub(crate) struct Draft {
     pub(crate) unplanned: Option<&'static Node>,
 }
 
+/// The operands of a record.
+pub(crate) type Operands = SmallVec<[Resolved; 3]>;
+
 /// A record and its operands.
 pub(crate) struct Submitted {
     pub(crate) record: Record,
-    pub(crate) operands: Vec<Resolved>,
+    pub(crate) operands: Operands,
 }
 
 impl Submitted {
     /// Takes a record that leaves the window, once: its result is planned from here on.
-    pub(crate) fn take(record: Record, operands: Vec<Resolved>) -> Submitted {
+    pub(crate) fn take(record: Record, operands: Operands) -> Submitted {
         if record.recipe.signature.inputs.len() > 3 {
             // SAFETY: the list is taken here and only here: the record leaves the window with this call.
             drop(unsafe { record.inputs[0].take_list() });
@@ -63,12 +75,13 @@ impl Draft {
     /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
     /// are written once, so nothing collected before can change what they read.
     #[inline(never)]
-    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize) -> Draft {
+    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize, lists: Lists) -> Draft {
+        let Lists { records, externals, offsets } = lists;
         let mut draft = Draft {
-            records: Vec::new(),
-            submitted: Arc::default(),
-            externals: Vec::new(),
-            offsets: Vec::new(),
+            records,
+            submitted: Arc::new(Vec::with_capacity((end - start) as usize)),
+            externals,
+            offsets,
             start,
             end: start,
             unplanned: None,
@@ -102,13 +115,20 @@ impl Draft {
         draft
     }
 
+    pub(crate) fn into_lists(mut self) -> Lists {
+        self.records.clear();
+        self.externals.clear();
+        self.offsets.clear();
+        Lists { records: self.records, externals: self.externals, offsets: self.offsets }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// Adds a record, unless it reads a value of another window that was not taken yet.
     fn add(&mut self, window: &'static Window, index: u64, record: Record) -> Result<(), &'static Node> {
-        let resolved: Vec<Resolved> = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
+        let resolved: Operands = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
         if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
             return Err(missing.node);
         }

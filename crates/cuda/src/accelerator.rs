@@ -12,12 +12,12 @@ use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
 use crate::run::{Complain, Launch, complaint};
 use crate::sys::Nvtx;
-use forerun_base::{Error, ErrorKind, Result};
+use forerun_base::{Error, ErrorKind, Result, WordHash};
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
@@ -39,7 +39,7 @@ enum Rest {
 struct Pending {
     statuses: Slots,
     fetches: Slots,
-    rests: HashMap<u64, Rest>,
+    rests: HashMap<u64, Rest, WordHash>,
 }
 
 /// A device; see the module.
@@ -48,8 +48,10 @@ pub struct Cuda {
     gpu: Arc<Gpu>,
     /// What was launched and not told yet.
     batch: Mutex<Batch>,
-    /// Whether there is anything in it; written under its lock.
+    /// Whether there is anything in it, and the tickets it gave so far; written under its lock, which may be held for as long as it takes
+    /// to tell the device a turn.
     holds: AtomicBool,
+    given: AtomicU64,
     /// A mark that the compute lane is known to have passed, and the last ticket that passed with it or a later one.
     mark: AtomicU64,
     passed: AtomicU64,
@@ -78,13 +80,14 @@ impl Cuda {
         let pending = Pending {
             statuses: Slots::new(gpu.driver, Gpu::STATUS_BYTES, 128),
             fetches: Slots::new(gpu.driver, SMALL_COPY, 8),
-            rests: HashMap::new(),
+            rests: HashMap::default(),
         };
         Ok(Arc::new(Cuda {
             number,
             gpu,
             batch: Mutex::default(),
             holds: AtomicBool::new(false),
+            given: AtomicU64::new(0),
             mark: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             rests: AtomicUsize::new(0),
@@ -124,22 +127,35 @@ impl Cuda {
         self.batch.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// The batch, unless somebody has it. Those who look again and again need not sleep for it.
+    fn batch_if_free(&self) -> Option<MutexGuard<'_, Batch>> {
+        match self.batch.try_lock() {
+            Ok(batch) => Some(batch),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Tells the device what is held, unless more is about to come with which it should go. Those who look again and again
     /// ask this way, so it takes the lock only for something.
     fn flush(&self, more: bool) {
-        if self.holds.load(Ordering::Relaxed) {
-            let mut batch = self.batch();
-            if !more || batch.is_due() {
-                // A device that was lost says so to whoever asks it next.
-                let _ = self.tell(&mut batch);
-            }
+        if !self.holds.load(Ordering::Relaxed) {
+            return;
+        }
+        // Whoever has it may be telling the device already.
+        let Some(mut batch) = (if more { self.batch_if_free() } else { Some(self.batch()) }) else { return };
+        if !more || batch.is_due() {
+            // A device that was lost says so to whoever asks it next.
+            let _ = self.tell(&mut batch);
         }
     }
 
     /// The last ticket passed, when the lane has passed this mark.
     fn pass(&self, mark: u64) -> u64 {
-        if self.mark.load(Ordering::Acquire) < mark {
-            let ticket = self.batch().pass(mark);
+        if self.mark.load(Ordering::Acquire) < mark
+            && let Some(mut batch) = self.batch_if_free()
+        {
+            let ticket = batch.pass(mark);
             self.passed.fetch_max(ticket, Ordering::Release);
             self.mark.fetch_max(mark, Ordering::Release);
         }
@@ -166,7 +182,9 @@ impl Cuda {
 
     /// Marks the end of a command of the compute lane that is told at once, after everything that is held.
     fn take_ticket(&self, batch: &mut Batch) -> Result<u64> {
-        batch.take_ticket(&self.gpu).map_err(|error| self.lose_to(error))
+        let ticket = batch.take_ticket(&self.gpu).map_err(|error| self.lose_to(error))?;
+        self.given.store(ticket, Ordering::Release);
+        Ok(ticket)
     }
 
     fn copier(&self, lane: Lane) -> Option<&Arc<Copier>> {
@@ -239,6 +257,7 @@ impl DeviceKernel for CudaKernel {
         let mut batch = device.batch();
         let (ticket, ends) = batch.hold(&self.launch, io);
         device.holds.store(true, Ordering::Relaxed);
+        device.given.store(ticket, Ordering::Release);
         if let Some(complain) = &self.may_raise {
             device.leave(ticket, Rest::Status { slot: status, complain: complain.clone() });
         }
@@ -283,12 +302,13 @@ impl Accelerator for SharedCuda {
     fn free(&self, block: DeviceBlock) {
         let device = &*self.0;
         if device.refuse_if_lost().is_ok() {
-            let mut batch = device.batch();
-            if Memory::is_large(block.bytes) && device.tell(&mut batch).is_err() {
+            // The driver takes large ones back in the order of the lane, which must not be captured meanwhile.
+            let mut batch = Memory::is_large(block.bytes).then(|| device.batch());
+            if batch.as_mut().is_some_and(|batch| device.tell(batch).is_err()) {
                 return;
             }
-            let since = batch.given;
-            drop(batch);
+            // Those who used it have their tickets.
+            let since = device.given.load(Ordering::Acquire);
             // A block that cannot be given back is lost with the device.
             let _ = device.gpu.give_block(block.address.addr() as u64, block.bytes, since);
         }
@@ -406,7 +426,7 @@ impl Accelerator for SharedCuda {
     fn told(&self, lane: Lane) -> u64 {
         match self.0.copier(lane) {
             Some(copier) => copier.told(),
-            None => self.0.batch().given,
+            None => self.0.given.load(Ordering::Acquire),
         }
     }
 

@@ -5,16 +5,18 @@
 //! all tickets of a batch pass together.
 //!
 //! A sequence of launches that comes for the second time is made a graph. With the same addresses and scalars the graph is launched
-//! as it is; else the sequence is captured again, which does not run it, and the graph is brought up to date.
+//! as it is; else the sequence is captured again, which does not run it, and the graph is brought up to date. Memory goes round: the same
+//! few sets of addresses come again and again, and each that does gets a graph that stays as it is.
 
 use crate::gpu::{Gpu, Io};
-use crate::graph::Graph;
-use crate::lanes::Lane;
+use crate::graph::{Captured, Graph};
+use crate::lanes::Mark;
 use crate::rhythm::Rhythm;
 use crate::run::Launch;
-use forerun_base::{Error, Result};
+use forerun_base::{Error, Result, WordHash};
 use forerun_plan::Launches;
 use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,10 @@ const MOST: usize = 512;
 const FEWEST: usize = 4;
 /// Sequences remembered; the one that came least lately goes.
 const MOST_KNOWN: usize = 128;
+/// Graphs of a sequence that stay as they are; one that was not launched in the last turns goes.
+const MOST_FIXED: usize = 6;
+/// So many of the last sets of words are known again.
+const REMEMBERED: usize = 16;
 /// How long the end of a turn is waited for while the device is idle.
 const PATIENCE: Duration = Duration::from_micros(25);
 
@@ -42,7 +48,7 @@ pub(crate) struct Batch {
     held: Vec<Held>,
     words: Vec<u64>,
     /// Tickets given so far, and those of launches that were told.
-    pub(crate) given: u64,
+    given: u64,
     pub(crate) told: u64,
     /// The last ticket of what was told up to each mark of the lane that is not known to have passed.
     marks: VecDeque<(u64, u64)>,
@@ -53,15 +59,28 @@ pub(crate) struct Batch {
     pub(crate) counts: Launches,
 }
 
-/// A sequence that came before.
+/// A sequence that came before: what comes a single time is not worth a graph.
 struct Known {
-    /// None while it came once only: what comes a single time is not worth a graph.
-    graph: Option<Graph>,
-    words: Vec<u64>,
+    /// Brought up to date for words that are new.
+    changing: Option<Bound>,
+    /// For words that came before.
+    fixed: Vec<Bound>,
+    /// Hashes of the last sets of words.
+    seen: VecDeque<u64>,
+    /// How often it came as a graph.
+    turns: u64,
     /// When it came last: the tickets given by then.
     last: u64,
     /// Kept, so that no other launch has the address of one of these.
     _launches: Vec<Arc<Launch>>,
+}
+
+/// A graph, and the addresses and scalars that it is up to date for.
+struct Bound {
+    graph: Graph,
+    words: Vec<u64>,
+    /// The turn in which it was launched last.
+    last: u64,
 }
 
 impl Batch {
@@ -89,13 +108,13 @@ impl Batch {
     /// Notes that something else was told, after everything that is held: its ticket.
     pub(crate) fn take_ticket(&mut self, gpu: &Gpu) -> Result<u64> {
         self.given += 1;
-        self.mark(gpu)?;
+        self.mark_after(gpu, |_| false)?;
         Ok(self.given)
     }
 
-    /// Marks the end of what was told.
-    fn mark(&mut self, gpu: &Gpu) -> Result<()> {
-        let mark = gpu.record(Lane::Compute)?.0;
+    /// Marks the end of what was told, and of what `last` tells; it says whether that writes the mark itself.
+    fn mark_after(&mut self, gpu: &Gpu, last: impl FnOnce(Option<Mark>) -> bool) -> Result<()> {
+        let mark = gpu.record_after(last)?.0;
         self.told = self.given;
         self.marks.push_back((mark, self.told));
         Ok(())
@@ -131,18 +150,26 @@ impl Batch {
         }
         let (held, words) = (std::mem::take(&mut self.held), std::mem::take(&mut self.words));
         let mut failed = Vec::new();
-        let first = self.given - held.len() as u64 + 1;
         // SAFETY: the caller's promise.
-        if !unsafe { self.tell_graph(gpu, &held, &words) } {
-            for (n, launch) in held.iter().enumerate() {
+        if unsafe { self.tell_graph(gpu, &held, &words) } {
+            self.mark_after(gpu, |_| false)?;
+        } else {
+            let first = self.given - held.len() as u64 + 1;
+            let mut launch = |n: usize, mark| {
                 // SAFETY: as above.
-                if let Err(error) = unsafe { launch.launch(&words) } {
+                let launched = unsafe { held[n].launch(&words, mark) };
+                launched.unwrap_or_else(|error| {
                     failed.push((first + n as u64, error));
-                }
+                    false
+                })
+            };
+            let last = held.len() - 1;
+            for n in 0..last {
+                launch(n, None);
             }
+            self.mark_after(gpu, |mark| launch(last, mark))?;
             self.counts.alone += held.len() as u64;
         }
-        self.mark(gpu)?;
         // Both lists are used again.
         (self.held, self.words) = (held, words);
         self.held.clear();
@@ -164,13 +191,9 @@ impl Batch {
             return false;
         };
         known.last = self.given;
-        let same = known.graph.is_some() && known.words == words;
-        if !same && !known.bring_up_to_date(gpu, held, words) {
-            return false;
-        }
-        let Some(graph) = &known.graph else { return false };
+        let Some((bound, same)) = known.bind(gpu, held, words) else { return false };
         // SAFETY: the caller's promise, for every launch in it.
-        if unsafe { graph.launch() }.is_err() {
+        if unsafe { bound.graph.launch() }.is_err() {
             self.known.remove(&key);
             return false;
         }
@@ -182,7 +205,10 @@ impl Batch {
 
     /// Something changes that graphs were captured under.
     pub(crate) fn forget_graphs(&mut self) {
-        self.known.values_mut().for_each(|known| known.graph = None);
+        for known in self.known.values_mut() {
+            known.changing = None;
+            known.fixed.clear();
+        }
     }
 
     fn remember(&mut self, key: Vec<usize>, held: &[Held]) {
@@ -192,37 +218,83 @@ impl Batch {
             self.known.remove(&oldest);
         }
         let launches = held.iter().map(|held| held.launch.clone()).collect();
-        self.known.insert(key, Known { graph: None, words: Vec::new(), last: self.given, _launches: launches });
+        let known = Known {
+            changing: None,
+            fixed: Vec::new(),
+            seen: VecDeque::new(),
+            turns: 0,
+            last: self.given,
+            _launches: launches,
+        };
+        self.known.insert(key, known);
     }
 }
 
 impl Known {
-    fn bring_up_to_date(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> bool {
-        gpu.memory.seal(true);
-        let captured = Graph::record(gpu, || {
-            // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
-            held.iter().try_for_each(|launch| unsafe { launch.launch(words) })
-        });
-        gpu.memory.seal(false);
-        let Ok(captured) = captured else { return false };
-        if !self.graph.as_mut().is_some_and(|graph| graph.update(&captured)) {
-            let Ok(graph) = captured.instantiate() else { return false };
-            self.graph = Some(graph);
+    /// A graph that is up to date for these words, and whether it was before.
+    fn bind(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> Option<(&mut Bound, bool)> {
+        self.turns += 1;
+        let turn = self.turns;
+        // (By place: one that is found cannot be given away in the middle of looking.)
+        if let Some(n) = self.fixed.iter().position(|bound| bound.words == words) {
+            self.fixed[n].last = turn;
+            return Some((&mut self.fixed[n], true));
         }
-        self.words.clear();
-        self.words.extend_from_slice(words);
-        true
+        if self.changing.as_ref().is_some_and(|bound| bound.words == words) {
+            return self.changing.as_mut().map(|bound| (bound, true));
+        }
+        let captured = capture(gpu, held, words)?;
+        let hash = WordHash::default().hash_one(words);
+        if self.seen.contains(&hash) {
+            // More sets that come round than there is room for: those that have a graph keep it.
+            self.fixed.retain(|bound| bound.last + REMEMBERED as u64 >= turn);
+            if self.fixed.len() < MOST_FIXED {
+                let graph = captured.instantiate().ok()?;
+                self.fixed.push(Bound { graph, words: words.to_vec(), last: turn });
+                return self.fixed.last_mut().map(|bound| (bound, false));
+            }
+        } else {
+            self.seen.push_back(hash);
+            if self.seen.len() > REMEMBERED {
+                self.seen.pop_front();
+            }
+        }
+        let mut former = self.changing.take().map(|bound| bound.graph);
+        let graph = match former.take_if(|graph| graph.update(&captured)) {
+            Some(graph) => graph,
+            None => captured.instantiate().ok()?,
+        };
+        let bound = self.changing.insert(Bound { graph, words: words.to_vec(), last: turn });
+        Some((bound, false))
     }
 }
 
+/// Captures the launches with these words.
+fn capture(gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> Option<Captured> {
+    gpu.memory.seal(true);
+    let captured = Graph::record(gpu, || {
+        // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
+        held.iter().try_for_each(|launch| unsafe { launch.launch(words, None) }.map(drop))
+    });
+    gpu.memory.seal(false);
+    captured.ok()
+}
+
 impl Held {
+    /// Launches it, the last one before a mark if there is one. True if its kernel writes the mark itself.
+    ///
     /// # Safety
     /// As for [`Launch::launch`].
-    unsafe fn launch(&self, words: &[u64]) -> Result<()> {
+    unsafe fn launch(&self, words: &[u64], mark: Option<Mark>) -> Result<bool> {
         let (inputs, rest) = words[self.words..].split_at(self.inputs);
         let (outputs, rest) = rest.split_at(self.outputs);
         let io = Io { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
         // SAFETY: the caller's promise.
-        unsafe { self.launch.launch(io) }
+        unsafe {
+            match mark {
+                Some(mark) => self.launch.launch_to(io, mark),
+                None => self.launch.launch(io).map(|()| false),
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A device: its context, its lanes, its memory, its compiler.
 
 use crate::compile::{Compiler, Counts, Unit};
-use crate::lanes::{Lane, Lanes, Ticket};
+use crate::lanes::{Lane, Lanes, Mark, Ticket};
 use crate::memory::{Memory, MemoryInfo, Taken};
 use crate::run::{Launch, Products};
 use crate::staging::Staging;
@@ -267,6 +267,12 @@ impl Gpu {
         self.lanes.record(lane)
     }
 
+    /// Marks the end of what was given to the compute lane, `last` included: see [`Lanes::record_after`].
+    pub(crate) fn record_after(&self, last: impl FnOnce(Option<Mark>) -> bool) -> Result<Ticket> {
+        self.enter()?;
+        self.lanes.record_after(Lane::Compute, last)
+    }
+
     /// Lets a lane wait, on the device, until another has passed a ticket.
     pub fn wait(&self, lane: Lane, other: Lane, ticket: Ticket) -> Result<()> {
         self.enter()?;
@@ -302,6 +308,8 @@ impl Gpu {
     pub fn synchronize_all(&self) -> Result<()> {
         let driver = self.driver;
         let mut popped = std::ptr::null_mut();
+        // A context cannot be waited for while one of its streams is captured.
+        let _still = self.lanes.hold_still();
         // SAFETY: a context that is never released, taken back from where it was put.
         unsafe {
             driver.check((driver.context_push)(self.context), "cuCtxPushCurrent")?;

@@ -8,6 +8,7 @@ use crate::lanes::Lane;
 use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, UpdateOutcome, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result};
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A captured sequence, ready to be launched.
@@ -67,10 +68,13 @@ impl Graph {
     /// Captures what `launches` gives to the compute lane; none of it runs.
     pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
         gpu.enter()?;
+        let _still = gpu.lanes.hold_still();
         let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
         // SAFETY: a stream of this device; the capture is ended below, on every path.
         driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
-        let given = launches();
+        // A panic must not leave the lane captured.
+        let given = catch_unwind(AssertUnwindSafe(launches))
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Runtime, "a launch panicked")));
         let mut graph = std::ptr::null_mut();
         // SAFETY: writes one handle.
         let ended = driver.check(unsafe { (driver.capture_end)(stream, &mut graph) }, "cuStreamEndCapture");

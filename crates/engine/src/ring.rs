@@ -22,8 +22,12 @@ pub struct Full;
 pub struct Ring<T: Copy> {
     producer: Padded<Producer>,
     head: Padded<AtomicU64>,
-    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+    slots: Box<[Slot<T>]>,
 }
+
+/// A place for an item, on cache lines of its own: an item of a line is written in whole lines.
+#[repr(align(64))]
+struct Slot<T>(UnsafeCell<MaybeUninit<T>>);
 
 struct Producer {
     tail: AtomicU64,
@@ -47,7 +51,7 @@ impl<T: Copy> Ring<T> {
         Ring {
             producer: Padded(Producer { tail: AtomicU64::new(0), seen_head: AtomicU64::new(0) }),
             head: Padded(AtomicU64::new(0)),
-            slots: (0..capacity).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
+            slots: (0..capacity).map(|_| Slot(UnsafeCell::new(MaybeUninit::uninit()))).collect(),
         }
     }
 
@@ -61,7 +65,7 @@ impl<T: Copy> Ring<T> {
     fn slot(&self, index: u64) -> &UnsafeCell<MaybeUninit<T>> {
         let at = index as usize & (self.slots.len() - 1);
         // SAFETY: the length is a power of two, so the mask keeps the index within it.
-        unsafe { self.slots.get_unchecked(at) }
+        &unsafe { self.slots.get_unchecked(at) }.0
     }
 
     /// Appends an item and publishes it.

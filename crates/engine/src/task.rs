@@ -29,9 +29,27 @@ pub struct Task {
     pub(crate) join: Join,
     pub(crate) successors: Successors<Task>,
     work: UnsafeCell<Option<Box<dyn Work>>>,
-    edges: [Edge<Task>; INLINE_EDGES],
-    more_edges: Box<[Edge<Task>]>,
+    edges: Edges,
     pub(crate) on_device: Option<Box<OnDevice>>,
+}
+
+/// An edge for each predecessor.
+struct Edges {
+    first: [Edge<Task>; INLINE_EDGES],
+    more: Box<[Edge<Task>]>,
+}
+
+impl Edges {
+    fn new(predecessors: usize) -> Edges {
+        Edges {
+            first: std::array::from_fn(|_| Edge::new()),
+            more: (INLINE_EDGES..predecessors).map(|_| Edge::new()).collect(),
+        }
+    }
+
+    fn at(&self, index: usize) -> &Edge<Task> {
+        if index < INLINE_EDGES { &self.first[index] } else { &self.more[index - INLINE_EDGES] }
+    }
 }
 
 /// What a task of a device has beyond others.
@@ -43,7 +61,7 @@ pub(crate) struct OnDevice {
     /// Down when the lane has passed the task and all that it followed have settled.
     pub(crate) settling: Join,
     /// One for each task it follows.
-    edges: Box<[Edge<Task>]>,
+    edges: Edges,
 }
 
 impl OnDevice {
@@ -52,12 +70,12 @@ impl OnDevice {
             number,
             followers: Successors::new(),
             settling: Join::new(predecessors as u32 + 1),
-            edges: (0..predecessors).map(|_| Edge::new()).collect(),
+            edges: Edges::new(predecessors),
         }
     }
 
     pub(crate) fn edge(&self, index: usize) -> &Edge<Task> {
-        &self.edges[index]
+        self.edges.at(index)
     }
 }
 
@@ -95,7 +113,7 @@ impl Task {
     }
 
     pub(crate) fn edge(&self, index: usize) -> &Edge<Task> {
-        if index < INLINE_EDGES { &self.edges[index] } else { &self.more_edges[index - INLINE_EDGES] }
+        self.edges.at(index)
     }
 
     /// The work, where it lies; `None` if it was cancelled.
@@ -141,8 +159,7 @@ impl TaskRef {
             join: Join::new(predecessors as u32 + 1),
             successors: Successors::new(),
             work: UnsafeCell::new(Some(spec.work)),
-            edges: [Edge::new(), Edge::new(), Edge::new(), Edge::new()],
-            more_edges: (INLINE_EDGES..predecessors).map(|_| Edge::new()).collect(),
+            edges: Edges::new(predecessors),
             on_device: device.map(|number| Box::new(OnDevice::new(number, predecessors))),
         };
         TaskRef(NonNull::from(Box::leak(Box::new(task))))

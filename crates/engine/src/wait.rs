@@ -173,8 +173,10 @@ impl<'a> Waiter<'a> {
             Fed::Later(time) if time < SPIN => Some(time),
             _ => None,
         };
+        let has_busy_device = || self.engine.devices().any(|(_, device)| device.is_busy());
         loop {
-            for _ in 0..16 {
+            // A pause may take as long as a hundred instructions. A device says nothing when it is done: looks come faster.
+            for _ in 0..if has_busy_device() { 2 } else { 16 } {
                 spin_loop();
             }
             let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
@@ -185,8 +187,7 @@ impl<'a> Waiter<'a> {
             if soon.is_some_and(|time| spent >= time) {
                 return true;
             }
-            let device = self.engine.devices().any(|(_, device)| device.is_busy());
-            if spent >= if device { SPIN_FOR_DEVICE } else { SPIN } {
+            if spent >= if has_busy_device() { SPIN_FOR_DEVICE } else { SPIN } {
                 return false;
             }
             if spent >= POLITE {

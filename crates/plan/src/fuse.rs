@@ -389,7 +389,7 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
             let signature = records[record as usize].signature;
             let Attrs::Matmul { batch, m, n, k } = signature.attrs else { unreachable!("a product") };
             let (a, b) = (signature.inputs[0], signature.inputs[1]);
-            let mut inputs = records[record as usize].inputs.clone();
+            let mut inputs = records[record as usize].inputs.to_vec();
             let dtype = signature.out.dtype;
             let (mut tail, mut scalars) = (None, Vec::new());
             let alone = values.len() == 1;
@@ -481,5 +481,5 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Dev
         (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
     };
     let scalars = (0..signature.scalars() as u8).map(|w| (record, w)).collect();
-    Group { kernel, inputs: r.inputs.clone(), outputs: vec![record], scalars, records: members, device }
+    Group { kernel, inputs: r.inputs.to_vec(), outputs: vec![record], scalars, records: members, device }
 }

@@ -4,7 +4,6 @@ mod accelerator;
 mod backend;
 mod complex;
 mod fuse;
-mod hash;
 mod kernel;
 mod program;
 mod segment;
@@ -17,5 +16,5 @@ pub use fuse::{Group, Plan, plan};
 pub use kernel::{
     Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, RoutineCall, Rows, Update, output_bytes,
 };
-pub use segment::{Fate, Operand, PlanOptions, SegmentRecord, Source, write_key};
+pub use segment::{Fate, Operand, Operands, PlanOptions, SegmentRecord, Source, write_key};
 pub use signature::{Attrs, Meta, Signature, hold_tables};

@@ -1,6 +1,7 @@
 //! A segment: the records a plan is made from, as the planner sees them. Also the key under which its plan is cached.
 
 use crate::Signature;
+use smallvec::SmallVec;
 
 /// Where an operand comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +21,9 @@ pub struct Operand {
     pub view: Option<u16>,
 }
 
+/// The operands of a record: few, as a rule.
+pub type Operands = SmallVec<[Operand; 4]>;
+
 /// What becomes of a record's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
@@ -35,7 +39,7 @@ pub struct SegmentRecord {
     /// What it says.
     pub signature: &'static Signature,
     /// Its array inputs; their metas (as seen, through views) are the signature's.
-    pub inputs: Vec<Operand>,
+    pub inputs: Operands,
     /// What becomes of its result.
     pub fate: Fate,
 }

@@ -2,8 +2,7 @@
 //! inputs, attributes, meta of the result) are interned: they live as long as the process and are named by 4-byte ids,
 //! so that records stay small and plan-cache keys are short.
 
-use crate::hash::WordHash;
-use forerun_base::{DType, Device, Layout, Shape};
+use forerun_base::{DType, Device, Layout, Shape, WordHash};
 use forerun_ops::{Beyond, Given, Op};
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -26,19 +26,19 @@ fn point(op: Point, shape: &[usize], inputs: &[Operand], scalars: u8, fate: Fate
     let metas = vec![meta(shape); inputs.len()];
     let attrs = Attrs::Point { compute: F, scalars, arity };
     let signature = Signature::of(Op::Point(op), &metas, attrs, meta(shape));
-    SegmentRecord { signature, inputs: inputs.to_vec(), fate }
+    SegmentRecord { signature, inputs: inputs.into(), fate }
 }
 
 fn sum(from: &[usize], mask: u32, to: &[usize], input: Operand) -> SegmentRecord {
     let attrs = Attrs::Reduce { mask, compute: F };
     let signature = Signature::of(Op::Reduce(ReduceKind::Sum), &[meta(from)], attrs, meta(to));
-    SegmentRecord { signature, inputs: vec![input], fate: Fate::Seen }
+    SegmentRecord { signature, inputs: vec![input].into(), fate: Fate::Seen }
 }
 
 fn matmul(m: usize, k: usize, n: usize, fate: Fate) -> SegmentRecord {
     let attrs = Attrs::Matmul { batch: Shape::SCALAR, m, n, k };
     let signature = Signature::of(Op::Matmul, &[meta(&[m, k]), meta(&[k, n])], attrs, meta(&[m, n]));
-    SegmentRecord { signature, inputs: vec![external(0), external(1)], fate }
+    SegmentRecord { signature, inputs: vec![external(0), external(1)].into(), fate }
 }
 
 /// tanh(x) * y + x * 2 - y / 3
@@ -116,7 +116,7 @@ fn what_may_fail_is_not_dropped() {
     let signature = Signature::of(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
     let records = vec![
         point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal),
-        SegmentRecord { signature, inputs: vec![result(0), external(1)], fate: Fate::Internal },
+        SegmentRecord { signature, inputs: vec![result(0), external(1)].into(), fate: Fate::Internal },
         point(Point::Log, &[8], &[external(0)], 0, Fate::Internal),
     ];
     let made = plan(&records, FUSE);
@@ -172,7 +172,7 @@ fn other_shapes_and_views_do_not_join() {
             Attrs::Point { compute: F, scalars: 0, arity: 2 },
             meta(&[4, 8]),
         ),
-        inputs: vec![result(0), external(1)],
+        inputs: vec![result(0), external(1)].into(),
         fate: Fate::Seen,
     };
     let made = plan(&[point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal), wide], FUSE);
@@ -186,7 +186,7 @@ fn other_shapes_and_views_do_not_join() {
             Attrs::Point { compute: F, scalars: 0, arity: 1 },
             meta(&[8, 8]),
         ),
-        inputs: vec![Operand { source: Source::Record(0), view: Some(0) }],
+        inputs: vec![Operand { source: Source::Record(0), view: Some(0) }].into(),
         fate: Fate::Seen,
     };
     let made = plan(&[point(Point::Exp, &[8, 8], &[external(0)], 0, Fate::Internal), through_view], FUSE);
@@ -214,7 +214,7 @@ fn keys_tell_segments_apart() {
 fn constants_travel_as_scalars() {
     let full = |fate| SegmentRecord {
         signature: Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
-        inputs: Vec::new(),
+        inputs: Default::default(),
         fate,
     };
     let sum = point(Point::Add, &[8], &[external(0), result(0)], 0, Fate::Seen);
@@ -236,13 +236,13 @@ fn devices_do_not_share_kernels() {
     let attrs = || Attrs::Point { compute: F, scalars: 0, arity: 1 };
     let exp = |device, source| SegmentRecord {
         signature: Signature::of(Op::Point(Point::Exp), &[on(device)], attrs(), on(device)),
-        inputs: vec![Operand { source, view: None }],
+        inputs: vec![Operand { source, view: None }].into(),
         fate: Fate::Seen,
     };
     let (host, gpu) = (Device::Cpu(0), Device::Gpu(0));
     let moved = SegmentRecord {
         signature: Signature::of(Op::Transfer, &[on(host)], Attrs::None, on(gpu)),
-        inputs: vec![Operand { source: Source::Record(0), view: None }],
+        inputs: vec![Operand { source: Source::Record(0), view: None }].into(),
         fate: Fate::Internal,
     };
     let records = [exp(host, Source::External(0)), exp(gpu, Source::External(1)), moved, exp(gpu, Source::Record(2))];

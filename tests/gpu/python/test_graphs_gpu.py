@@ -31,3 +31,19 @@ def test_a_setting_reaches_products_that_are_graphs() -> None:
     finally:
         _forerun.set_tf32(GPU, False)
     assert _forerun.gpu_stats(GPU)["graphs"] > before
+
+
+@pytest.mark.parametrize("lists", [3, 10])
+def test_addresses_that_go_round_change_no_result(lists: int) -> None:
+    # The lists keep the results of the last turns, so each turn finds memory of another one.
+    x = np.array(numpy.random.default_rng(7).uniform(-0.1, 0.1, size=(128, 128)).astype("float32"), ctx=GPU)
+    before = _forerun.gpu_stats(GPU)["graphs_unchanged"]
+    kept: list[list[np.ndarray]] = [[] for _ in range(lists)]
+    for turn in range(240):
+        chain = [x]
+        for _ in range(12):
+            chain.append(np.dot(chain[-1], x))
+        if turn % 40 == 39:
+            assert all((made == again).all() for made, again in zip(kept[turn % lists], chain, strict=True))
+        kept[turn % lists] = chain
+    assert _forerun.gpu_stats(GPU)["graphs_unchanged"] > before

@@ -8,6 +8,7 @@ use super::reduce::Reducer;
 use super::routine::launcher;
 use super::rows::{Adder, Gatherer};
 use crate::gpu::{Gpu, Io};
+use crate::lanes::Mark;
 use forerun_base::Result;
 use forerun_plan::Kernel;
 use std::sync::Arc;
@@ -19,6 +20,15 @@ pub(super) trait Run: Send + Sync {
     /// # Safety
     /// As for [`Launch::launch`].
     unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()>;
+
+    /// The same of the last launch before a mark. True if its kernel writes the mark itself.
+    ///
+    /// # Safety
+    /// As for [`Launch::launch`].
+    unsafe fn run_to(&self, gpu: &Gpu, io: Io<'_>, _mark: Mark) -> Result<bool> {
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.run(gpu, io) }.map(|()| false)
+    }
 
     /// Whether the kernel made for it is compiled.
     fn is_ready(&self) -> bool;
@@ -64,6 +74,16 @@ impl Launch {
         self.gpu.enter()?;
         // SAFETY: the caller's promise is this one.
         unsafe { self.run.run(&self.gpu, io) }
+    }
+
+    /// The same of the last launch before a mark of the lane. True if its kernel writes the mark itself.
+    ///
+    /// # Safety
+    /// As for [`Launch::launch`].
+    pub(crate) unsafe fn launch_to(&self, io: Io<'_>, mark: Mark) -> Result<bool> {
+        self.gpu.enter()?;
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.run.run_to(&self.gpu, io, mark) }
     }
 
     /// Whether the kernel made for it is compiled; until then another stands in.

@@ -5,6 +5,7 @@ use super::launch::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
 use crate::gpu::{Gpu, Io};
+use crate::lanes::Mark;
 use crate::text::{Bound, Evaluator, encode, pointwise_text};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
@@ -63,18 +64,34 @@ impl Run for Transposition {
     }
 }
 
-impl Run for Pointwise {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+impl Pointwise {
+    /// Launches it. A grid of one block writes the mark when it is done; true if this one will.
+    fn run_marked(&self, gpu: &Gpu, io: Io<'_>, mark: Option<Mark>) -> Result<bool> {
         if self.size == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let bound = Bound { inputs: io.inputs, outputs: io.outputs, scalars: io.scalars };
         let fastest = self.packed.1.is_ready() && self.packed.0.takes(bound);
         let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
         if !unit.is_ready() && run_generic(gpu, &self.program, bound)? {
-            return Ok(());
+            return Ok(false);
         }
-        gpu.launch(unit, Gpu::grid(self.size, THREADS * evaluator.pack), THREADS, &evaluator.bind(bound))
+        let grid = Gpu::grid(self.size, THREADS * evaluator.pack);
+        let mark = mark.filter(|_| grid == 1);
+        let mut words = evaluator.bind(bound);
+        words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.ticket]));
+        gpu.launch(unit, grid, THREADS, &words)?;
+        Ok(mark.is_some())
+    }
+}
+
+impl Run for Pointwise {
+    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+        self.run_marked(gpu, io, None).map(drop)
+    }
+
+    unsafe fn run_to(&self, gpu: &Gpu, io: Io<'_>, mark: Mark) -> Result<bool> {
+        self.run_marked(gpu, io, Some(mark))
     }
 
     fn is_ready(&self) -> bool {

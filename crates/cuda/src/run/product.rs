@@ -229,7 +229,10 @@ impl Multiply {
                         done = done.and_then(|fits| dense.mover.run(gpu, *operand, copy).map(|()| fits));
                         *operand = copy;
                     }
-                    Err(_) if self.plain.is_some() => done = done.map(|_| false),
+                    // (During a capture that is another error: the capture is given up, and the same kernel serves as ever.)
+                    Err(error) if self.plain.is_some() && error.kind() == ErrorKind::Memory => {
+                        done = done.map(|_| false)
+                    }
                     Err(error) => done = done.and(Err(error)),
                 }
             }

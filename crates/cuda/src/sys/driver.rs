@@ -28,6 +28,7 @@ pub(crate) mod code {
     pub(crate) const ATTRIBUTE_MINOR: i32 = 76;
     pub(crate) const STREAM_NON_BLOCKING: u32 = 1;
     pub(crate) const EVENT_UNTIMED: u32 = 2;
+    pub(crate) const WAIT_AT_LEAST: u32 = 0;
     pub(crate) const POOL_RELEASE_THRESHOLD: i32 = 4;
     pub(crate) const POOL_RESERVED: i32 = 5;
     pub(crate) const CAPTURE_RELAXED: i32 = 2;
@@ -111,6 +112,8 @@ table! {
         stream_wait = "cuStreamWaitEvent"(stream: Stream, event: Event, flags: c_uint);
         stream_synchronize = "cuStreamSynchronize"(stream: Stream);
         stream_write = "cuStreamWriteValue64_v2"(stream: Stream, address: u64, value: u64, flags: c_uint);
+        stream_wait_value = "cuStreamWaitValue64_v2"(stream: Stream, address: u64, value: u64, flags: c_uint);
+        stream_query = "cuStreamQuery"(stream: Stream);
         event_create = "cuEventCreate"(event: *mut Event, flags: c_uint);
         event_record = "cuEventRecord"(event: Event, stream: Stream);
         event_query = "cuEventQuery"(event: Event);

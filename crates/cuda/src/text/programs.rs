@@ -272,9 +272,9 @@ fn functions(program: &Program) -> String {
     used.into_iter().filter_map(|(op, dtype)| bodies::op_text(op, dtype)).collect()
 }
 
-/// The kernel of a pointwise program.
+/// The kernel of a pointwise program. It has two words of its own: where to write a ticket when it is done, and the ticket.
 pub(crate) fn pointwise_text(evaluator: &Evaluator) -> String {
-    let mut text = evaluator.opening(0);
+    let mut text = evaluator.opening(2);
     text.push_str(&evaluator.text);
     text.push_str(include_str!("../kernels/pointwise.cuh"));
     prelude::open(&text)

@@ -135,12 +135,13 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
         Ok(f32::from_le_bytes(bytes))
     };
     let captured = read()?;
-    // SAFETY: what was captured may be launched as it was; the words are size, input, output, scalar.
+    // SAFETY: what was captured may be launched as it was; the words are size, input, output, scalar, and two of
+    // a mark, which a captured kernel does not write.
     unsafe {
         graph.launch()?;
         graph.launch()?;
         let twice = read()?;
-        graph.set_words(1, 4, &[(3, 10f32.to_bits() as u64)])?;
+        graph.set_words(1, 6, &[(3, 10f32.to_bits() as u64)])?;
         graph.launch()?;
         let changed = read()?;
         gpu.free(x, 4 * count)?;

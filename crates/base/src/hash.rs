@@ -1,13 +1,13 @@
-//! A fast hash for interning: keys are a few words made by ourselves, so nobody can choose them to collide.
+//! A fast hash for tables on the way of every op: keys are a few words made by ourselves, so nobody can choose them to collide.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Rotates, mixes in and multiplies, a word at a time.
-#[derive(Default)]
-pub(crate) struct WordHasher(u64);
+#[derive(Clone, Debug, Default)]
+pub struct WordHasher(u64);
 
 /// The hasher of maps over such keys.
-pub(crate) type WordHash = BuildHasherDefault<WordHasher>;
+pub type WordHash = BuildHasherDefault<WordHasher>;
 
 impl WordHasher {
     #[inline]
