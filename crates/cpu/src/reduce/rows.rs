@@ -68,16 +68,22 @@ unsafe fn block<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -
     held
 }
 
-/// The lanes of four blocks and of the tree over them, which never leave the registers.
+/// The lanes of four blocks, or of twice four, and of the tree over them, which never leave the registers.
 #[inline(always)]
-unsafe fn four_blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -> [V::Elem; WIDTH] {
+unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, fours: usize) -> [V::Elem; WIDTH] {
     let both = |a: [V; 8], b: [V; 8]| -> [V; 8] { collect(|v| F::fold(a[v], b[v])) };
+    let mut held = [V::splat(F::start()); 8];
     let mut lanes = [F::start::<V::Elem>(); WIDTH];
-    // SAFETY: the caller promises four blocks of elements.
+    // SAFETY: the caller promises so many blocks of elements.
     unsafe {
-        let first = both(block::<V, F>(from), block::<V, F>(from.add(BLOCK)));
-        let second = both(block::<V, F>(from.add(2 * BLOCK)), block::<V, F>(from.add(3 * BLOCK)));
-        for (v, held) in both(first, second)[..WIDTH / V::LANES].iter().enumerate() {
+        for four in 0..fours {
+            let at = |n: usize| from.add((4 * four + n) * BLOCK);
+            let first = both(block::<V, F>(at(0)), block::<V, F>(at(1)));
+            let second = both(block::<V, F>(at(2)), block::<V, F>(at(3)));
+            let all = both(first, second);
+            held = if four == 0 { all } else { both(held, all) };
+        }
+        for (v, held) in held[..WIDTH / V::LANES].iter().enumerate() {
             held.store(lanes.as_mut_ptr().add(v * V::LANES));
         }
     }
@@ -112,13 +118,14 @@ impl Reducer {
         let mut at = 0;
         if let (Some(input), true) = (self.direct, F::SEVERAL) {
             while count - at >= 4 * BLOCK {
+                let fours = if count - at >= 8 * BLOCK { 2 } else { 1 };
                 // SAFETY: the caller promises the elements.
-                let mut lanes = unsafe { four_blocks::<V, F>(io.inputs[input].cast::<V::Elem>().add(start + at)) };
-                if count == 4 * BLOCK {
+                let mut lanes = unsafe { blocks::<V, F>(io.inputs[input].cast::<V::Elem>().add(start + at), fours) };
+                at += fours * 4 * BLOCK;
+                if at == count && count <= 8 * BLOCK {
                     return lanes;
                 }
-                cascade.push::<V, F>(&mut lanes, WIDTH, 2);
-                at += 4 * BLOCK;
+                cascade.push::<V, F>(&mut lanes, WIDTH, 1 + fours);
             }
         }
         while at < count {
