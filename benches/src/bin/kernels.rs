@@ -214,32 +214,19 @@ mod by_hand {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
-    fn exp(x: __m512) -> __m512 {
-        let x = _mm512_max_ps(_mm512_set1_ps(-110.0), _mm512_min_ps(_mm512_set1_ps(100.0), x));
-        let n = _mm512_roundscale_ps::<8>(_mm512_mul_ps(x, _mm512_set1_ps(std::f32::consts::LOG2_E)));
-        let r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0.693_145_75), x);
-        let r = _mm512_fmadd_ps(n, _mm512_set1_ps(-1.428_606_8e-6), r);
-        let p = horner(r, &[0.0013926184, 0.008363179, 0.041666555, 0.16666577, 0.5]);
-        let y = _mm512_add_ps(_mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r), _mm512_set1_ps(1.0));
-        _mm512_scalef_ps(y, n)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq")]
     fn tanh(x: __m512) -> __m512 {
-        let sign = _mm512_set1_ps(-0.0);
-        let a = _mm512_andnot_ps(sign, x);
-        let square = _mm512_mul_ps(x, x);
-        let p = horner(
-            square,
-            &[0.001_909_390_6, -0.007_933_665, 0.021_615_256, -0.053_935_844, 0.133_331_8, -0.333_333_34],
-        );
-        let near = _mm512_fmadd_ps(_mm512_mul_ps(p, square), a, a);
-        let one = _mm512_set1_ps(1.0);
-        let e = _mm512_add_ps(exp(_mm512_add_ps(a, a)), one);
-        let far = _mm512_sub_ps(one, _mm512_div_ps(_mm512_set1_ps(2.0), e));
-        let y = _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, _mm512_set1_ps(0.75)), far, near);
-        _mm512_or_ps(_mm512_andnot_ps(sign, y), _mm512_and_ps(x, sign))
+        let (sign, one) = (_mm512_set1_ps(-0.0), _mm512_set1_ps(1.0));
+        let half = _mm512_max_ps(_mm512_set1_ps(-20.0), _mm512_or_ps(sign, x));
+        let exponent = _mm512_add_ps(half, half);
+        let n = _mm512_roundscale_ps::<8>(_mm512_mul_ps(exponent, _mm512_set1_ps(std::f32::consts::LOG2_E)));
+        let r = _mm512_fmadd_ps(n, _mm512_set1_ps(-std::f32::consts::LN_2), exponent);
+        let p = horner(r, &[0.001_388_249_8, 0.008_366_647, 0.041_667_204, 0.166_665_43, 0.5]);
+        let bend = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r);
+        let power = _mm512_scalef_ps(one, n);
+        let part = _mm512_mul_ps(bend, power);
+        let above = _mm512_sub_ps(_mm512_sub_ps(one, power), part);
+        let below = _mm512_add_ps(_mm512_add_ps(one, power), part);
+        _mm512_or_ps(_mm512_and_ps(sign, x), _mm512_div_ps(above, below))
     }
 
     #[target_feature(enable = "avx512f,avx512dq")]

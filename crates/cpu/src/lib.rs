@@ -22,6 +22,7 @@ mod rows;
 mod scratch;
 mod simd;
 mod stream;
+mod stretch;
 mod target;
 mod tile;
 mod turn;

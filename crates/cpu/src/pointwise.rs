@@ -1,6 +1,7 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
 use crate::alone::Alone;
+use crate::stretch;
 use crate::target::Target;
 use crate::tile::Tiles;
 use forerun_base::Team;
@@ -52,7 +53,7 @@ pub(crate) unsafe fn run_range(tiles: &Tiles, io: Io<'_>, start: usize, end: usi
         return unsafe { tiles.run(io, start, end) };
     }
     let shared = Shared(io);
-    team.split(count.div_ceil(PIECE), &|i| {
+    stretch::split(team, count.div_ceil(PIECE), &|i| {
         let from = start + i * PIECE;
         // SAFETY: pieces do not overlap, and the caller's promise covers each.
         unsafe { tiles.run(shared.get(), from, end.min(from + PIECE)) }

@@ -136,17 +136,23 @@ fn fed_reduce(extent: [usize; 3], kind: ReduceKind, keep: bool) -> Reduce {
 #[test]
 fn order_depends_on_the_extents_alone() {
     let mut random = Random(2);
-    for extent in [[1, 400_003, 1], [3, 200_001, 1], [300, 1000, 1], [1, 1000, 300], [1, 30_000, 10], [2, 200, 1025]] {
+    // Of rows also lengths at, above and below whole groups of blocks.
+    let of_rows = [[1, 400_003, 1], [3, 200_001, 1], [300, 1000, 1], [80, 2048, 1], [90, 4096, 1], [70, 4607, 1]];
+    let of_columns = [[1, 1000, 300], [1, 30_000, 10], [2, 200, 1025]];
+    for extent in of_rows.into_iter().chain(of_columns) {
         let [outer, reduced, inner] = extent;
         let size = outer * reduced * inner;
         let data = random.data(DType::F32, size);
         // Scaling by a power of two is exact: a reduction fed by it must give the plain one's bits, scaled.
         let half = Scalar::Float(0.5).to_bits(DType::F32);
-        for isa in isas() {
-            for kind in [ReduceKind::Sum, ReduceKind::Max] {
-                let result = [(DType::F32, outer * inner)];
+        for kind in [ReduceKind::Sum, ReduceKind::Max] {
+            let result = [(DType::F32, outer * inner)];
+            let kernel = Kernel::Reduce(plain_reduce(DType::F32, kind, extent));
+            let first = run(isas()[0], &kernel, &[(data.clone(), 0)], &[], &result, &SOLO);
+            for isa in isas() {
                 let kernel = Kernel::Reduce(plain_reduce(DType::F32, kind, extent));
                 let alone = run(isa, &kernel, &[(data.clone(), 0)], &[], &result, &SOLO);
+                assert_eq!(alone, first, "{extent:?} {isa:?}");
                 let three = run(isa, &kernel, &[(data.clone(), 0)], &[], &result, &Threads(3));
                 assert_eq!(alone, three, "{extent:?} {isa:?}");
                 let scaled: Vec<f64> = alone[0].f64().iter().map(|x| x * 0.5).collect();

@@ -1,6 +1,7 @@
 //! Elementary functions, each written once over [`NumFloat`], for single and double precision and for any vector.
 //!
-//! Invariant: at most 2 ulp from the true value over the whole range, right for infinities, NaN, denormals and -0.
+//! Invariant: at most 2 ulp from the true value over the whole range (the hyperbolic tangent in double precision: 2.1, of
+//! 60 million values tried), right for infinities, NaN, denormals and -0.
 
 use crate::num::{Format, Mask, NumFloat};
 
@@ -110,16 +111,22 @@ pub fn log1p<T: NumFloat>(x: T) -> T {
     log_of(sum, x.sub(back).add(one.sub(sum.sub(back)))).copysign(x)
 }
 
-/// The hyperbolic tangent.
+/// The hyperbolic tangent: `(1 - e^-2x) / (1 + e^-2x)`, both sides from one exponential that has lost nothing near 0.
 #[inline(always)]
 pub fn tanh<T: NumFloat>(x: T) -> T {
-    let magnitude = x.abs();
-    let square = x.mul(x);
-    let near = polynomial(square, <T::Format as Format>::TANH).mul(square).mul_add(magnitude, magnitude);
-    let e = exp(magnitude.add(magnitude));
     let one = T::constant(1.0);
-    let far = one.sub(T::constant(2.0).div(e.add(one)));
-    T::select(magnitude.lt(T::constant(0.75)), near, far).copysign(x)
+    // Beyond this limit the result no longer changes; NaN passes.
+    let half = T::constant(-20.0).greater(x.abs().neg());
+    let exponent = half.add(half);
+    let n = exponent.mul(T::constant(std::f64::consts::LOG2_E)).rint();
+    let r = n.mul_add(T::constant(-std::f64::consts::LN_2), exponent);
+    let lost = <T::Format as Format>::LN2_LOST;
+    let r = if lost == 0.0 { r } else { n.mul_add(T::constant(-lost), r) };
+    let bend = polynomial(r, <T::Format as Format>::TANH).mul_add(r.mul(r), r);
+    // The exponential is power + part, and neither is rounded.
+    let power = one.scale(n);
+    let part = bend.mul(power);
+    one.sub(power).sub(part).div(one.add(power).add(part)).copysign(x)
 }
 
 /// `1 / (1 + e^-x)`.

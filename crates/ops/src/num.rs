@@ -128,7 +128,7 @@ pub trait Format: Tables {
     const EXP: &'static [f64];
     /// `(ln(1 + f) - f + f^2 / 2) / f^3` on [-1/3, 1/3], highest power first.
     const LOG: &'static [f64];
-    /// `(tanh(x) - x) / x^3` in `x^2` for x up to 3/4, highest power first.
+    /// As [`Format::EXP`], with the least relative error of `e^r - 1`.
     const TANH: &'static [f64];
     /// `sin(pi t / 2) / t` in `t^2` for t up to 1/2, highest power first.
     const SIN: &'static [f64];
@@ -144,6 +144,8 @@ pub trait Format: Tables {
     const LN2_HIGH: f64;
     /// The rest of ln 2.
     const LN2_LOW: f64;
+    /// What rounding to the format takes from ln 2; zero where it is so little that a few times it do not count.
+    const LN2_LOST: f64;
     /// Below it `exp` is zero.
     const EXP_LOW: f64;
     /// Above it `exp` is infinite.
@@ -176,14 +178,8 @@ impl Format for Single {
         -0.24999944138980057,
         0.3333333333333333,
     ];
-    const TANH: &'static [f64] = &[
-        0.0019093906513297522,
-        -0.007933665311813762,
-        0.02161525618684858,
-        -0.05393584242376229,
-        0.1333317956734753,
-        -0.33333332135708843,
-    ];
+    const TANH: &'static [f64] =
+        &[0.0013882497565165664, 0.008366646881743104, 0.041667203920525656, 0.16666542683836116, 0.499999981329186];
     const SIN: &'static [f64] =
         &[0.0001582054153418526, -0.004681265867999628, 0.07969258267354878, -0.6459640961446242, 1.5707963267880862];
     const COS: &'static [f64] =
@@ -210,6 +206,7 @@ impl Format for Single {
     const ERF_HIGH: f64 = 4.0;
     const LN2_HIGH: f64 = 0.693145751953125;
     const LN2_LOW: f64 = 1.4286068203094173e-06;
+    const LN2_LOST: f64 = 0.0;
     const EXP_LOW: f64 = -110.0;
     const EXP_HIGH: f64 = 100.0;
     const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
@@ -252,21 +249,7 @@ impl Format for Double {
         -0.24999999999999997,
         0.3333333333333333,
     ];
-    const TANH: &'static [f64] = &[
-        -1.6406518161418549e-06,
-        1.0047379162405888e-05,
-        -3.4493769312834076e-05,
-        9.424685411624166e-05,
-        -0.00023809367082870849,
-        0.0005897468637400918,
-        -0.0014557817949204382,
-        0.003592121384007292,
-        -0.00886323498701848,
-        0.021869488509687913,
-        -0.05396825396758142,
-        0.1333333333333266,
-        -0.3333333333333333,
-    ];
+    const TANH: &'static [f64] = Self::EXP;
     const SIN: &'static [f64] = &[
         6.017863578594784e-12,
         -6.687805284232516e-10,
@@ -327,6 +310,7 @@ impl Format for Double {
     const ERF_HIGH: f64 = 6.0;
     const LN2_HIGH: f64 = 0.693147180559663;
     const LN2_LOW: f64 = 2.8235290563031577e-13;
+    const LN2_LOST: f64 = 2.3190468138462996e-17;
     const EXP_LOW: f64 = -760.0;
     const EXP_HIGH: f64 = 720.0;
     const MIN_NORMAL: f64 = f64::MIN_POSITIVE;

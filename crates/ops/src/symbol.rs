@@ -344,14 +344,7 @@ mod tests {
                 Verb::Greater => NumFloat::greater(a(0), a(1)),
                 Verb::Copysign => NumFloat::copysign(a(0), a(1)),
                 Verb::Scale => NumFloat::scale(a(0), a(1)),
-                Verb::Lt => (a(0) < a(1)) as u8 as f32,
-                Verb::Select => {
-                    if a(0) != 0.0 {
-                        a(1)
-                    } else {
-                        a(2)
-                    }
-                }
+                Verb::Neg => -a(0),
                 verb => unreachable!("{verb:?}"),
             };
             values.push(value);

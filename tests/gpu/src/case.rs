@@ -129,6 +129,7 @@ impl Case {
             Kernel::Routine(call) => {
                 call.inputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4).max(call.out.0.size())
             }
+            Kernel::Pointwise(program) => program.inputs.iter().map(|input| input.dtype.size()).max().unwrap_or(4),
             _ => 8,
         };
         let widest = made.max(given).max(8);

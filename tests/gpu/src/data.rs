@@ -28,6 +28,9 @@ impl Random {
 
     /// Ordinary numbers, as bytes.
     pub(crate) fn bytes(&mut self, dtype: DType, count: usize) -> Vec<u8> {
+        if dtype.kind() == Kind::Complex {
+            return self.bytes(dtype.carrier(), 2 * count);
+        }
         let mut all = Vec::with_capacity(count * dtype.size());
         (0..count).for_each(|_| all.extend(&self.ordinary(dtype).to_le_bytes()[..dtype.size()]));
         all
@@ -41,6 +44,9 @@ impl Random {
 
     /// Edges mixed with ordinary numbers and any bits at all, as bytes.
     pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Vec<u8> {
+        if dtype.kind() == Kind::Complex {
+            return self.edges(dtype.carrier(), 2 * count);
+        }
         let special: Vec<u64> = match dtype {
             DType::Bool => vec![0, 1],
             _ if dtype.kind() == Kind::Int => {

@@ -5,6 +5,7 @@
 use super::fold::{Cascade, Element, Fold, fold_slices};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::simd::{Memory, Set};
+use crate::stretch;
 use forerun_base::Team;
 use forerun_ops::Num;
 use forerun_plan::Io;
@@ -127,7 +128,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         for n in 0..strips {
             let strip = r.strip(n);
             let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; STRIP]>());
-            team.split(chunks, &|chunk| {
+            stretch::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk * ROWS;
                 let last = r.reduced.min(first + per_chunk * ROWS);
                 // SAFETY: the elements of one chunk of the strip; each chunk has a partial result of its own.

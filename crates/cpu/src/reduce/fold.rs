@@ -40,6 +40,8 @@ element! {
 
 /// What a reduction does with two elements.
 pub(crate) trait Fold: 'static {
+    /// Whether several blocks are folded at a time. It makes much code, so not where the arithmetic takes the time.
+    const SEVERAL: bool = false;
     fn start<T: Element>() -> T;
     fn fold<V: Num>(a: V, b: V) -> V;
     /// Whether `new` takes the place of `old` in a search for the first extreme.
@@ -52,6 +54,7 @@ pub(crate) enum Largest {}
 pub(crate) enum Smallest {}
 
 impl Fold for Sum {
+    const SEVERAL: bool = true;
     #[inline(always)]
     fn start<T: Element>() -> T {
         T::ZERO
@@ -133,6 +136,24 @@ pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
+/// As [`fold_slices`], what is in `from` first: `to[i] = fold(from[i], to[i])`.
+///
+/// # Safety
+/// As for [`fold_slices`].
+#[inline(always)]
+unsafe fn fold_after<V: Memory<Elem: Element> + Num, F: Fold>(to: *mut V::Elem, from: *const V::Elem, count: usize) {
+    let whole = count - count % V::LANES;
+    // SAFETY: whole vectors, then what is left.
+    unsafe {
+        for i in (0..whole).step_by(V::LANES) {
+            F::fold(V::load(from.add(i)), V::load(to.add(i))).store(to.add(i));
+        }
+        for i in whole..count {
+            to.add(i).write(F::fold(from.add(i).read(), to.add(i).read()));
+        }
+    }
+}
+
 /// Enough for 2^32 blocks.
 const LEVELS: usize = 33;
 
@@ -155,9 +176,7 @@ impl<T: Element, const W: usize> Cascade<T, W> {
         while self.filled >> level & 1 == 1 {
             // SAFETY: a filled level was written for `width` elements; old results come first in the order.
             unsafe {
-                let old = self.levels[level].as_mut_ptr().cast::<T>();
-                fold_slices::<V, F>(old, block.as_ptr(), width);
-                std::ptr::copy_nonoverlapping(old, block.as_mut_ptr(), width);
+                fold_after::<V, F>(block.as_mut_ptr(), self.levels[level].as_ptr().cast(), width);
             }
             self.filled &= !(1 << level);
             level += 1;
@@ -178,11 +197,12 @@ impl<T: Element, const W: usize> Cascade<T, W> {
             self.filled &= self.filled - 1;
             // SAFETY: a filled level was written for `width` elements.
             unsafe {
-                let old = self.levels[level].as_mut_ptr().cast::<T>();
-                if !first {
-                    fold_slices::<V, F>(old, result.as_ptr(), width);
+                let old = self.levels[level].as_ptr().cast::<T>();
+                if first {
+                    std::ptr::copy_nonoverlapping(old, result.as_mut_ptr(), width);
+                } else {
+                    fold_after::<V, F>(result.as_mut_ptr(), old, width);
                 }
-                std::ptr::copy_nonoverlapping(old, result.as_mut_ptr(), width);
             }
             first = false;
         }

@@ -7,6 +7,7 @@ use super::fold::{Element, Fold, Largest, Product, Smallest, Sum};
 use super::{columns, rows};
 use crate::pointwise::Shared;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
+use crate::stretch;
 use crate::target::Target;
 use crate::tile::{Machine, Tiles};
 use forerun_base::{DType, Team};
@@ -165,7 +166,7 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
 
 /// Splits `pieces` over the team, or runs them here if that is not worth it.
 pub(super) fn split(r: &Reducer, team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
-    if pieces > 1 && r.splits(team) { team.split(pieces, piece) } else { (0..pieces).for_each(piece) }
+    if pieces > 1 && r.splits(team) { stretch::split(team, pieces, piece) } else { (0..pieces).for_each(piece) }
 }
 
 /// Results of chunks, written by whoever folds them and read when all are done.

@@ -4,12 +4,14 @@
 //! folded in a binary tree, and at the end the 64 lanes of the row.
 
 use super::fold::{Cascade, Element, Fold};
-use super::reducer::{PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
-use crate::simd::{Memory, Set};
+use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use crate::simd::{Memory, Set, collect};
+use crate::stretch;
 use forerun_base::Team;
 use forerun_ops::Num;
 use forerun_plan::Io;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 const BLOCK: usize = 512;
 /// Virtual lanes of a row.
@@ -51,6 +53,43 @@ unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
+/// The lanes of one block, in vectors: 64 lanes are 4 or 8 of them.
+#[inline(always)]
+unsafe fn block<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -> [V; 8] {
+    let mut held = [V::splat(F::start()); 8];
+    for i in (0..BLOCK).step_by(WIDTH) {
+        for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
+            // SAFETY: the caller promises a block of elements.
+            *held = F::fold(*held, unsafe { V::load(from.add(i + v * V::LANES)) });
+        }
+    }
+    // The compiler would read several blocks in an order of its own, and what fetches memory ahead loses the way.
+    compiler_fence(Ordering::SeqCst);
+    held
+}
+
+/// The lanes of four blocks, or of twice four, and of the tree over them, which never leave the registers.
+#[inline(always)]
+unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, fours: usize) -> [V::Elem; WIDTH] {
+    let both = |a: [V; 8], b: [V; 8]| -> [V; 8] { collect(|v| F::fold(a[v], b[v])) };
+    let mut held = [V::splat(F::start()); 8];
+    let mut lanes = [F::start::<V::Elem>(); WIDTH];
+    // SAFETY: the caller promises so many blocks of elements.
+    unsafe {
+        for four in 0..fours {
+            let at = |n: usize| from.add((4 * four + n) * BLOCK);
+            let first = both(block::<V, F>(at(0)), block::<V, F>(at(1)));
+            let second = both(block::<V, F>(at(2)), block::<V, F>(at(3)));
+            let all = both(first, second);
+            held = if four == 0 { all } else { both(held, all) };
+        }
+        for (v, held) in held[..WIDTH / V::LANES].iter().enumerate() {
+            held.store(lanes.as_mut_ptr().add(v * V::LANES));
+        }
+    }
+    lanes
+}
+
 /// The fold of the 64 lanes.
 #[inline(always)]
 pub(crate) fn tree<T: Element, F: Fold>(mut lanes: [T; WIDTH]) -> T {
@@ -77,6 +116,18 @@ impl Reducer {
         let mut cascade = Cascade::<V::Elem, WIDTH>::new();
         let mut result = [F::start(); WIDTH];
         let mut at = 0;
+        if let (Some(input), true) = (self.direct, F::SEVERAL) {
+            while count - at >= 4 * BLOCK {
+                let fours = if count - at >= 8 * BLOCK { 2 } else { 1 };
+                // SAFETY: the caller promises the elements.
+                let mut lanes = unsafe { blocks::<V, F>(io.inputs[input].cast::<V::Elem>().add(start + at), fours) };
+                at += fours * 4 * BLOCK;
+                if at == count && count <= 8 * BLOCK {
+                    return lanes;
+                }
+                cascade.push::<V, F>(&mut lanes, WIDTH, 1 + fours);
+            }
+        }
         while at < count {
             let block = BLOCK.min(count - at);
             let mut lanes = [F::start(); WIDTH];
@@ -117,10 +168,10 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         let blocks = reduced.div_ceil(BLOCK);
         let per_chunk = blocks_per_chunk(blocks, PIECE / BLOCK);
         let chunks = blocks.div_ceil(per_chunk);
-        let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; super::reducer::CHUNKS];
+        let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; CHUNKS];
         for row in 0..outer {
             let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
-            team.split(chunks, &|chunk| {
+            stretch::split(team, chunks, &|chunk| {
                 let from = chunk * per_chunk * BLOCK;
                 let count = (per_chunk * BLOCK).min(reduced - from);
                 // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
@@ -153,7 +204,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         }
         return;
     }
-    let per_piece = (PIECE / reduced.max(1)).max(1);
+    let per_piece = (PIECE / reduced.max(1)).max(outer / CHUNKS).max(1);
     split(r, team, outer.div_ceil(per_piece), &|piece| {
         let (first, last) = (piece * per_piece, outer.min((piece + 1) * per_piece));
         // SAFETY: the elements of the piece's rows, and their results.

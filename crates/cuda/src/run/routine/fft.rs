@@ -177,7 +177,7 @@ impl Run for Transformer {
 
     fn is_ready(&self) -> bool {
         let moved = self.movers.as_ref().is_none_or(|movers| movers.iter().all(Mover::is_ready));
-        self.planned.get().is_some() && self.scale.is_ready() && moved
+        self.lines.count() == 0 || self.planned.get().is_some() && self.scale.is_ready() && moved
     }
 }
 
