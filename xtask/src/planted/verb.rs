@@ -5,6 +5,7 @@
 
 use super::copy::Copy;
 use super::table::{Fault, TABLE, faults, invariants};
+use crate::test::{CUDA_12, kernel_compiler};
 use crate::tree;
 use crate::wheel;
 use std::collections::BTreeSet;
@@ -93,6 +94,17 @@ fn build(copy: &Copy, command: &str) -> Result<Outcome, String> {
         let words = after.split(" -- ").next().unwrap_or(after);
         return in_copy(copy, &unified(&format!("{before}cargo test --no-run {words}")), BUILD_LIMIT);
     }
+    if let Some((program, _)) = command.strip_prefix("cargo run ").and_then(|words| words.split_once(" -- ")) {
+        return in_copy(copy, &format!("cargo build {program}"), BUILD_LIMIT);
+    }
+    if command == "cargo xtask gen --check" {
+        // What prints the files; without a file that differs nothing is left to be built.
+        return in_copy(
+            copy,
+            "cargo build -p forerun-ops --examples && cargo build -p forerun-cuda --examples",
+            BUILD_LIMIT,
+        );
+    }
     if command.starts_with("pytest ") {
         let library = "cp target/debug/lib_forerun.so python/forerun/_forerun.abi3.so";
         return in_copy(copy, &format!("cargo build -p forerun-python && {library}"), BUILD_LIMIT);
@@ -103,7 +115,13 @@ fn build(copy: &Copy, command: &str) -> Result<Outcome, String> {
 fn check(copy: &Copy, command: &str) -> Result<Outcome, String> {
     if let Some(tests) = command.strip_prefix("pytest ") {
         let python = wheel::workshop()?.python(&[]).get_program().to_string_lossy().into_owned();
-        return in_copy(copy, &format!("PYTHONPATH=python {python} -m pytest --quiet {tests}"), LIMIT);
+        // Bytecode is told from what it was compiled of by a second and a size, which a fault may keep.
+        let settings = format!("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={}", copy.folder().join("python").display());
+        return in_copy(copy, &format!("{settings} {python} -m pytest --quiet -p no:cacheprovider {tests}"), LIMIT);
+    }
+    if command.contains("--example texts ") {
+        let compiler = format!("FORERUN_CUDA_PATH={}", kernel_compiler(CUDA_12)?);
+        return in_copy(copy, &format!("{compiler} {command}"), LIMIT);
     }
     in_copy(copy, &unified(command), LIMIT)
 }
@@ -111,7 +129,7 @@ fn check(copy: &Copy, command: &str) -> Result<Outcome, String> {
 /// As in the stages of `cargo xtask test`, the crate that asks for features of what others use is among those that are named,
 /// so that what they use is built once. It has no tests of its own, so it cannot be named with `--lib`; models use nothing of it.
 fn unified(command: &str) -> String {
-    if command.contains(" --test ") && !command.contains("loom") {
+    if [" --test ", " --example "].iter().any(|kind| command.contains(kind)) && !command.contains("loom") {
         command.replace("cargo test ", "cargo test -p forerun-python ")
     } else {
         command.to_owned()

@@ -5,4 +5,4 @@ mod ledger;
 mod new_row;
 mod stages;
 
-pub(crate) use stages::{Extent, run};
+pub(crate) use stages::{CUDA_12, Extent, kernel_compiler, run};

@@ -41,7 +41,7 @@ const FAULTS: &[&str] = &[
     "pressure",
 ];
 
-const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
+pub(crate) const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
 
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
@@ -123,7 +123,7 @@ fn sanitized() -> Command {
 }
 
 /// Installs the compiler of the device's texts and says where.
-fn kernel_compiler(package: &str) -> Result<String, String> {
+pub(crate) fn kernel_compiler(package: &str) -> Result<String, String> {
     let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
     Environment::with(release, &[package])?.packages()
 }
