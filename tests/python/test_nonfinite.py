@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import threading
 
@@ -121,6 +122,22 @@ def test_a_hybridized_block_is_looked_at() -> None:
         small.hybridize()
         out = [small(x).sum().item() for _ in range(4)]
     assert len(set(out)) == 1
+
+
+def test_a_capture_has_no_part_of_the_search() -> None:
+    def replayed(looked_at: bool) -> list[str]:
+        net = gluon.nn.Dense(3)
+        net.initialize()
+        net.hybridize()
+        x = np.ones((2, 2))
+        with forerun.detect_nonfinite() if looked_at else contextlib.nullcontext():
+            for _ in range(3):
+                net(x)
+        with forerun.trace() as trace:
+            net(x).wait_to_read()
+        return [event.op for event in trace.events if event.kind == "submitted"]
+
+    assert replayed(True) == replayed(False) != []
 
 
 def test_it_is_the_threads_and_an_error_is_not_hidden() -> None:

@@ -129,7 +129,8 @@ fn check(copy: &Copy, command: &str) -> Result<Outcome, String> {
 /// As in the stages of `cargo xtask test`, the crate that asks for features of what others use is among those that are named,
 /// so that what they use is built once. It has no tests of its own, so it cannot be named with `--lib`; models use nothing of it.
 fn unified(command: &str) -> String {
-    if [" --test ", " --example "].iter().any(|kind| command.contains(kind)) && !command.contains("loom") {
+    let has = |words: [&str; 2]| words.iter().any(|word| command.contains(word));
+    if has([" --test ", " --example "]) && !has(["loom", "sanitizer"]) {
         command.replace("cargo test ", "cargo test -p forerun-python ")
     } else {
         command.to_owned()
@@ -179,7 +180,7 @@ fn reason(output: &str) -> String {
     let panic = lines().skip_while(|line| !line.contains(" panicked at ")).skip(1).find(|line| !line.is_empty());
     let named =
         || lines().find(|line| ["error", "E  ", "tidy: ", "xtask: "].iter().any(|start| line.starts_with(start)));
-    let killed = || lines().find(|line| line.contains("(signal: "));
+    let killed = || lines().find(|line| ["(signal: ", "ThreadSanitizer: "].iter().any(|part| line.contains(part)));
     let found = panic.or_else(killed).or_else(named).or_else(|| lines().rfind(|line| !line.is_empty())).unwrap_or("");
     found.chars().take(200).collect()
 }
