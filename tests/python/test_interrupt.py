@@ -81,6 +81,37 @@ def test_an_interrupt_ends_a_wait(run: Run, long: bool, how: str) -> None:
     print(how, result.stdout.splitlines()[-1])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.usefixtures("once")
+@pytest.mark.parametrize("how", ["wait_to_read", "waitall", "item"])
+def test_a_wait_raises_what_a_handler_raised(run: Run, how: str) -> None:
+    program = """
+        import signal, sys
+        from forerun import np, npx
+
+        class Alarm(Exception):
+            pass
+
+        def handler(number, frame):
+            raise Alarm("mine")
+
+        x = np.random.normal(size=(1000, 1000))
+        y = x
+        for _ in range(1000):
+            y = y @ x * 0.01
+        signal.signal(signal.SIGALRM, handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            WAIT
+            sys.exit("the wait ended without an interrupt")
+        except Alarm as alarm:
+            assert str(alarm) == "mine"
+        npx.cancel_pending()
+        """
+    result = run(program.replace("WAIT", WAITS[how]), FORERUN_ENGINE="async")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_what_has_not_started_is_cancelled(run: Run) -> None:
     program = """
         from forerun import np, npx
