@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A kernel bound to values. The lists are short as a rule, and one allocation with it: it is made by one thread and dropped by
-/// another, which is what general heaps are slowest at.
+/// A kernel bound to values. Its lists are short as a rule and lie inside it: it is made by one thread and dropped by another, which
+/// is what general heaps are slowest at.
 pub(crate) struct Launch {
     /// The plan it is a kernel of, and which one.
     pub(crate) plan: Arc<CachedPlan>,
@@ -55,7 +55,7 @@ pub(crate) struct Output {
     pub(crate) loc: Loc,
 }
 
-/// All of a task.
+/// The releases of a task.
 pub(crate) type Releases = SmallVec<[Release; 6]>;
 
 /// Uses that end with a task.

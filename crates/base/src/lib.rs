@@ -1,4 +1,4 @@
-//! The words every room shares: shapes, layouts, dtypes, scalars, devices, locs, errors,
+//! The words every room shares: shapes, layouts, dtypes, scalars, devices, locs, errors, a hash,
 //! and the traits through which kernels ask for threads and account for bytes.
 //!
 //! Nothing here knows threads, memory policy, operations or frontends.

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How long a waiter looks before it parks: what a hand-over between two running threads may take.
 const SPIN: Duration = Duration::from_micros(20);
-/// The same while a device is at work: being woken costs up to some tenths of a millisecond, a share of what the device does that is
-/// small only beyond this.
+/// The same while a device is at work: being woken takes time in which the device has nothing to do, a small share of waits that are
+/// longer than this.
 const SPIN_FOR_DEVICE: Duration = Duration::from_millis(5);
 /// From then on it lets others have the core between two looks.
 const POLITE: Duration = Duration::from_micros(300);

@@ -67,7 +67,8 @@ impl Reducer {
                             let n = together.min(rows - i);
                             let elements = source.read::<V::Elem>(at(row + i), n * width);
                             for j in 0..n {
-                                fold_slices::<V, F>(block.as_mut_ptr(), elements.add(j * width), width);
+                                let to = block.as_mut_ptr();
+                                fold_slices::<V, F>(to, to, elements.add(j * width), width);
                             }
                         }
                     }

@@ -114,42 +114,25 @@ impl Fold for Smallest {
     }
 }
 
-/// Folds `count` elements of `from` into `to`, element by element: `to[i] = fold(to[i], from[i])`.
+/// Folds two slices, element by element: `to[i] = fold(first[i], second[i])`.
 ///
 /// # Safety
-/// Both must have `count` elements, apart from each other or the same.
+/// All must have `count` elements; `to` may be either of the others, and overlaps neither in part.
 #[inline(always)]
 pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
     to: *mut V::Elem,
-    from: *const V::Elem,
+    first: *const V::Elem,
+    second: *const V::Elem,
     count: usize,
 ) {
     let whole = count - count % V::LANES;
     // SAFETY: whole vectors, then what is left.
     unsafe {
         for i in (0..whole).step_by(V::LANES) {
-            F::fold(V::load(to.add(i)), V::load(from.add(i))).store(to.add(i));
+            F::fold(V::load(first.add(i)), V::load(second.add(i))).store(to.add(i));
         }
         for i in whole..count {
-            to.add(i).write(F::fold(to.add(i).read(), from.add(i).read()));
-        }
-    }
-}
-
-/// As [`fold_slices`], what is in `from` first: `to[i] = fold(from[i], to[i])`.
-///
-/// # Safety
-/// As for [`fold_slices`].
-#[inline(always)]
-unsafe fn fold_after<V: Memory<Elem: Element> + Num, F: Fold>(to: *mut V::Elem, from: *const V::Elem, count: usize) {
-    let whole = count - count % V::LANES;
-    // SAFETY: whole vectors, then what is left.
-    unsafe {
-        for i in (0..whole).step_by(V::LANES) {
-            F::fold(V::load(from.add(i)), V::load(to.add(i))).store(to.add(i));
-        }
-        for i in whole..count {
-            to.add(i).write(F::fold(from.add(i).read(), to.add(i).read()));
+            to.add(i).write(F::fold(first.add(i).read(), second.add(i).read()));
         }
     }
 }
@@ -176,7 +159,8 @@ impl<T: Element, const W: usize> Cascade<T, W> {
         while self.filled >> level & 1 == 1 {
             // SAFETY: a filled level was written for `width` elements; old results come first in the order.
             unsafe {
-                fold_after::<V, F>(block.as_mut_ptr(), self.levels[level].as_ptr().cast(), width);
+                let (old, block) = (self.levels[level].as_ptr().cast::<T>(), block.as_mut_ptr().cast::<T>());
+                fold_slices::<V, F>(block, old, block, width);
             }
             self.filled &= !(1 << level);
             level += 1;
@@ -201,7 +185,8 @@ impl<T: Element, const W: usize> Cascade<T, W> {
                 if first {
                     std::ptr::copy_nonoverlapping(old, result.as_mut_ptr(), width);
                 } else {
-                    fold_after::<V, F>(result.as_mut_ptr(), old, width);
+                    let result = result.as_mut_ptr().cast::<T>();
+                    fold_slices::<V, F>(result, old, result, width);
                 }
             }
             first = false;
