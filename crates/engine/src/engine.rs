@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) in_flight: Padded<AtomicUsize>,
     pub(crate) tasks: Counter,
     pub(crate) helped: Counter,
+    /// Waits that planned, and so needed no worker to.
+    pub(crate) self_served: Padded<Counter>,
     pub(crate) pieces: Counter,
 }
 
@@ -80,6 +82,7 @@ impl Engine {
             in_flight: Padded(AtomicUsize::new(0)),
             tasks: Counter::default(),
             helped: Counter::default(),
+            self_served: Padded(Counter::default()),
             pieces: Counter::default(),
         };
         Arc::new(Engine { state: Arc::new(state), owner: true })

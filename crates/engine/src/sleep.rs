@@ -16,6 +16,9 @@
 //! search to run a heavy task, with sleepers left, sets the word too; that is for speed alone, as it looks again
 //! itself later.
 //!
+//! A worker that dozes is listed with the sleepers, so that it is woken for what is ready, but `quiet` stays 0: for the sake of what is
+//! submitted it looks again by itself, a nap later. So it needs no heavy fence, which would interrupt every other thread.
+//!
 //! Nothing here knows tasks or feeders: what there is to look at comes as a closure.
 
 use crate::asymmetric;
@@ -133,7 +136,24 @@ impl Sleep {
             counters.parked();
             parker.park(timeout);
         }
-        // Whoever woke this worker has taken it off the list and counted it; after another return it does so itself.
+        self.get_up(parker);
+    }
+
+    /// Sleeps for a nap, or until somebody has something to run; submitters wake nobody meanwhile. The caller counts as searching
+    /// before and after.
+    pub(crate) fn doze(&self, parker: &Arc<Parker>, nap: Duration, counters: &ParkCounters) {
+        let mut sleepers = self.sleepers.lock();
+        sleepers.push(Arc::clone(parker));
+        self.asleep.fetch_add(1, Ordering::Relaxed);
+        self.searching.fetch_sub(1, Ordering::AcqRel);
+        drop(sleepers);
+        counters.napped();
+        parker.park(Some(nap));
+        self.get_up(parker);
+    }
+
+    /// Whoever woke this worker has taken it off the list and counted it; after another return it does so itself.
+    fn get_up(&self, parker: &Arc<Parker>) {
         let mut sleepers = self.sleepers.lock();
         if let Some(at) = sleepers.iter().position(|sleeper| Arc::ptr_eq(sleeper, parker)) {
             sleepers.swap_remove(at);

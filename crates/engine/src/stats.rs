@@ -51,6 +51,12 @@ impl ParkCounters {
         self.system_calls.add(2);
     }
 
+    /// Notes a nap, which needs no barrier.
+    pub(crate) fn napped(&self) {
+        self.parks.add(1);
+        self.system_calls.add(1);
+    }
+
     /// Notes a wake, and whether it reached the kernel.
     pub(crate) fn woke(&self, system_call: bool) {
         self.wakes.add(1);

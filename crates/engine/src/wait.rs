@@ -77,6 +77,9 @@ impl<'a> Waiter<'a> {
                 Fed::Progress => {
                     // Planning may have settled what others wait for.
                     self.engine.published();
+                    if self.rounds == 0 {
+                        self.engine.state.self_served.add(1);
+                    }
                     self.rounds += 1;
                     if self.rounds.is_multiple_of(ROUNDS_PER_CLOCK) {
                         self.ask_now_and_then(Instant::now())?;

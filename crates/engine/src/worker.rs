@@ -1,4 +1,5 @@
-//! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep.
+//! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep. While a program waits for each of its
+//! results, and so plans them itself, a worker that looked would only be in its way: then it naps.
 //!
 //! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows
 //! the writers down by more than it gains. Invariant: before it parks it has looked once more after it was listed as
@@ -20,6 +21,31 @@ const SILENCE_IN_COMPANY: Duration = Duration::from_micros(50);
 /// Time between two looks at the start of a silence, and later.
 const SHORT_INTERVAL: Duration = Duration::from_micros(1);
 const LONG_INTERVAL: Duration = Duration::from_micros(4);
+/// So many waits that planned for themselves, with nothing to do for a worker in between, and it naps between two looks.
+const PASSED_OVER: u64 = 3;
+const NAP: Duration = Duration::from_micros(50);
+
+/// A time in which a worker finds nothing to do.
+#[derive(Default)]
+struct Silence {
+    /// When it began, or when the last wait was seen that planned for itself.
+    since: Option<Instant>,
+    /// How many such waits there were when it began, and at the last look.
+    served: Option<(u64, u64)>,
+}
+
+impl Silence {
+    /// Another look in vain, after so many waits that planned for themselves: how long it is silent, and whether the worker is being
+    /// passed over.
+    fn note(&mut self, now: Instant, served: u64) -> (Duration, bool) {
+        let (first, last) = *self.served.get_or_insert((served, served));
+        if served != last {
+            self.since = Some(now);
+            self.served = Some((first, served));
+        }
+        (now - *self.since.get_or_insert(now), served - first >= PASSED_OVER)
+    }
+}
 
 /// The loop of a worker, which counts as searching when it comes in.
 pub(crate) fn main(engine: &Engine, index: usize) {
@@ -27,25 +53,25 @@ pub(crate) fn main(engine: &Engine, index: usize) {
     let _mode = state.float_mode.enter();
     let _role = Role::Looks.assume();
     let parker = parker::current();
-    let mut silent_since: Option<Instant> = None;
+    let mut silence = Silence::default();
     // The feeder has something that is not to be cut before this.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
         gate::checkpoint();
         if look_for_pieces(engine) || look_for_task(engine) {
-            silent_since = None;
+            silence = Silence::default();
             continue;
         }
         let now = Instant::now();
         if feed_after.is_none_or(|time| now >= time) {
             feed_after = None;
             // At the start of a silence the feeder is asked in any case: it may want to take note of what was finished.
-            if silent_since.is_none() || state.feeder.has_work() {
+            if silence.since.is_none() || state.feeder.has_work() {
                 match state.feeder.feed(engine) {
                     Fed::Progress => {
                         // Planning may have settled what somebody waits for.
                         engine.published();
-                        silent_since = None;
+                        silence = Silence::default();
                         if state.ready.is_empty() && !state.jobs.any_open() {
                             // Whoever submits goes on: what comes meanwhile is taken together, at one look.
                             spin_until(now + LONG_INTERVAL);
@@ -57,7 +83,7 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                 }
             }
         }
-        let silence = now - *silent_since.get_or_insert(now);
+        let (silent, passed_over) = silence.note(now, state.self_served.get());
         let alone = state.signals.sleep.searching() <= 1;
         // With every slot taken, searching would only take time from those who run.
         let patience = match (state.slots.any_free(), alone) {
@@ -65,12 +91,19 @@ pub(crate) fn main(engine: &Engine, index: usize) {
             (true, true) => SILENCE,
             (true, false) => SILENCE_IN_COMPANY,
         };
-        if silence < patience {
-            let interval = if silence < 10 * SHORT_INTERVAL { SHORT_INTERVAL } else { LONG_INTERVAL };
-            spin_until(now + interval);
+        if silent < patience {
+            if passed_over && alone {
+                state.signals.sleep.doze(&parker, NAP, &state.signals.counters);
+                if state.feeder.has_work() {
+                    // Whoever submitted it may be about to wait for it: a moment tells.
+                    spin_until(Instant::now() + LONG_INTERVAL);
+                }
+            } else {
+                spin_until(now + if silent < 10 * SHORT_INTERVAL { SHORT_INTERVAL } else { LONG_INTERVAL });
+            }
             continue;
         }
-        silent_since = None;
+        silence = Silence::default();
         let timeout = feed_after.map(|time| time.saturating_duration_since(now));
         state.signals.sleep.sleep(&parker, timeout, &state.signals.counters, || {
             (feed_after.is_none() && state.feeder.has_work())

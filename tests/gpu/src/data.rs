@@ -70,13 +70,25 @@ impl Random {
         for _ in 0..count {
             let bits = match self.next() % 3 {
                 0 => special[self.next() as usize % special.len()],
-                1 if dtype.kind() == Kind::Float => self.next(),
+                1 if dtype.kind() == Kind::Float => quiet(dtype, self.next()),
                 _ => self.ordinary(dtype),
             };
             all.extend(&bits.to_le_bytes()[..dtype.size()]);
         }
         all
     }
+}
+
+/// A float's bits; a NaN never signals. What becomes of one that does is up to whoever touches it first, a mere widening included.
+fn quiet(dtype: DType, bits: u64) -> u64 {
+    let mantissa = match dtype {
+        DType::F16 => 10,
+        DType::BF16 => 7,
+        DType::F32 => 23,
+        _ => 52,
+    };
+    let is_nan = Scalar::from_bits(bits, dtype).as_f64().is_nan();
+    bits | u64::from(is_nan) << (mantissa - 1)
 }
 
 /// The bits of every element.
