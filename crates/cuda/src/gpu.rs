@@ -1,5 +1,6 @@
 //! A device: its context, its lanes, its memory, its compiler.
 
+use crate::alone::Extent;
 use crate::compile::{Compiler, Counts, Unit};
 use crate::lanes::{Lane, Lanes, Mark, Ticket};
 use crate::memory::{Memory, MemoryInfo, Taken};
@@ -26,6 +27,8 @@ pub struct Gpu {
     staging: [Mutex<Staging>; 2],
     products: OnceLock<Result<Products>>,
     tf32: AtomicBool,
+    /// What is launched on the compute lane is captured.
+    pub(crate) captures: AtomicBool,
     generic: OnceLock<Arc<Unit>>,
 }
 
@@ -107,6 +110,7 @@ impl Gpu {
             staging: [Mutex::new(Staging::new(driver)), Mutex::new(Staging::new(driver))],
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
+            captures: AtomicBool::new(false),
             generic: OnceLock::new(),
         }))
     }
@@ -180,8 +184,13 @@ impl Gpu {
         if grid == 0 {
             return Ok(());
         }
-        let function = self.compiler.function(unit)?;
+        let (function, alone) = self.compiler.function(unit)?;
         let stream = self.lanes.stream(Lane::Compute);
+        let extent = Extent { grid: grid as u32, block: block as u32, words };
+        let captured = self.captures.load(Ordering::Relaxed);
+        if !captured && alone.lock().unwrap_or_else(|e| e.into_inner()).launch(self.driver, function, extent, stream) {
+            return Ok(());
+        }
         let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];
         // SAFETY: the text's one argument has as many words; the driver copies them before it returns.
         let error = unsafe {

@@ -10,6 +10,7 @@ use forerun_base::{Error, ErrorKind, Result};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A captured sequence, ready to be launched.
 pub struct Graph {
@@ -72,9 +73,11 @@ impl Graph {
         let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
         // SAFETY: a stream of this device; the capture is ended below, on every path.
         driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
+        gpu.captures.store(true, Ordering::Relaxed);
         // A panic must not leave the lane captured.
         let given = catch_unwind(AssertUnwindSafe(launches))
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Runtime, "a launch panicked")));
+        gpu.captures.store(false, Ordering::Relaxed);
         let mut graph = std::ptr::null_mut();
         // SAFETY: writes one handle.
         let ended = driver.check(unsafe { (driver.capture_end)(stream, &mut graph) }, "cuStreamEndCapture");

@@ -2,6 +2,7 @@
 //! without a driver there is no device, and nothing else changes. Knows nothing of arrays, engines or the host's kernels.
 
 mod accelerator;
+mod alone;
 mod batch;
 mod compile;
 mod copier;

@@ -6,6 +6,7 @@
 use super::cache::Cache;
 use super::end::Door;
 use super::nvrtc::TextCompiler;
+use crate::alone::Alone;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
@@ -26,6 +27,7 @@ pub(crate) struct Unit {
 #[derive(Debug)]
 struct Loaded {
     run: Function,
+    alone: Mutex<Alone>,
 }
 
 // SAFETY: handles of loaded functions may be used by any thread whose context is the device's.
@@ -159,9 +161,9 @@ impl Compiler {
         unit
     }
 
-    /// The kernel of a unit; compiles it here if it is not there yet.
-    pub(crate) fn function(&self, unit: &Unit) -> Result<Function> {
-        self.loaded(unit).map(|loaded| loaded.run)
+    /// The kernel of a unit, and what is known of its launches alone; compiles it here if it is not there yet.
+    pub(crate) fn function<'u>(&self, unit: &'u Unit) -> Result<(Function, &'u Mutex<Alone>)> {
+        self.loaded(unit).map(|loaded| (loaded.run, &loaded.alone))
     }
 
     fn loaded<'u>(&self, unit: &'u Unit) -> Result<&'u Loaded> {
@@ -234,7 +236,7 @@ impl Shared {
         let mut run: Function = std::ptr::null_mut();
         // SAFETY: a loaded module and a name that ends.
         let error = unsafe { (driver.module_function)(&mut run, module, c"run".as_ptr()) };
-        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run })
+        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, alone: Mutex::default() })
     }
 
     fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {

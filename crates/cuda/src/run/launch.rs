@@ -76,12 +76,11 @@ impl Launch {
         unsafe { self.run.run(&self.gpu, io) }
     }
 
-    /// The same of the last launch before a mark of the lane. True if its kernel writes the mark itself.
+    /// The same of the last launch before a mark of the lane, by whoever marks it. True if its kernel writes the mark itself.
     ///
     /// # Safety
-    /// As for [`Launch::launch`].
+    /// As for [`Launch::launch`]; the device's context is this thread's.
     pub(crate) unsafe fn launch_to(&self, io: Io<'_>, mark: Mark) -> Result<bool> {
-        self.gpu.enter()?;
         // SAFETY: the caller's promise is this one.
         unsafe { self.run.run_to(&self.gpu, io, mark) }
     }

@@ -120,6 +120,10 @@ table! {
         event_synchronize = "cuEventSynchronize"(event: Event);
         capture_begin = "cuStreamBeginCapture_v2"(stream: Stream, mode: c_int);
         capture_end = "cuStreamEndCapture"(stream: Stream, graph: *mut GraphHandle);
+        graph_create = "cuGraphCreate"(graph: *mut GraphHandle, flags: c_uint);
+        graph_add_kernel = "cuGraphAddKernelNode_v2"(
+            node: *mut GraphNode, graph: GraphHandle, after: *const GraphNode, count: usize, params: *const KernelParams,
+        );
         graph_destroy = "cuGraphDestroy"(graph: GraphHandle);
         graph_nodes = "cuGraphGetNodes"(graph: GraphHandle, nodes: *mut GraphNode, count: *mut usize);
         graph_node_type = "cuGraphNodeGetType"(node: GraphNode, kind: *mut c_int);
