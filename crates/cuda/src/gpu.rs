@@ -153,7 +153,12 @@ impl Gpu {
     }
 
     pub(crate) fn generic(&self) -> &Arc<Unit> {
-        self.generic.get_or_init(|| self.compiler.unit(crate::text::generic_text()))
+        self.generic.get_or_init(|| {
+            if let Some(text) = crate::text::empty_ptx(self.arch) {
+                self.compiler.prepare_links(text);
+            }
+            self.compiler.unit(crate::text::generic_text())
+        })
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {

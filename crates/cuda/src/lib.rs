@@ -26,4 +26,4 @@ pub use lanes::{Lane, Ticket};
 pub use memory::MemoryInfo;
 pub use run::{Complain, Launch, complaint, runs};
 pub use sys::search_in;
-pub use texts::texts;
+pub use texts::{ptx_texts, texts};
