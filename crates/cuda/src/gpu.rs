@@ -376,6 +376,11 @@ impl Gpu {
         self.compiler.stop();
     }
 
+    /// Why the driver does not link texts in PTX, once it has refused one. Their kernels are compiled then, which takes longer.
+    pub fn link_failure(&self) -> Option<&str> {
+        self.compiler.link_failure()
+    }
+
     /// How often kernels were compiled, found, and stood in for.
     pub fn counts(&self) -> Counts {
         self.compiler.counts()

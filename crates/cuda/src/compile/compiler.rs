@@ -207,6 +207,11 @@ impl Compiler {
         self.shared.door.close(LONGEST);
     }
 
+    /// Why texts in PTX are not linked, if they are not.
+    pub(crate) fn link_failure(&self) -> Option<&str> {
+        self.shared.linker.failure()
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             compiled: self.shared.compiled.load(Ordering::Relaxed),
@@ -279,8 +284,7 @@ impl Shared {
         if let Some(image) = unit.ptx.as_ref().and_then(|text| self.linked(text)) {
             return Ok(image);
         }
-        let compiled = self.compiled(unit);
-        compiled.map_err(|text| self.linker.failure().map_or(text.clone(), |why| format!("{text}; not linked: {why}")))
+        self.compiled(unit)
     }
 
     /// The machine code of a text in PTX, if it was kept or the driver links it.
