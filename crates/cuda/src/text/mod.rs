@@ -13,6 +13,7 @@ mod products;
 mod programs;
 mod ptx;
 mod ptx_casts;
+mod ptx_turns;
 mod ptx_verbs;
 mod reductions;
 mod routines;

@@ -1,10 +1,12 @@
 //! Pointwise programs as PTX, the driver's own assembly: the kernel that does an element at a time, without the C compiler's time.
 //! Its argument is that of the kernel in CUDA C, and so are its bits.
 //!
-//! Invariant: all is in single assignment, inlined, in one block of code that a thread goes through for each of its elements.
+//! Invariant: a value has a register of its own, and everything is inlined, in one block of code that a thread goes through for each of
+//! its elements. (A far angle makes a detour.)
 
 use super::programs::{Access, Evaluator};
 use super::ptx_casts::cast;
+use super::ptx_turns;
 use super::ptx_verbs::{Bank, Code};
 use forerun_base::DType;
 use forerun_ops::Point;
@@ -231,6 +233,9 @@ impl Kernel<'_> {
     fn print(self, header: String) -> String {
         let (_, bits) = self.index_types();
         let mut text = header;
+        if self.code.has_angles() {
+            text.push_str(&ptx_turns::table());
+        }
         let bytes = 8 * (self.evaluator.own() + 2);
         let _ = write!(text, ".visible .entry run(\n\t.param .align 8 .b8 p[{bytes}]\n)\n.maxntid 256, 1, 1\n{{\n");
         let _ = writeln!(text, "\t.reg .pred %none, %more;\n\t.reg .b32 %thread, %block, %blocks;");
@@ -318,8 +323,22 @@ mod tests {
     }
 
     #[test]
+    fn an_angle_is_turned_once() {
+        let shape = Shape::of(&[100]);
+        let f = DType::F32;
+        let instr = |op, dst| Instr { op, dtype: f, out: f, dst, args: [Reg::Input(0); 3] };
+        let code = vec![instr(Point::Sin, Reg::Out(0)), instr(Point::Cos, Reg::Out(1))];
+        let inputs = vec![ProgramInput { dtype: f, layout: Layout::dense(shape) }];
+        let program = Program { shape, inputs, scalars: vec![], code, outputs: vec![f, f], temps: 0 };
+        let text = plain_ptx(&program, &Evaluator::plain(&program, None), (9, 0)).unwrap();
+        assert_eq!(text.matches("mov.u64").count(), 1, "one row of the table is looked up: {text}");
+        assert!(text.contains(".const .align 8 .b64 single_turns[42] = {0x3fe45f3060000000, "));
+    }
+
+    #[test]
     fn what_is_not_known_is_not_printed() {
         assert!(dense(Point::Power, DType::F32, DType::F32).is_none());
+        assert!(dense(Point::Sin, DType::F64, DType::F64).is_none());
         assert!(dense(Point::Copy, DType::C64, DType::C64).is_none());
         assert!(header((3, 5)).is_none());
     }

@@ -5,6 +5,7 @@
 
 use forerun_base::DType;
 use forerun_ops::symbol::{Script, Verb};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The kinds of registers.
@@ -60,6 +61,8 @@ fn memory_type(dtype: DType) -> &'static str {
 pub(super) struct Code {
     pub(super) text: String,
     used: [usize; BANKS.len()],
+    /// The angles whose turns are known already.
+    angles: HashMap<String, [String; 3]>,
 }
 
 impl Code {
@@ -130,13 +133,32 @@ impl Code {
         Some(values.swap_remove(script.results[0] as usize))
     }
 
+    /// Whether there are angles: then the text needs their table.
+    pub(super) fn has_angles(&self) -> bool {
+        !self.angles.is_empty()
+    }
+
+    /// The parts of an angle's turns, which are computed once.
+    fn angle(&mut self, angle: &str) -> &[String; 3] {
+        if !self.angles.contains_key(angle) {
+            let turns = self.turns(angle, self.angles.len());
+            self.angles.insert(angle.to_owned(), turns);
+        }
+        &self.angles[angle]
+    }
+
     fn verb(&mut self, verb: Verb, dtype: DType, args: &[&str]) -> Option<String> {
         match dtype {
             DType::Bool => self.truth(verb, args),
             DType::I32 => self.integer(verb, Bank::Word, "s32", "b32", args),
             DType::I64 => self.integer(verb, Bank::Long, "s64", "b64", args),
             DType::U64 => self.integer(verb, Bank::Long, "u64", "b64", args),
-            DType::F32 => self.float(verb, &SINGLE, args),
+            DType::F32 => match verb {
+                Verb::Quadrant => Some(self.angle(args[0])[0].clone()),
+                Verb::Rest => Some(self.angle(args[0])[1].clone()),
+                Verb::RestLow => Some(self.angle(args[0])[2].clone()),
+                _ => self.float(verb, &SINGLE, args),
+            },
             DType::F64 => self.float(verb, &DOUBLE, args),
             _ => None,
         }
@@ -311,8 +333,13 @@ fn constant(bits: u64, dtype: DType) -> Option<String> {
     let value = f64::from_bits(bits);
     match dtype {
         DType::F32 => Some(format!("0f{:08X}", (value as f32).to_bits())),
-        DType::F64 => Some(format!("0d{bits:016X}")),
+        DType::F64 => Some(double(value)),
         DType::I32 | DType::I64 | DType::U64 => Some((value as i64).to_string()),
         _ => None,
     }
+}
+
+/// A double, as an operand.
+pub(super) fn double(value: f64) -> String {
+    format!("0d{:016X}", value.to_bits())
 }
