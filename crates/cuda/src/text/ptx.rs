@@ -307,6 +307,17 @@ mod tests {
     }
 
     #[test]
+    fn one_text_in_ptx_serves_all_shapes_of_a_class() {
+        let text = |m: usize, n: usize| {
+            let shape = Shape::of(&[m, n]);
+            let row = Layout::dense(Shape::of(&[n])).broadcast_to(shape).unwrap();
+            let f = DType::F32;
+            text(Point::Add, f, f, &[(f, Layout::dense(shape)), (f, row)], shape)
+        };
+        assert_eq!(text(8, 16), text(100, 401));
+    }
+
+    #[test]
     fn order_has_the_rules_of_nan() {
         let maximum = dense(Point::Maximum, DType::F32, DType::F32).unwrap();
         assert!(maximum.contains("setp.gt.f32 %p0, %f0, %f1;\n\tsetp.nan.or.f32 %p1, %f0, %f0, %p0;"));
