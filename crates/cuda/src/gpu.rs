@@ -157,7 +157,12 @@ impl Gpu {
     }
 
     pub(crate) fn generic(&self) -> &Arc<Unit> {
-        self.generic.get_or_init(|| self.compiler.unit(crate::text::generic_text()))
+        self.generic.get_or_init(|| {
+            if let Some(text) = crate::text::empty_ptx(self.arch) {
+                self.compiler.prepare_links(text);
+            }
+            self.compiler.unit(crate::text::generic_text())
+        })
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {
@@ -378,6 +383,11 @@ impl Gpu {
     /// Ends what runs in the background: to be called before the process ends. A launch still compiles what it needs.
     pub fn stop(&self) {
         self.compiler.stop();
+    }
+
+    /// Why the driver does not link texts in PTX, once it has refused one. Their kernels are compiled then, which takes longer.
+    pub fn link_failure(&self) -> Option<&str> {
+        self.compiler.link_failure()
     }
 
     /// How often kernels were compiled, found, and stood in for.

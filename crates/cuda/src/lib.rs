@@ -27,4 +27,4 @@ pub use lanes::{Lane, Ticket};
 pub use memory::MemoryInfo;
 pub use run::{Complain, Launch, complaint, runs};
 pub use sys::search_in;
-pub use texts::texts;
+pub use texts::{ptx_texts, texts};

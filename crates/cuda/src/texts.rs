@@ -2,8 +2,8 @@
 
 use crate::routine_texts::routine_texts;
 use crate::text::{
-    Evaluator, ReduceShape, copy_text, fill_text, finish_text, generic_text, pointwise_text, product_text, put_text,
-    reduce_text, scatter_text, take_text, transpose_text,
+    Evaluator, ReduceShape, copy_text, empty_ptx, fill_text, finish_text, generic_text, plain_ptx, pointwise_text,
+    product_text, put_text, reduce_text, scatter_text, take_text, transpose_text,
 };
 use forerun_base::{DType, Kind, Layout, Shape};
 use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
@@ -41,12 +41,13 @@ fn single(op: Point, dtype: DType, out: DType, shape: Shape, layout: Layout) -> 
     Program { shape, inputs, scalars: vec![], code, outputs: vec![out], temps: 0 }
 }
 
-/// A program that casts a dtype to every other.
-fn casts(dtype: DType, shape: Shape) -> Program {
+/// A program that casts a dtype to every other, complex or not.
+fn casts(dtype: DType, complex: bool, shape: Shape) -> Program {
+    let outputs: Vec<DType> = DType::ALL.into_iter().filter(|out| (out.kind() == Kind::Complex) == complex).collect();
     let inputs = vec![ProgramInput { dtype, layout: Layout::dense(shape) }];
     let instr = |(n, out)| Instr { op: Point::Cast, dtype, out, dst: Reg::Out(n as u8), args: [Reg::Input(0); 3] };
-    let code = DType::ALL.into_iter().enumerate().map(instr).collect();
-    Program { shape, inputs, scalars: vec![], code, outputs: DType::ALL.to_vec(), temps: 0 }
+    let code = outputs.iter().copied().enumerate().map(instr).collect();
+    Program { shape, inputs, scalars: vec![], code, outputs, temps: 0 }
 }
 
 /// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read
@@ -58,8 +59,23 @@ pub fn texts() -> Vec<(String, String)> {
 
 /// Kernels that do an element at a time.
 fn plain_texts() -> Vec<(String, String)> {
-    let programs = rows().into_iter().chain(copies()).chain(chains());
-    programs.map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
+    programs().into_iter().map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
+}
+
+/// Names and texts of the kernels in PTX for an architecture: every row of the catalogue and every way to read an operand that is printed
+/// so; nothing for an architecture that is not known.
+pub fn ptx_texts(arch: (i32, i32)) -> Vec<(String, String)> {
+    let print = |program: &Program| plain_ptx(program, &Evaluator::plain(program, None), arch);
+    let empty = empty_ptx(arch).map(|text| ("empty".to_owned(), text));
+    programs().into_iter().filter_map(|(name, program)| Some((name, print(&program)?))).chain(empty).collect()
+}
+
+/// Every row, every way that an operand may lie, and longer programs.
+fn programs() -> Vec<(String, Program)> {
+    let wide = Shape::of(&[1 << 20, 1 << 12]);
+    let far = single(Point::Add, DType::F32, DType::F32, wide, Layout::strided(wide, &[0, 1]));
+    let wide = ("add wide".to_owned(), far);
+    rows().into_iter().chain(copies()).chain(chains()).chain([wide]).collect()
 }
 
 /// A program for every row of the catalogue in every dtype that it takes.
@@ -70,7 +86,10 @@ fn rows() -> Vec<(String, Program)> {
         for dtype in DType::ALL {
             let moves = matches!(op, Point::Copy | Point::Imag) || op.row().class == Class::Select;
             let program = match op.row().types(dtype) {
-                _ if op == Point::Cast => casts(dtype, shape),
+                _ if op == Point::Cast => {
+                    all.push((format!("{op} {dtype} to complex"), casts(dtype, true, shape)));
+                    casts(dtype, false, shape)
+                }
                 _ if dtype.carrier() != dtype && !moves => continue,
                 _ if op == Point::Real => continue,
                 Ok((compute, out)) if compute == dtype => single(op, dtype, out, shape, Layout::dense(shape)),
@@ -91,13 +110,8 @@ fn copies() -> Vec<(String, Program)> {
 }
 
 fn fast_texts() -> Vec<(String, String)> {
-    let programs = rows().into_iter().chain(copies()).chain(chains());
-    let mut all: Vec<(String, String)> =
-        programs.map(|(name, program)| (name, pointwise_text(&Evaluator::new(&program, None, 0)))).collect();
-    let wide = Shape::of(&[1 << 20, 1 << 12]);
-    let row = Layout::strided(wide, &[0, 1]);
-    let far = single(Point::Add, DType::F32, DType::F32, wide, row);
-    all.push(("add wide".to_owned(), pointwise_text(&Evaluator::new(&far, None, 0))));
+    let fast = |(name, program)| (name, pointwise_text(&Evaluator::new(&program, None, 0)));
+    let mut all: Vec<(String, String)> = programs().into_iter().map(fast).collect();
     all.extend(chains().into_iter().map(|(name, program)| (format!("{name} summed"), summed(&program))));
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
@@ -180,6 +194,15 @@ fn chains() -> Vec<(String, Program)> {
         same(Point::Divide, y, three),
         same(Point::Subtract, t(3), t(4)),
     ];
+    let angles = [
+        same(Point::Sin, x, x),
+        same(Point::Multiply, t(0), two),
+        same(Point::Tanh, x, x),
+        same(Point::Multiply, t(2), y),
+        same(Point::Add, t(1), t(3)),
+        same(Point::Cos, y, y),
+        same(Point::Subtract, t(4), t(5)),
+    ];
     let mixed = [
         same(Point::Exp, x, x),
         same(Point::Add, t(0), two),
@@ -203,6 +226,7 @@ fn chains() -> Vec<(String, Program)> {
     vec![
         ("chain of one".to_owned(), chain(shape, &[same(Point::Add, x, y)])),
         ("chain with tanh".to_owned(), chain(shape, &line)),
+        ("chain with angles".to_owned(), chain(shape, &angles)),
         ("chain of ten".to_owned(), chain(shape, &mixed)),
         ("chain of casts".to_owned(), chain(shape, &casts)),
     ]
@@ -240,5 +264,37 @@ mod tests {
             assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
         assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
+    }
+
+    #[test]
+    fn rows_without_ptx_are_these() {
+        let printed: BTreeSet<String> = ptx_texts((9, 0)).into_iter().map(|(name, _)| name).collect();
+        let names = programs().into_iter().map(|(name, _)| name);
+        let without: BTreeSet<String> = names.filter(|name| !printed.contains(name)).collect();
+        // In no dtype.
+        let ops = [
+            "floor_divide",
+            "remainder",
+            "fmod",
+            "power",
+            "float_power",
+            "nextafter",
+            "gamma",
+            "polygamma",
+            "left_shift",
+            "right_shift",
+            "gcd",
+            "lcm",
+            "compose",
+        ];
+        let known = |name: &String| {
+            let op = name.split(' ').next().unwrap_or_default();
+            ops.contains(&op)
+                || name.contains("complex")
+                || ["sin float64", "cos float64", "tan float64"].contains(&name.as_str())
+        };
+        let expected: BTreeSet<String> = programs().into_iter().map(|(name, _)| name).filter(known).collect();
+        assert_eq!(without, expected);
+        assert!(ptx_texts((2, 1)).is_empty());
     }
 }

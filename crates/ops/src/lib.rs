@@ -15,7 +15,7 @@ mod structured;
 pub mod symbol;
 mod tables;
 pub mod trig;
-mod turn;
+pub mod turn;
 
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};

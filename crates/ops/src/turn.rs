@@ -1,8 +1,9 @@
 //! Quarter turns: how many go into an angle, modulo four, and what is left. One element at a time; vectors take
 //! [`Turn::near`] for all lanes and [`Turn::far`] for the few that are not near.
 //!
-//! Invariant: what is left is right to twice the digits of the format, for every finite angle. (A half turn is no float, so
-//! an angle times a rounded 2/pi would lose a digit for each of its own.)
+//! Invariant: what is left is right to 44 binary digits for singles and to twice those of the format for doubles, for
+//! every finite angle. (A half turn is no float, so an angle times a rounded 2/pi would lose a digit for each of its
+//! own.)
 
 /// An angle's quadrant and rest.
 pub trait Turn: Copy {
@@ -15,7 +16,7 @@ pub trait Turn: Copy {
     /// Quadrant and rest of an angle up to [`Turn::NEAR`].
     fn near(self) -> [Self; 3];
 
-    /// Quadrant and rest of any angle.
+    /// Quadrant and rest of an angle beyond [`Turn::NEAR`].
     fn far(self) -> [Self; 3];
 }
 
@@ -52,11 +53,47 @@ const TWO_OVER_PI: [u64; 20] = [
     0xf0cfbc209af4361d,
 ];
 
+/// The exponent, as its bits say it, of the first far singles: those of 2^20 and more.
+pub const SINGLE_FIRST_EXPONENT: u32 = 127 + 20;
+
+/// How many exponents share a row of [`SINGLE_TURNS`].
+pub const SINGLE_EXPONENTS: u32 = 8;
+
+/// 2/pi for far singles, as a sum of three; a row for every [`SINGLE_EXPONENTS`] exponents. Singles of row `k` are
+/// multiples of 2^(8k - 3) below 2^(8k + 28): digits of 2/pi whose products are whole turns are left out.
+///
+/// The first has the digits from 2^(4 - 8k) to 2^(-24 - 8k): its product is exact, in steps of 2^-27. The second has
+/// the next 21: its product is exact, below 16 and in steps of 2^-48, so that both make an exact sum once the first is
+/// taken modulo four. The product of the third, below 2^-17, is off by at most 2^-70. In quarter turns no far single is
+/// nearer than 2^-30 to a whole number, nor than 2^-31 to the middle of two.
+pub static SINGLE_TURNS: [[f64; 3]; 14] = {
+    let mut rows = [[0.0; 3]; 14];
+    let mut row = 0;
+    while row < rows.len() {
+        let skipped = row * SINGLE_EXPONENTS as usize;
+        let (second, third) = (skipped + 24, skipped + 45);
+        rows[row] = [digits(skipped.saturating_sub(5), second), digits(second, third), digits(third, third + 64)];
+        row += 1;
+    }
+    rows
+};
+
+/// The digits of 2/pi from a place after the point up to another, at most 64, rounded to a double.
+const fn digits(from: usize, to: usize) -> f64 {
+    let (mut whole, mut place) = (0, from);
+    while place < to {
+        whole = whole << 1 | TWO_OVER_PI[place / 64] >> (63 - place % 64) & 1;
+        place += 1;
+    }
+    whole as f64 * f64::from_bits((1023 - to as u64) << 52)
+}
+
 #[inline(always)]
 fn quotient(x: f64) -> f64 {
     (x * std::f64::consts::FRAC_2_PI).round_ties_even()
 }
 
+/// Modulo four; exact.
 #[inline(always)]
 fn quadrant(n: f64) -> f64 {
     n - 4.0 * (n * 0.25).floor()
@@ -160,8 +197,16 @@ impl Turn for f32 {
     #[cold]
     #[inline(never)]
     fn far(self) -> [f32; 3] {
-        let [turned, rest, _] = (self as f64).far();
+        if !self.is_finite() {
+            return [0.0, f32::NAN, f32::NAN];
+        }
+        let exponent = self.to_bits() >> 23 & 0xff;
+        let [first, second, third] = SINGLE_TURNS[((exponent - SINGLE_FIRST_EXPONENT) / SINGLE_EXPONENTS) as usize];
+        let wide = self as f64;
+        let (sum, small) = (quadrant(wide * first) + wide * second, wide * third);
+        let n = (sum + small).round_ties_even();
+        let rest = ((sum - n) + small) * std::f64::consts::FRAC_PI_2;
         let high = rest as f32;
-        [turned as f32, high, (rest - high as f64) as f32]
+        [quadrant(n) as f32, high, (rest - high as f64) as f32]
     }
 }

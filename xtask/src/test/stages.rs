@@ -43,6 +43,9 @@ const FAULTS: &[&str] = &[
 
 pub(crate) const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
 
+/// The package of the assembler, and where it lies in it.
+const ASSEMBLER: (&str, &str) = ("nvidia-cuda-nvcc-cu12==12.9.*", "nvidia/cuda_nvcc/bin/ptxas");
+
 const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Runs the stages; fails when anything failed.
@@ -80,6 +83,7 @@ fn rust(ledger: &mut Ledger, extent: Extent) {
     devices.args(UNIFIER);
     ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
     ledger.check("kernel texts, CUDA 12", || kernel_texts(CUDA_12));
+    ledger.check("kernel texts, PTX", ptx_texts);
     ledger.check("a new row", || new_row::check(&kernel_compiler(CUDA_12)?));
     if extent == Extent::Long {
         ledger.check("kernel texts, CUDA 13", || kernel_texts("nvidia-cuda-nvrtc>=13,<14"));
@@ -133,6 +137,14 @@ fn kernel_texts(package: &str) -> Result<(), String> {
     let packages = kernel_compiler(package)?;
     let texts = cargo(&["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90"]);
     run_command(&mut with(texts, "FORERUN_CUDA_PATH", &packages))
+}
+
+/// Assembles every text in PTX; that takes no device either.
+fn ptx_texts() -> Result<(), String> {
+    let (package, place) = ASSEMBLER;
+    let assembler = format!("{}/{place}", Environment::with("ptxas-12", &[package])?.packages()?);
+    let texts = ["run", "--quiet", "--package", "forerun-cuda", "--example", "ptx", "--", &assembler, "sm_90"];
+    run_command(&mut cargo(&texts))
 }
 
 fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {

@@ -1,10 +1,12 @@
-//! Units: texts on their way to kernels. A unit is compiled in the background, or by whoever cannot go on without it.
+//! Units: texts on their way to kernels. A unit is compiled (or linked, if it has a text in PTX) in the background, or by whoever
+//! cannot go on without it.
 //!
 //! Invariant: asking for a unit never waits. Threads in the background exist only while there is something to compile, so
 //! nobody ever parks here for work.
 
 use super::cache::Cache;
 use super::end::Door;
+use super::link::Linker;
 use super::nvrtc::TextCompiler;
 use crate::alone::Alone;
 use crate::sys::{Context, Driver, Function, Module};
@@ -18,7 +20,10 @@ use std::time::Duration;
 /// A text and, once it is compiled, its kernels.
 #[derive(Debug)]
 pub(crate) struct Unit {
+    /// CUDA C, which is what the unit is known by.
     text: String,
+    /// The same kernel in PTX, which is tried first.
+    ptx: Option<String>,
     /// Compiled before others.
     soon: bool,
     loaded: OnceLock<Result<Loaded>>,
@@ -48,8 +53,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// How often what was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Texts compiled.
+    /// Texts compiled, those linked included.
     pub compiled: u64,
+    /// Texts in PTX that the driver has linked.
+    pub linked: u64,
     /// Texts found on disk.
     pub found: u64,
     /// Launches of the generic kernel, while another was compiled.
@@ -72,10 +79,12 @@ struct Shared {
     context: Context,
     arch: String,
     nvrtc: OnceLock<std::result::Result<TextCompiler, String>>,
+    linker: Linker,
     cache: Cache,
     queue: Mutex<Queue>,
     door: Arc<Door>,
     compiled: AtomicU64,
+    linked: AtomicU64,
     found: AtomicU64,
 }
 
@@ -87,20 +96,33 @@ unsafe impl Sync for Shared {}
 #[derive(Debug, Default)]
 struct Queue {
     /// What is wanted soon goes before the rest.
-    soon: VecDeque<Arc<Unit>>,
-    waiting: VecDeque<Arc<Unit>>,
+    soon: VecDeque<Job>,
+    waiting: VecDeque<Job>,
     /// Threads at work.
     serving: usize,
     /// Every thread that was started and not waited for.
     threads: Vec<JoinHandle<()>>,
 }
 
+/// Something to do in the background.
+#[derive(Debug)]
+enum Job {
+    /// Compiles a unit.
+    Load(Arc<Unit>),
+    /// Links this and throws it away: the first link of a process takes longer than others, since the driver loads its assembler.
+    FirstLink(String),
+}
+
 impl Queue {
-    fn put(&mut self, unit: Arc<Unit>) {
-        if unit.soon { self.soon.push_back(unit) } else { self.waiting.push_back(unit) }
+    fn put(&mut self, job: Job) {
+        let soon = match &job {
+            Job::Load(unit) => unit.soon,
+            Job::FirstLink(_) => true,
+        };
+        if soon { self.soon.push_back(job) } else { self.waiting.push_back(job) }
     }
 
-    fn next(&mut self) -> Option<Arc<Unit>> {
+    fn next(&mut self) -> Option<Job> {
         self.soon.pop_front().or_else(|| self.waiting.pop_front())
     }
 }
@@ -112,10 +134,12 @@ impl Compiler {
             context,
             arch,
             nvrtc: OnceLock::new(),
+            linker: Linker::new(driver, context),
             cache: Cache::of_user(),
             queue: Mutex::default(),
             door: Arc::default(),
             compiled: AtomicU64::new(0),
+            linked: AtomicU64::new(0),
             found: AtomicU64::new(0),
         };
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
@@ -130,24 +154,34 @@ impl Compiler {
 
     /// The unit of a text; a new one is compiled in the background from now on.
     pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
-        self.put(text, false)
+        self.put(text, false, || None)
     }
 
-    /// The same, before others, for what stands in until a faster kernel is there.
-    pub(crate) fn unit_soon(&self, text: String) -> Arc<Unit> {
-        self.put(text, true)
+    /// The same, before others, for what stands in until a faster kernel is there. It is linked from its text in PTX, if there is one.
+    pub(crate) fn unit_soon(&self, text: String, ptx: impl FnOnce() -> Option<String>) -> Arc<Unit> {
+        self.put(text, true, ptx)
     }
 
-    fn put(&self, text: String, soon: bool) -> Arc<Unit> {
+    /// Links a text in the background for nothing but that later links are quick.
+    pub(crate) fn prepare_links(&self, text: String) {
+        self.queue(Job::FirstLink(text));
+    }
+
+    fn put(&self, text: String, soon: bool, ptx: impl FnOnce() -> Option<String>) -> Arc<Unit> {
         let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(unit) = units.get(&text) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit { text: text.clone(), soon, loaded: OnceLock::new() });
+        let unit = Arc::new(Unit { text: text.clone(), ptx: ptx(), soon, loaded: OnceLock::new() });
         units.insert(text, unit.clone());
         drop(units);
+        self.queue(Job::Load(unit.clone()));
+        unit
+    }
+
+    fn queue(&self, job: Job) {
         let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
-        queue.put(unit.clone());
+        queue.put(job);
         if queue.serving < self.most {
             let shared = self.shared.clone();
             let started = std::thread::Builder::new().name("forerun-compiler".to_owned()).spawn(move || serve(&shared));
@@ -158,7 +192,6 @@ impl Compiler {
                 queue.threads.push(thread);
             }
         }
-        unit
     }
 
     /// The kernel of a unit, and what is known of its launches alone; compiles it here if it is not there yet.
@@ -176,9 +209,15 @@ impl Compiler {
         self.shared.door.close(LONGEST);
     }
 
+    /// Why texts in PTX are not linked, if they are not.
+    pub(crate) fn link_failure(&self) -> Option<&str> {
+        self.shared.linker.failure()
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             compiled: self.shared.compiled.load(Ordering::Relaxed),
+            linked: self.shared.linked.load(Ordering::Relaxed),
             found: self.shared.found.load(Ordering::Relaxed),
             generic: self.generic.load(Ordering::Relaxed),
         }
@@ -195,12 +234,15 @@ impl Drop for Compiler {
 fn serve(shared: &Arc<Shared>) {
     loop {
         let mut queue = shared.queue.lock().unwrap_or_else(|e| e.into_inner());
-        let Some(unit) = queue.next() else {
+        let Some(job) = queue.next() else {
             queue.serving -= 1;
             return;
         };
         drop(queue);
-        unit.loaded.get_or_init(|| shared.load(&unit));
+        match job {
+            Job::Load(unit) => drop(unit.loaded.get_or_init(|| shared.load(&unit))),
+            Job::FirstLink(text) => drop(shared.link(&text)),
+        }
     }
 }
 
@@ -239,7 +281,34 @@ impl Shared {
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, alone: Mutex::default() })
     }
 
+    /// The machine code of a unit: linked if it can be, else compiled.
     fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
+        if let Some(image) = unit.ptx.as_ref().and_then(|text| self.linked(text)) {
+            return Ok(image);
+        }
+        self.compiled(unit)
+    }
+
+    /// The machine code of a text in PTX, if it was kept or the driver links it.
+    fn linked(&self, text: &str) -> Option<Vec<u8>> {
+        let key = format!("{}\n{text}", self.linker.stamp());
+        if let Some(image) = self.cache.load(&key) {
+            self.found.fetch_add(1, Ordering::Relaxed);
+            return Some(image);
+        }
+        let image = self.link(text)?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        self.linked.fetch_add(1, Ordering::Relaxed);
+        self.cache.store(&key, &image);
+        Some(image)
+    }
+
+    fn link(&self, text: &str) -> Option<Vec<u8>> {
+        let _inside = self.door.enter()?;
+        self.linker.link(text)
+    }
+
+    fn compiled(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
         let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
         let key = format!("{}\n{}", nvrtc.stamp(), unit.text);
         if let Some(image) = self.cache.load(&key) {
@@ -261,12 +330,19 @@ mod tests {
 
     #[test]
     fn what_is_wanted_soon_goes_first() {
-        let unit = |text: &str, soon| Arc::new(Unit { text: text.to_owned(), soon, loaded: OnceLock::new() });
+        let unit = |text: &str, soon| {
+            Job::Load(Arc::new(Unit { text: text.to_owned(), ptx: None, soon, loaded: OnceLock::new() }))
+        };
+        let name = |job| match job {
+            Job::Load(unit) => unit.text.clone(),
+            Job::FirstLink(text) => text,
+        };
         let mut queue = Queue::default();
         for (text, soon) in [("a", false), ("b", true), ("c", false), ("d", true)] {
             queue.put(unit(text, soon));
         }
-        let order: String = std::iter::from_fn(|| queue.next()).map(|unit| unit.text.clone()).collect();
-        assert_eq!(order, "bdac");
+        queue.put(Job::FirstLink("e".to_owned()));
+        let order: String = std::iter::from_fn(|| queue.next()).map(name).collect();
+        assert_eq!(order, "bdeac");
     }
 }

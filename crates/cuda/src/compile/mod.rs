@@ -1,8 +1,9 @@
-//! From text to loaded kernels: the run-time compiler, its queue, and what was compiled before.
+//! From text to loaded kernels: the run-time compiler, the driver's assembler, their queue, and what was compiled before.
 
 mod cache;
 mod compiler;
 mod end;
+mod link;
 mod nvrtc;
 
 pub use compiler::Counts;

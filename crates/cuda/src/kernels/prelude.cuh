@@ -228,14 +228,16 @@ DEV float n_power(float a, float b) { return (float)power_of((double)a, (double)
 DEV double n_power(double a, double b) { return power_of(a, b); }
 
 // Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
+template <class T> struct Turns { T quadrant, rest, low; };
+DEV double modulo_four(double n) { return n - 4.0 * floor(n * 0.25); }
+
+// Those of a double. Far ones take the integer product with the digits of 2/pi, called and not copied in.
 static __device__ const u64 two_over_pi[20] = {
     0xa2f9836e4e441529ULL, 0xfc2757d1f534ddc0ULL, 0xdb6295993c439041ULL, 0xfe5163abdebbc561ULL, 0xb7246e3a424dd2e0ULL,
     0x06492eea09d1921cULL, 0xfe1deb1cb129a73eULL, 0xe88235f52ebb4484ULL, 0xe99c7026b45f7e41ULL, 0x3991d639835339f4ULL,
     0x9c845f8bbdf9283bULL, 0x1ff897ffde05980fULL, 0xef2f118b5a0a6d1fULL, 0x6d367ecf27cb09b7ULL, 0x4f463f669e5fea2dULL,
     0x7527bac7ebe5f17bULL, 0x3d0739f78a5292eaULL, 0x6bfb5fb11f8d5d08ULL, 0x56033046fc7b6babULL, 0xf0cfbc209af4361dULL};
-struct Turns { double quadrant, rest, low; };
-DEV double quadrant_of(double n) { return n - 4.0 * floor(n * 0.25); }
-static __device__ __noinline__ Turns far_turns(double x) {
+static __device__ __noinline__ Turns<double> far_turns(double x) {
     const u64 bits = (u64)__double_as_longlong(x);
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1075;
     const bool minus = bits >> 63 != 0;
@@ -277,28 +279,49 @@ static __device__ __noinline__ Turns far_turns(double x) {
     const double whole = part * half_pi;
     const double lost = fma(part, half_pi, -whole) + (part * half_pi_low + next * half_pi);
     const double high = whole + lost, low = (whole - high) + lost, sign = below != minus ? -1.0 : 1.0;
-    return {quadrant_of(minus ? -(double)turned : (double)turned), sign * high, sign * low};
+    return {modulo_four(minus ? -(double)turned : (double)turned), sign * high, sign * low};
 }
-DEV Turns turns(double x) {
+DEV Turns<double> turns_f64(double x) {
     if (fabs(x) > 1048576.0) return far_turns(x);
     const double n = rint(x * 0.6366197723675814);
     const double a = x - n * 1.5707963267341256, b = n * 6.077100506303966e-11;
     const double s = a - b, t = s - a;
     const double lost = (a - (s - t)) - (b + t) - n * 2.0222662487959506e-21;
     const double high = s + lost;
-    return {quadrant_of(n), high, (s - high) + lost};
+    return {modulo_four(n), high, (s - high) + lost};
 }
-DEV Turns turns(float x) {
-    const double wide = x, n = rint(wide * 0.6366197723675814);
-    const Turns near = {quadrant_of(n), (wide - n * 1.5707963267341256) - n * 6.077100506506192e-11, 0.0};
-    return fabsf(x) > 1048576.0f ? far_turns(wide) : near;
+
+// Those of a single. Far ones take the host's table of 2/pi by its bits: sums of three, a row for eight exponents.
+static __device__ const i64 single_turns[14][3] = {
+    {0x3fe45f3060000000, 0x3e5b939000000000, 0x3d1054a7f09d5f48},
+    {0x3f87cc1b70000000, 0x3dd3910400000000, 0x3c94a7f09d5f47d5},
+    {0x3f39836e4e000000, 0x3d51054a00000000, 0x3bffc2757d1f534e},
+    {0x3e8b727220000000, 0x3cb529f800000000, 0x3b909d5f47d4d377},
+    {0x3e2c9c882a000000, 0x3c44fe1000000000, 0x3b1d5f47d4d37703},
+    {0x3dac882a52000000, 0x3bef84ea00000000, 0x3a9f47d4d377036e},
+    {0x3d1054a7f0000000, 0x3b43abe800000000, 0x39ff534ddc0db629},
+    {0x3cb529fc27000000, 0x3ad5f47c00000000, 0x3994d377036d8a56},
+    {0x3c23f84eae000000, 0x3a6a3ea600000000, 0x391377036d8a5665},
+    {0x3bbc2757d1000000, 0x39eea69b00000000, 0x3897036d8a5664f1},
+    {0x3b1d5f47d4000000, 0x394a6ee000000000, 0x37eb6c52b3278872},
+    {0x3ab7d1f534000000, 0x38ebb81b00000000, 0x378b14acc9e21c82},
+    {0x3a31f534dd000000, 0x38681b6c00000000, 0x3704acc9e21c8210},
+    {0x39b534ddc0000000, 0x37eb6c5200000000, 0x369664f10e4107f9}};
+DEV Turns<float> turns_f32(float x) {
+    const double wide = x;
+    double n = rint(wide * 0.6366197723675814), rest = (wide - n * 1.5707963267341256) - n * 6.077100506506192e-11;
+    if (fabsf(x) > 1048576.0f) {
+        const i64* row = single_turns[(((u32)__float_as_int(x) >> 23 & 0xff) - 147) / 8];
+        const double first = __longlong_as_double(row[0]), second = __longlong_as_double(row[1]);
+        const double sum = modulo_four(wide * first) + wide * second, small = wide * __longlong_as_double(row[2]);
+        n = rint(sum + small);
+        rest = ((sum - n) + small) * 1.5707963267948966;
+        // An infinity has the first quadrant, and a rest that is not a number.
+        if (n != n) n = 0.0;
+    }
+    const float high = (float)rest;
+    return {(float)modulo_four(n), high, (float)(rest - (double)high)};
 }
-DEV double n_quadrant(double a) { return turns(a).quadrant; }
-DEV double n_rest(double a) { return turns(a).rest; }
-DEV double n_restlow(double a) { return turns(a).low; }
-DEV float n_quadrant(float a) { return (float)turns(a).quadrant; }
-DEV float n_rest(float a) { return (float)turns(a).rest; }
-DEV float n_restlow(float a) { const double rest = turns(a).rest; return (float)(rest - (double)(float)rest); }
 
 // Half floats from singles, to nearest and ties to even, as the host narrows them; and back.
 DEV f16 f16_of(float value) {

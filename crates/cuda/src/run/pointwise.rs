@@ -1,12 +1,12 @@
-//! Pointwise programs: the fused kernel once it is compiled. Until then one that takes half as long to compile, since it does an
-//! element at a time; until then the generic one.
+//! Pointwise programs: the fused kernel once it is compiled. Until then one that does an element at a time and is there sooner, since it is
+//! linked from PTX (or, where the program uses what is not printed so, shorter C); until then the generic one.
 
 use super::launch::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
 use crate::gpu::{Gpu, Io};
 use crate::lanes::Mark;
-use crate::text::{Bound, Evaluator, encode, pointwise_text};
+use crate::text::{Bound, Evaluator, encode, plain_ptx, pointwise_text};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reg};
@@ -30,7 +30,7 @@ impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
         let (plain, packed) = (Evaluator::plain(program, None), Evaluator::new(program, None, 0));
         // Asked for first, so that where packs are of one element it is both.
-        let soon = gpu.compiler.unit_soon(pointwise_text(&plain));
+        let soon = gpu.compiler.unit_soon(pointwise_text(&plain), || plain_ptx(program, &plain, gpu.arch()));
         let unit = gpu.compiler.unit(pointwise_text(&packed));
         gpu.generic();
         Pointwise { size: program.shape.size(), packed: (packed, unit), plain: (plain, soon), program: program.clone() }

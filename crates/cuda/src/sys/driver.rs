@@ -16,6 +16,7 @@ pub(crate) type MemPool = *mut c_void;
 pub(crate) type GraphHandle = *mut c_void;
 pub(crate) type GraphExec = *mut c_void;
 pub(crate) type GraphNode = *mut c_void;
+pub(crate) type LinkState = *mut c_void;
 
 /// The driver's numbers.
 pub(crate) mod code {
@@ -33,6 +34,9 @@ pub(crate) mod code {
     pub(crate) const POOL_RESERVED: i32 = 5;
     pub(crate) const CAPTURE_RELAXED: i32 = 2;
     pub(crate) const NODE_KERNEL: i32 = 0;
+    pub(crate) const JIT_INPUT_PTX: i32 = 1;
+    pub(crate) const JIT_ERROR_LOG: i32 = 5;
+    pub(crate) const JIT_ERROR_LOG_BYTES: i32 = 6;
 }
 
 /// What a pool of memory is made of.
@@ -104,6 +108,15 @@ table! {
         set_bytes = "cuMemsetD8Async"(to: u64, byte: u8, count: usize, stream: Stream);
         module_load = "cuModuleLoadData"(module: *mut Module, image: *const c_void);
         module_function = "cuModuleGetFunction"(function: *mut Function, module: Module, name: *const c_char);
+        link_create = "cuLinkCreate_v2"(
+            count: c_uint, options: *mut c_int, values: *mut *mut c_void, state: *mut LinkState,
+        );
+        link_add = "cuLinkAddData_v2"(
+            state: LinkState, kind: c_int, data: *mut c_void, bytes: usize, name: *const c_char, count: c_uint,
+            options: *mut c_int, values: *mut *mut c_void,
+        );
+        link_complete = "cuLinkComplete"(state: LinkState, image: *mut *mut c_void, bytes: *mut usize);
+        link_destroy = "cuLinkDestroy"(state: LinkState);
         launch = "cuLaunchKernel"(
             function: Function, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint,
             stream: Stream, params: *mut *mut c_void, extra: *mut *mut c_void,
@@ -155,10 +168,15 @@ impl Driver {
 
     /// The release the driver was made for, such as 13.
     pub(crate) fn release(&self) -> i32 {
+        self.full_version() / 1000
+    }
+
+    /// The same with its minor number, such as 13010 for 13.1.
+    pub(crate) fn full_version(&self) -> i32 {
         let mut version = 0;
         // SAFETY: writes one number.
         unsafe { (self.version)(&mut version) };
-        version / 1000
+        version
     }
 
     /// An error's name and what it means.

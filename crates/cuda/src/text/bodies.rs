@@ -74,6 +74,10 @@ fn steps(script: &Script, to: &mut String) {
         let value = match step.verb {
             Verb::Argument(n) => format!("a{n}"),
             Verb::Constant(bits) => constant(bits, step.dtype),
+            // Named by the dtype, so that a text opens with the turns of its own.
+            Verb::Quadrant => format!("turns_{}(t{}).quadrant", short(step.dtype), step.from[0]),
+            Verb::Rest => format!("turns_{}(t{}).rest", short(step.dtype), step.from[0]),
+            Verb::RestLow => format!("turns_{}(t{}).low", short(step.dtype), step.from[0]),
             other => {
                 let from: Vec<String> = step.from[..step.arity as usize].iter().map(|f| format!("t{f}")).collect();
                 format!("{}({})", verb(other), from.join(", "))

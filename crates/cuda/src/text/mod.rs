@@ -1,4 +1,4 @@
-//! CUDA C, printed from the catalogue's bodies and from plans. Pure: every text is made and tested without a device.
+//! CUDA C and PTX, printed from the catalogue's bodies and from plans. Pure: every text is made and tested without a device.
 //!
 //! Invariant: a text depends on classes of shapes (rank, what is adjacent, index width), never on extents or strides: those
 //! are words of the kernel's one argument. The key of a kernel is its text.
@@ -11,6 +11,10 @@ mod moves;
 mod prelude;
 mod products;
 mod programs;
+mod ptx;
+mod ptx_casts;
+mod ptx_turns;
+mod ptx_verbs;
 mod reductions;
 mod routines;
 mod rows;
@@ -21,6 +25,7 @@ pub(crate) use index::{Collapsed, divisor};
 pub(crate) use moves::{copy_text, put_text, transpose_text};
 pub(crate) use products::product_text;
 pub(crate) use programs::{Bound, Evaluator, pointwise_text};
+pub(crate) use ptx::{empty_ptx, plain_ptx};
 pub(crate) use reductions::{Shape as ReduceShape, finish_text, partial_size, reduce_text};
 pub(crate) use routines::{computed, define, function_text, indices, moved, ordered, routine_text};
 pub(crate) use rows::{scatter_text, take_text};

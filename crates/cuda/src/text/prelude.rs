@@ -62,6 +62,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forerun_ops::turn::{SINGLE_EXPONENTS, SINGLE_FIRST_EXPONENT, SINGLE_TURNS};
 
     #[test]
     fn a_text_opens_with_what_it_uses_and_what_that_uses() {
@@ -73,11 +74,24 @@ mod tests {
     }
 
     #[test]
+    fn singles_are_turned_by_the_host_s_table_and_without_whole_numbers() {
+        let opened = open("turns_f32(1)\n");
+        assert!(!opened.contains("far_turns") && !open("turns_f64(1)\n").contains("single_turns"));
+        let row = |row: &[f64; 3]| row.map(|part| format!("0x{:016x}", part.to_bits())).join(", ");
+        let rows: Vec<String> = SINGLE_TURNS.iter().map(row).collect();
+        let table = format!("single_turns[{}][3] = {{\n    {{{}}}}};", rows.len(), rows.join("},\n    {"));
+        assert!(opened.contains(&table), "{table}");
+        assert!(opened.contains(&format!("- {SINGLE_FIRST_EXPONENT}) / {SINGLE_EXPONENTS}]")));
+    }
+
+    #[test]
     fn every_part_makes_something_known() {
         let (_, parts) = parts();
         assert!(parts.len() > 20 && parts.iter().all(|part| !part.names.is_empty()));
         let with = |name: &str| parts.iter().filter(|part| part.names.contains(name)).count();
-        for name in ["n_add", "n_select", "n_quadrant", "to_c128", "scalar", "packed", "Pack", "load", "BY_PARTS"] {
+        for name in
+            ["n_add", "n_select", "turns_f32", "turns_f64", "to_c128", "scalar", "packed", "Pack", "load", "BY_PARTS"]
+        {
             assert_eq!(with(name), 1, "{name}");
         }
     }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// How a kernel reads one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     /// One element for all.
     Constant,
     /// Where the iteration space is.
@@ -24,6 +24,13 @@ enum Access {
     Gathered,
 }
 
+impl Access {
+    /// Whether it needs the index in every dimension.
+    pub(super) fn walks(self) -> bool {
+        !matches!(self, Access::Constant | Access::Dense)
+    }
+}
+
 /// A program as a function `eval(p, at, count, r)`: it evaluates elements `at .. at + count`, at most a pack, stores the
 /// program's outputs, and gives the watched register.
 #[derive(Clone, Debug)]
@@ -32,13 +39,19 @@ pub(crate) struct Evaluator {
     pub(crate) text: String,
     /// The words that are known when the kernel is compiled; addresses and scalars are zero.
     words: Vec<u64>,
-    inputs: usize,
-    outputs: usize,
-    scalars: usize,
+    /// The first word of inputs, of outputs and of scalars.
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    pub(super) scalars: usize,
+    /// How each input is read, and the first word of its strides if that walks.
+    pub(super) accesses: Vec<Access>,
+    pub(super) strides: Vec<usize>,
+    /// Dimensions of the iteration space.
+    pub(super) rank: usize,
     /// Elements of a pack.
     pub(crate) pack: usize,
     /// Whether indices have 32 bits.
-    narrow: bool,
+    pub(super) narrow: bool,
     /// Bytes to which the address of each input and output must be a multiple.
     alignment: Vec<usize>,
 }
@@ -80,10 +93,8 @@ impl Evaluator {
     fn with_pack(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, pack: usize) -> Evaluator {
         let accesses: Vec<Access> = (0..program.inputs.len()).map(|n| access_of(space, n, pack)).collect();
         let mut words = vec![space.extents.iter().product::<usize>() as u64];
-        let strided = |access: &Access| !matches!(access, Access::Constant | Access::Dense);
-        let walks = accesses.iter().any(strided);
-        if walks {
-            let narrow = space.is_narrow();
+        let narrow = space.is_narrow();
+        if accesses.iter().any(|access| access.walks()) {
             for &extent in &space.extents[1..] {
                 words.push(extent as u64);
                 words.push(if narrow { divisor(extent) } else { extent as u64 });
@@ -94,7 +105,7 @@ impl Evaluator {
         let scalars = outputs + program.outputs.len();
         words.resize(scalars + program.scalars.len(), 0);
         let mut strides = vec![0; program.inputs.len()];
-        for (n, _) in accesses.iter().enumerate().filter(|(_, access)| strided(access)) {
+        for (n, _) in accesses.iter().enumerate().filter(|(_, access)| access.walks()) {
             strides[n] = words.len();
             words.extend(space.strides[n].iter().map(|&s| s as i64 as u64));
         }
@@ -107,39 +118,44 @@ impl Evaluator {
             inputs,
             outputs,
             scalars,
+            accesses,
+            strides,
+            rank: space.rank(),
             pack,
-            narrow: space.is_narrow(),
+            narrow,
             alignment,
         };
-        made.text = made.print(program, space, &accesses, &strides, walks, watched);
+        made.text = made.print(program, watched);
         made
     }
 
-    fn print(
-        &self,
-        program: &Program,
-        space: &Collapsed,
-        accesses: &[Access],
-        strides: &[usize],
-        walks: bool,
-        watched: Option<(Reg, DType)>,
-    ) -> String {
+    /// Whether an input needs the index in every dimension: then each dimension but the first has two words, from word 1 on.
+    pub(super) fn walks(&self) -> bool {
+        self.accesses.iter().any(|access| access.walks())
+    }
+
+    /// The first word that is the kernel's own.
+    pub(super) fn own(&self) -> usize {
+        self.words.len()
+    }
+
+    fn print(&self, program: &Program, watched: Option<(Reg, DType)>) -> String {
         let mut text = functions(program);
-        let pack = self.pack;
+        let (pack, accesses, strides) = (self.pack, &self.accesses, &self.strides);
         let watch = watched.map_or(String::new(), |(_, dtype)| format!(", {}* r", c_type(dtype)));
         let _ = writeln!(text, "DEV void eval(const P& p, I at, int count{watch}) {{");
-        if walks {
-            self.print_index(space, &mut text);
+        if self.walks() {
+            self.print_index(&mut text);
         }
         for (n, (input, access)) in program.inputs.iter().zip(accesses).enumerate() {
             let (t, word) = (c_type(input.dtype), self.inputs + n);
             let base = format!("(const {t}*)p.w[{word}]");
-            if matches!(access, Access::Packed | Access::Repeated | Access::Gathered) {
+            if access.walks() {
                 let sum: Vec<String> =
-                    (0..space.rank()).map(|d| format!("(O)x{d} * (O)p.w[{}]", strides[n] + d)).collect();
+                    (0..self.rank).map(|d| format!("(O)x{d} * (O)p.w[{}]", strides[n] + d)).collect();
                 let _ = writeln!(text, "    const O f{n} = {};", sum.join(" + "));
             }
-            let last = strides[n] + space.rank() - 1;
+            let last = strides[n] + self.rank - 1;
             let _ = match access {
                 Access::Constant => writeln!(text, "    const {t} i{n} = *({base});"),
                 Access::Repeated => writeln!(text, "    const {t} i{n} = ({base})[f{n}];"),
@@ -192,9 +208,9 @@ impl Evaluator {
     }
 
     /// The index of the element in every dimension, as `x0`, `x1`, ...
-    fn print_index(&self, space: &Collapsed, text: &mut String) {
+    fn print_index(&self, text: &mut String) {
         let mut left = "at".to_owned();
-        for d in (1..space.rank()).rev() {
+        for d in (1..self.rank).rev() {
             let (extent, by) = (1 + 2 * (d - 1), 2 + 2 * (d - 1));
             let quotient =
                 if self.narrow { format!("quotient({left}, p.w[{by}])") } else { format!("{left} / p.w[{by}]") };
@@ -209,9 +225,9 @@ impl Evaluator {
         let (index, offset) = if self.narrow { ("u32", "int") } else { ("u64", "i64") };
         format!(
             "typedef {index} I;\ntypedef {offset} O;\nstruct P {{ u64 w[{}]; }};\n#define PACK {}\n#define OWN {}\n",
-            self.words.len() + more,
+            self.own() + more,
             self.pack,
-            self.words.len()
+            self.own()
         )
     }
 
@@ -258,7 +274,7 @@ fn pack_of(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, 
         // A reduction has at most 4 of its 64 lanes in a thread.
         pack = pack.min(4);
     }
-    let walks = (0..program.inputs.len()).any(|n| !matches!(access_of(space, n, 1), Access::Constant | Access::Dense));
+    let walks = (0..program.inputs.len()).any(|n| access_of(space, n, 1).walks());
     let fits = |length: usize, pack: usize| length.is_multiple_of(pack);
     while pack > 1 && (walks && !fits(space.inner(), pack) || !fits(row, pack)) {
         pack /= 2;

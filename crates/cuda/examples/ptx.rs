@@ -1,0 +1,56 @@
+//! Assembles every text in PTX, without a device: `cargo run --example ptx <assembler> [arch] [part of a name]`. The assembler is
+//! `ptxas` of NVIDIA's compiler.
+
+use forerun_cuda::ptx_texts;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let Some(assembler) = args.next().map(PathBuf::from) else {
+        eprintln!("ptx: where is ptxas?");
+        return ExitCode::FAILURE;
+    };
+    let (arch, part) = (args.next().unwrap_or("sm_90".to_owned()), args.next().unwrap_or_default());
+    let number = arch.trim_start_matches("sm_").parse().unwrap_or(0);
+    let all = ptx_texts((number / 10, number % 10));
+    let all: Vec<_> = all.into_iter().filter(|(name, _)| name.contains(&part)).collect();
+    let folder = std::env::temp_dir().join(format!("forerun-ptx-{}", std::process::id()));
+    if let Err(error) = std::fs::create_dir_all(&folder) {
+        eprintln!("ptx: {}: {error}", folder.display());
+        return ExitCode::FAILURE;
+    }
+    let begun = Instant::now();
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((name, text)) = all.get(number) else { return };
+            if let Err(log) = assemble(&assembler, &arch, text, &folder.join(format!("{number}.ptx"))) {
+                failed.fetch_add(1, Ordering::Relaxed);
+                println!("{name}: {log}");
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    // What is left of it is the temporary folder's affair.
+    let _ = std::fs::remove_dir_all(&folder);
+    let failed = failed.into_inner();
+    println!("{} texts for {arch} in {:.1} s", all.len(), begun.elapsed().as_secs_f64());
+    println!("{} assembled, {failed} failed", all.len() - failed);
+    if failed == 0 && !all.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Machine code is made and thrown away; what the assembler says is the error.
+fn assemble(assembler: &Path, arch: &str, text: &str, file: &Path) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|error| error.to_string())?;
+    let mut command = Command::new(assembler);
+    command.args(["-arch", arch, "-o"]).arg(file.with_extension("cubin")).arg(file);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}

@@ -1,0 +1,192 @@
+//! PTX of casts, with the bits of the functions in `prelude.cuh`.
+
+use super::ptx_verbs::{Bank, Code};
+use forerun_base::{DType, Kind};
+
+/// A value of one dtype as another; nothing for complex numbers.
+pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &str) -> Option<String> {
+    let (bank, target) = (Bank::of(from)?, Bank::of(to)?);
+    if from == to {
+        return Some(value.to_owned());
+    }
+    // Half floats go by way of singles, truth by way of 1 and 0.
+    match from {
+        DType::F16 => {
+            let single = single_of_f16(code, value);
+            return cast(code, DType::F32, to, &single);
+        }
+        DType::BF16 => {
+            let bits = code.make(Bank::Word, "shl.b32", &[value, "16"]);
+            let single = code.make(Bank::Single, "mov.b32", &[&bits]);
+            return cast(code, DType::F32, to, &single);
+        }
+        DType::Bool => {
+            let number = code.number(value);
+            return cast(code, DType::I32, to, &number);
+        }
+        _ => {}
+    }
+    let number = number_type(from);
+    let float = from.kind() == Kind::Float;
+    Some(match to {
+        DType::Bool => {
+            let differs = if float { "setp.neu" } else { "setp.ne" };
+            code.make(Bank::Truth, &format!("{differs}.{number}"), &[value, zero(from)])
+        }
+        DType::F16 | DType::BF16 => {
+            let single = single_to_round(code, from, value);
+            if to == DType::F16 { f16_of(code, &single) } else { bf16_of(code, &single) }
+        }
+        DType::F64 if from == DType::F32 => code.make(Bank::Double, "cvt.f64.f32", &[value]),
+        DType::F32 | DType::F64 => code.make(target, &format!("cvt.rn.{}.{number}", number_type(to)), &[value]),
+        _ if float => integer_of_float(code, from, to, value),
+        _ => integer_of_integer(code, bank, number, to, value),
+    })
+}
+
+/// The type of what is in a dtype's registers.
+fn number_type(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f32",
+        DType::F64 => "f64",
+        DType::I64 => "s64",
+        DType::U64 => "u64",
+        DType::U32 => "u32",
+        _ => "s32",
+    }
+}
+
+fn zero(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "0f00000000",
+        DType::F64 => "0d0000000000000000",
+        _ => "0",
+    }
+}
+
+/// Integers wrap.
+fn integer_of_integer(code: &mut Code, bank: Bank, number: &str, to: DType, value: &str) -> String {
+    if to.size() == 8 {
+        return match bank {
+            Bank::Long => value.to_owned(),
+            _ if number == "u32" => code.make(Bank::Long, "cvt.u64.u32", &[value]),
+            _ => code.make(Bank::Long, "cvt.s64.s32", &[value]),
+        };
+    }
+    let word = if bank == Bank::Long { code.make(Bank::Word, "cvt.u32.u64", &[value]) } else { value.to_owned() };
+    match to {
+        DType::I8 => code.make(Bank::Word, "cvt.s32.s8", &[&word]),
+        DType::I16 => code.make(Bank::Word, "cvt.s32.s16", &[&word]),
+        DType::U8 => code.make(Bank::Word, "and.b32", &[&word, "0xff"]),
+        DType::U16 => code.make(Bank::Word, "and.b32", &[&word, "0xffff"]),
+        _ => word,
+    }
+}
+
+/// Floats are cut off towards zero and clamped; NaN is 0.
+fn integer_of_float(code: &mut Code, from: DType, to: DType, value: &str) -> String {
+    let name = number_type(from);
+    // The narrow ones are clamped from 32 bits.
+    let (bank, number, bits) = match to {
+        DType::I64 => (Bank::Long, "s64", "b64"),
+        DType::U64 => (Bank::Long, "u64", "b64"),
+        DType::U32 => (Bank::Word, "u32", "b32"),
+        _ => (Bank::Word, "s32", "b32"),
+    };
+    let mut none = code.make(Bank::Truth, &format!("setp.nan.{name}"), &[value, value]);
+    if number.starts_with('u') {
+        none = code.make(Bank::Truth, &format!("setp.lt.or.{name}"), &[value, zero(from), &none]);
+    }
+    let cut = code.make(bank, &format!("cvt.rzi.{number}.{name}"), &[value]);
+    let whole = code.make(bank, &format!("selp.{bits}"), &["0", &cut, &none]);
+    let (low, high) = match to {
+        DType::I8 => ("-128", "127"),
+        DType::I16 => ("-32768", "32767"),
+        DType::U8 => ("0", "255"),
+        DType::U16 => ("0", "65535"),
+        _ => return whole,
+    };
+    let raised = code.make(Bank::Word, "max.s32", &[&whole, low]);
+    code.make(Bank::Word, "min.s32", &[&raised, high])
+}
+
+/// The single that a half float is rounded from: where it is not the number itself, its last bit is set, so that it may be rounded
+/// once more.
+fn single_to_round(code: &mut Code, from: DType, value: &str) -> String {
+    if from == DType::F32 {
+        return value.to_owned();
+    }
+    let wide = match from {
+        DType::F64 => value.to_owned(),
+        _ => code.make(Bank::Double, &format!("cvt.rn.f64.{}", number_type(from)), &[value]),
+    };
+    let near = code.make(Bank::Single, "cvt.rn.f32.f64", &[&wide]);
+    let bits = code.make(Bank::Word, "mov.b32", &[&near]);
+    let back = code.make(Bank::Double, "cvt.f64.f32", &[&near]);
+    let last = code.make(Bank::Word, "and.b32", &[&bits, "1"]);
+    // Done if it is the number, not a number, or odd.
+    let odd = code.make(Bank::Truth, "setp.ne.u32", &[&last, "0"]);
+    let done = code.make(Bank::Truth, "setp.equ.or.f64", &[&back, &wide, &odd]);
+    let size_of_back = code.make(Bank::Double, "abs.f64", &[&back]);
+    let size = code.make(Bank::Double, "abs.f64", &[&wide]);
+    let above = code.make(Bank::Truth, "setp.gt.f64", &[&size_of_back, &size]);
+    let step = code.make(Bank::Word, "selp.b32", &["-1", "1", &above]);
+    let moved = code.make(Bank::Word, "add.s32", &[&bits, &step]);
+    let chosen = code.make(Bank::Word, "selp.b32", &[&bits, &moved, &done]);
+    code.make(Bank::Single, "mov.b32", &[&chosen])
+}
+
+fn f16_of(code: &mut Code, single: &str) -> String {
+    let bits = code.make(Bank::Word, "mov.b32", &[single]);
+    let high = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
+    let sign = code.make(Bank::Word, "and.b32", &[&high, "0x8000"]);
+    let size = code.make(Bank::Word, "and.b32", &[&bits, "0x7fffffff"]);
+    let cut = code.make(Bank::Word, "shr.u32", &[&size, "13"]);
+    let odd = code.make(Bank::Word, "and.b32", &[&cut, "1"]);
+    let raised = code.make(Bank::Word, "add.u32", &[&size, &odd]);
+    // 0xfff - 0x38000000: half a step up, and the other bias.
+    let biased = code.make(Bank::Word, "add.u32", &[&raised, "0xc8000fff"]);
+    let normal = code.make(Bank::Word, "shr.u32", &[&biased, "13"]);
+    let large = code.make(Bank::Word, "min.u32", &[&normal, "0x7c00"]);
+    let magnitude = code.make(Bank::Single, "mov.b32", &[&size]);
+    let rounded = code.make(Bank::Single, "add.rn.f32", &[&magnitude, "0f3F000000"]);
+    let rounded = code.make(Bank::Word, "mov.b32", &[&rounded]);
+    let small = code.make(Bank::Word, "sub.u32", &[&rounded, "0x3f000000"]);
+    let is_small = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x38800000"]);
+    let finite = code.make(Bank::Word, "selp.b32", &[&small, &large, &is_small]);
+    let payload = code.make(Bank::Word, "and.b32", &[&cut, "0x3ff"]);
+    let quiet = code.make(Bank::Word, "or.b32", &[&payload, "0x7e00"]);
+    let is_nan = code.make(Bank::Truth, "setp.gt.u32", &[&size, "0x7f800000"]);
+    let chosen = code.make(Bank::Word, "selp.b32", &[&quiet, &finite, &is_nan]);
+    code.make(Bank::Word, "or.b32", &[&sign, &chosen])
+}
+
+fn bf16_of(code: &mut Code, single: &str) -> String {
+    let bits = code.make(Bank::Word, "mov.b32", &[single]);
+    let cut = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
+    let odd = code.make(Bank::Word, "and.b32", &[&cut, "1"]);
+    let raised = code.make(Bank::Word, "add.u32", &[&bits, &odd]);
+    let raised = code.make(Bank::Word, "add.u32", &[&raised, "0x7fff"]);
+    let near = code.make(Bank::Word, "shr.u32", &[&raised, "16"]);
+    let quiet = code.make(Bank::Word, "or.b32", &[&cut, "0x40"]);
+    let is_nan = code.make(Bank::Truth, "setp.nan.f32", &[single, single]);
+    code.make(Bank::Word, "selp.b32", &[&quiet, &near, &is_nan])
+}
+
+fn single_of_f16(code: &mut Code, half: &str) -> String {
+    let sign = code.make(Bank::Word, "and.b32", &[half, "0x8000"]);
+    let sign = code.make(Bank::Word, "shl.b32", &[&sign, "16"]);
+    let size = code.make(Bank::Word, "and.b32", &[half, "0x7fff"]);
+    let size = code.make(Bank::Word, "shl.b32", &[&size, "13"]);
+    let lifted = code.make(Bank::Word, "add.u32", &[&size, "0x38800000"]);
+    let lifted = code.make(Bank::Single, "mov.b32", &[&lifted]);
+    let small = code.make(Bank::Single, "sub.rn.f32", &[&lifted, "0f38800000"]);
+    let small = code.make(Bank::Word, "mov.b32", &[&small]);
+    let is_finite = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x0f800000"]);
+    let bias = code.make(Bank::Word, "selp.b32", &["0x38000000", "0x70000000", &is_finite]);
+    let large = code.make(Bank::Word, "add.u32", &[&size, &bias]);
+    let is_small = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x00800000"]);
+    let magnitude = code.make(Bank::Word, "selp.b32", &[&small, &large, &is_small]);
+    let bits = code.make(Bank::Word, "or.b32", &[&sign, &magnitude]);
+    code.make(Bank::Single, "mov.b32", &[&bits])
+}

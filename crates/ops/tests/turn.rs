@@ -1,0 +1,53 @@
+//! Far angles in single precision, reduced in doubles, against the reduction of doubles in whole numbers.
+
+use forerun_ops::Turn;
+
+/// Compares every `step`th far single, of either sign.
+fn sweep(step: usize) {
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
+    let far = 1048576f32.next_up().to_bits()..f32::INFINITY.to_bits();
+    let (worst, x) = std::thread::scope(|scope| {
+        let part = |t: usize| {
+            let far = far.clone();
+            scope.spawn(move || far.skip(t * step).step_by(threads * step).map(off).fold((0.0, 0.0), worse))
+        };
+        let running: Vec<_> = (0..threads).map(part).collect();
+        running.into_iter().map(|part| part.join().unwrap()).fold((0.0, 0.0), worse)
+    });
+    println!("off by at most 2^{:.1} of the rest, at {x:e}", worst.log2());
+    assert!(worst < 2f64.powi(-44), "off by {worst:e} of the rest at {x:e}");
+}
+
+fn worse(a: (f64, f32), b: (f64, f32)) -> (f64, f32) {
+    if b.0 > a.0 { b } else { a }
+}
+
+/// By how much of itself the rest of a far single is off.
+fn off(bits: u32) -> (f64, f32) {
+    let x = f32::from_bits(bits);
+    let [quadrant, high, low] = x.far();
+    let [turned, rest, _] = (x as f64).far();
+    assert_eq!(quadrant as f64, turned, "the quadrant of {x:e}");
+    assert!(high == rest as f32 || high.next_up() == rest as f32 || high.next_down() == rest as f32, "{x:e}");
+    assert_eq!((-x).far(), [(4.0 - quadrant) % 4.0, -high, -low], "an odd rest, at {x:e}");
+    (((high as f64 + low as f64) - rest).abs() / rest.abs(), x)
+}
+
+#[test]
+fn every_1009th_far_single_has_the_rest_of_the_double() {
+    sweep(1009);
+}
+
+#[test]
+#[ignore = "nine hundred million values, twice: a minute, in release builds"]
+fn every_far_single_has_the_rest_of_the_double() {
+    sweep(1);
+}
+
+#[test]
+fn what_is_not_finite_has_no_rest() {
+    for x in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        let [quadrant, high, low] = x.far();
+        assert!(quadrant == 0.0 && high.is_nan() && low.is_nan());
+    }
+}
