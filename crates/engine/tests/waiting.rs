@@ -314,6 +314,59 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
     assert!(engine.stats().parks > 0 && engine.stats().wakes > 0);
 }
 
+/// Waits until so many tasks have run, and plans them itself.
+struct Ran<'a>(&'a Counting, usize);
+
+impl Target for Ran<'_> {
+    fn done(&self) -> bool {
+        self.0.ran.load(Ordering::Acquire) >= self.1
+    }
+
+    fn age_limit(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn feed(&self, engine: &Engine) -> Fed {
+        self.0.feed(engine)
+    }
+}
+
+#[test]
+fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
+    let feeder = Arc::new(Counting {
+        submitted: AtomicUsize::new(0),
+        planned: AtomicUsize::new(0),
+        ran: Arc::default(),
+        too_early: AtomicBool::new(false),
+    });
+    let engine = Engine::new(Config { workers: 1, ..Config::default() }, feeder.clone());
+    let submit = || {
+        let n = feeder.submitted.load(Ordering::Relaxed) + 1;
+        feeder.submitted.store(n, Ordering::Release);
+        engine.submitted();
+        n
+    };
+    for _ in 0..5 {
+        let (start, before) = (Instant::now(), engine.stats());
+        let naps = || {
+            let now = engine.stats();
+            // A nap ends by itself; a sleep ends by being woken.
+            (now.parks - before.parks).saturating_sub(now.wakes - before.wakes)
+        };
+        while naps() < 10 {
+            let n = submit();
+            engine.wait(&Ran(&feeder, n), WaitOptions::default()).unwrap();
+            assert!(start.elapsed() < Duration::from_secs(20), "the worker never naps");
+        }
+        let n = submit();
+        until(|| feeder.ran.load(Ordering::Acquire) == n);
+        let ran = Arc::new(AtomicBool::new(false));
+        let runs = Arc::clone(&ran);
+        engine.spawn(call(move |_| runs.store(true, Ordering::Release)), &[]);
+        until(|| ran.load(Ordering::Acquire));
+    }
+}
+
 #[test]
 fn submitting_to_awake_workers_makes_no_system_call() {
     let ran = Arc::new(AtomicUsize::new(0));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -31,6 +32,32 @@ def test_a_setting_reaches_products_that_are_graphs() -> None:
     finally:
         _forerun.set_tf32(GPU, False)
     assert _forerun.gpu_stats(GPU)["graphs"] > before
+
+
+def test_a_kernel_that_is_told_often_gives_what_it_gave() -> None:
+    # Sizes, scalars and addresses change; some launches are waited for, some pile up, some become part of a graph of many.
+    values = numpy.random.default_rng(3).uniform(size=5000).astype("float32")
+    x = np.array(values, ctx=GPU)
+    kept = []
+    for turn in range(120):
+        count, by = (turn * 37) % 5000 + 1, numpy.float32(turn)
+        y = x[:count] * float(by) + 1
+        if turn % 3 == 0:
+            y.wait_to_read()
+        kept.append((y, values[:count] * by + numpy.float32(1)))
+    for y, want in kept:
+        assert (y.asnumpy() == want).all()
+
+
+def test_threads_tell_the_same_kernel() -> None:
+    values = numpy.arange(64, dtype="float32")
+    x = np.array(values, ctx=GPU)
+
+    def run(by: int) -> bool:
+        return all(((x * by).asnumpy() == values * by).all() for _ in range(300))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(run, [2, 3, 5, 7]))
 
 
 @pytest.mark.parametrize("lists", [3, 10])
