@@ -14,9 +14,10 @@ const MOST: usize = 128;
 /// How many have one.
 static GRAPHS: AtomicUsize = AtomicUsize::new(0);
 
-/// One launch: threads and the words of the kernel's argument.
+/// One launch: the kernel, its threads and the words of its argument.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent<'a> {
+pub(crate) struct Command<'a> {
+    pub(crate) function: Function,
     pub(crate) grid: u32,
     pub(crate) block: u32,
     pub(crate) words: &'a [u64],
@@ -31,21 +32,15 @@ pub(crate) struct Alone {
 
 impl Alone {
     /// Launches the kernel by its graph; false if it has none, or the graph does not go.
-    pub(crate) fn launch(
-        &mut self,
-        driver: &'static Driver,
-        function: Function,
-        extent: Extent<'_>,
-        stream: Stream,
-    ) -> bool {
+    pub(crate) fn launch(&mut self, driver: &'static Driver, command: Command<'_>, stream: Stream) -> bool {
         if self.launches < OFTEN {
             self.launches += 1;
             if self.launches == OFTEN {
-                self.graph = OneKernel::new(driver, function, extent).ok();
+                self.graph = OneKernel::new(driver, command).ok();
             }
         }
         let Some(graph) = &self.graph else { return false };
-        let launched = graph.launch(function, extent, stream).is_ok();
+        let launched = graph.launch(command, stream).is_ok();
         if !launched {
             self.graph = None;
         }
@@ -66,7 +61,7 @@ struct OneKernel {
 unsafe impl Send for OneKernel {}
 
 impl OneKernel {
-    fn new(driver: &'static Driver, function: Function, extent: Extent<'_>) -> Result<OneKernel> {
+    fn new(driver: &'static Driver, command: Command<'_>) -> Result<OneKernel> {
         let none = std::ptr::null_mut();
         // Counted from here on, since it is dropped whatever becomes of it.
         let before = GRAPHS.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +69,7 @@ impl OneKernel {
         if before >= MOST {
             return Err(Error::new(ErrorKind::Runtime, "enough kernels have a graph"));
         }
-        with_params(function, extent, |params| {
+        with_params(command, |params| {
             // SAFETY: each writes one handle; the driver copies the argument.
             unsafe {
                 driver.check((driver.graph_create)(&mut made.graph, 0), "cuGraphCreate")?;
@@ -86,9 +81,9 @@ impl OneKernel {
         Ok(made)
     }
 
-    fn launch(&self, function: Function, extent: Extent<'_>, stream: Stream) -> Result<()> {
+    fn launch(&self, command: Command<'_>, stream: Stream) -> Result<()> {
         let driver = self.driver;
-        with_params(function, extent, |params| {
+        with_params(command, |params| {
             // SAFETY: our own graph; launches of it that still run keep the argument they had.
             let set = unsafe { (driver.graph_set_params)(self.exec, self.node, params) };
             driver.check(set, "cuGraphExecKernelNodeSetParams")
@@ -114,13 +109,13 @@ impl Drop for OneKernel {
 }
 
 /// The parameters of a launch, for as long as `f` takes.
-fn with_params<T>(function: Function, extent: Extent<'_>, f: impl FnOnce(&KernelParams) -> T) -> T {
-    let mut address: *mut c_void = extent.words.as_ptr().cast_mut().cast();
+fn with_params<T>(command: Command<'_>, f: impl FnOnce(&KernelParams) -> T) -> T {
+    let mut address: *mut c_void = command.words.as_ptr().cast_mut().cast();
     let none = std::ptr::null_mut();
     f(&KernelParams {
-        function,
-        grid: [extent.grid, 1, 1],
-        block: [extent.block, 1, 1],
+        function: command.function,
+        grid: [command.grid, 1, 1],
+        block: [command.block, 1, 1],
         shared: 0,
         params: &mut address,
         extra: none,

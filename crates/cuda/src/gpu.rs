@@ -1,6 +1,6 @@
 //! A device: its context, its lanes, its memory, its compiler.
 
-use crate::alone::Extent;
+use crate::alone::Command;
 use crate::compile::{Compiler, Counts, Unit};
 use crate::lanes::{Lane, Lanes, Mark, Ticket};
 use crate::memory::{Memory, MemoryInfo, Taken};
@@ -191,9 +191,9 @@ impl Gpu {
         }
         let (function, alone) = self.compiler.function(unit)?;
         let stream = self.lanes.stream(Lane::Compute);
-        let extent = Extent { grid: grid as u32, block: block as u32, words };
+        let command = Command { function, grid: grid as u32, block: block as u32, words };
         let captured = self.captures.load(Ordering::Relaxed);
-        if !captured && alone.lock().unwrap_or_else(|e| e.into_inner()).launch(self.driver, function, extent, stream) {
+        if !captured && alone.lock().unwrap_or_else(|e| e.into_inner()).launch(self.driver, command, stream) {
             return Ok(());
         }
         let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];

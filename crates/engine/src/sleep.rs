@@ -16,13 +16,14 @@
 //! search to run a heavy task, with sleepers left, sets the word too; that is for speed alone, as it looks again
 //! itself later.
 //!
-//! A worker that dozes is listed with the sleepers, so that it is woken for what is ready, but `quiet` stays 0: for the sake of what is
-//! submitted it looks again by itself, a nap later. So it needs no heavy fence, which would interrupt every other thread.
+//! One worker may doze. It is listed with the sleepers, so that it is woken for what is ready, but `quiet` stays 0: for the sake of what is
+//! submitted it looks again by itself, a nap later. So it needs no heavy fence, which would interrupt every other thread; what is made ready
+//! just before it is listed may wait for the end of the nap.
 //!
 //! Nothing here knows tasks or feeders: what there is to look at comes as a closure.
 
 use crate::asymmetric;
-use crate::parker::Parker;
+use crate::parker::{Parker, Woken};
 use crate::stats::ParkCounters;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, Padded};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(crate) struct Sleep {
     quiet: Padded<AtomicBool>,
     searching: Padded<AtomicUsize>,
     asleep: AtomicUsize,
+    /// One of the sleepers dozes. Written under the lock.
+    dozes: AtomicBool,
     sleepers: Mutex<Vec<Arc<Parker>>>,
 }
 
@@ -42,6 +45,7 @@ impl Sleep {
             quiet: Padded(AtomicBool::new(quiet)),
             searching: Padded(AtomicUsize::new(0)),
             asleep: AtomicUsize::new(0),
+            dozes: AtomicBool::new(false),
             sleepers: Mutex::new(Vec::new()),
         }
     }
@@ -52,6 +56,7 @@ impl Sleep {
         self.sleepers.lock().clear();
         self.asleep.store(0, Ordering::Relaxed);
         self.searching.store(0, Ordering::Relaxed);
+        self.dozes.store(false, Ordering::Relaxed);
         self.quiet.store(quiet, Ordering::Relaxed);
     }
 
@@ -127,7 +132,7 @@ impl Sleep {
         let mut sleepers = self.sleepers.lock();
         sleepers.push(Arc::clone(parker));
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        if self.searching.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.searching.fetch_sub(1, Ordering::AcqRel) == 1 && !self.dozes() {
             self.quiet.store(true, Ordering::Relaxed);
         }
         drop(sleepers);
@@ -139,17 +144,37 @@ impl Sleep {
         self.get_up(parker);
     }
 
-    /// Sleeps for a nap, or until somebody has something to run; submitters wake nobody meanwhile. The caller counts as searching
-    /// before and after.
-    pub(crate) fn doze(&self, parker: &Arc<Parker>, nap: Duration, counters: &ParkCounters) {
+    /// Whether somebody dozes.
+    pub(crate) fn dozes(&self) -> bool {
+        self.dozes.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps for a nap unless `look` finds something or another dozes already; submitters wake nobody meanwhile. The caller counts as
+    /// searching before and after. Says how it ended.
+    pub(crate) fn doze(
+        &self,
+        parker: &Arc<Parker>,
+        nap: Duration,
+        counters: &ParkCounters,
+        look: impl FnOnce() -> bool,
+    ) -> Woken {
         let mut sleepers = self.sleepers.lock();
+        if self.dozes() {
+            return Woken::Otherwise;
+        }
+        self.dozes.store(true, Ordering::Relaxed);
         sleepers.push(Arc::clone(parker));
         self.asleep.fetch_add(1, Ordering::Relaxed);
         self.searching.fetch_sub(1, Ordering::AcqRel);
         drop(sleepers);
-        counters.napped();
-        parker.park(Some(nap));
+        let mut woken = Woken::Otherwise;
+        if !look() {
+            counters.napped();
+            woken = parker.park(Some(nap));
+        }
         self.get_up(parker);
+        self.dozes.store(false, Ordering::Relaxed);
+        woken
     }
 
     /// Whoever woke this worker has taken it off the list and counted it; after another return it does so itself.

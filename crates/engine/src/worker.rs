@@ -2,12 +2,12 @@
 //! results, and so plans them itself, a worker that looked would only be in its way: then it naps.
 //!
 //! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows
-//! the writers down by more than it gains. Invariant: before it parks it has looked once more after it was listed as
-//! asleep.
+//! the writers down by more than it gains. Invariant: before it parks for longer than a nap it has looked once more after it was listed
+//! as asleep.
 
 use crate::engine::Engine;
 use crate::gate;
-use crate::parker;
+use crate::parker::{self, Woken};
 use crate::ready::Wish;
 use crate::run::Role;
 use crate::sync::spin_loop;
@@ -21,29 +21,43 @@ const SILENCE_IN_COMPANY: Duration = Duration::from_micros(50);
 /// Time between two looks at the start of a silence, and later.
 const SHORT_INTERVAL: Duration = Duration::from_micros(1);
 const LONG_INTERVAL: Duration = Duration::from_micros(4);
-/// So many waits that planned for themselves, with nothing to do for a worker in between, and it naps between two looks.
+/// So many waits that planned for themselves, with nothing to do for a worker in between, and it naps between two looks. Twice as many
+/// each time that it is called from a nap, up to a limit.
 const PASSED_OVER: u64 = 3;
+const MOST_PASSED_OVER: u64 = 1024;
+/// The least time of a nap: the kernel adds some.
 const NAP: Duration = Duration::from_micros(50);
 
 /// A time in which a worker finds nothing to do.
 #[derive(Default)]
 struct Silence {
-    /// When it began, or when the last wait was seen that planned for itself.
     since: Option<Instant>,
+    /// When the last wait was seen that planned for itself.
+    served_at: Option<Instant>,
     /// How many such waits there were when it began, and at the last look.
     served: Option<(u64, u64)>,
 }
 
 impl Silence {
-    /// Another look in vain, after so many waits that planned for themselves: how long it is silent, and whether the worker is being
-    /// passed over.
-    fn note(&mut self, now: Instant, served: u64) -> (Duration, bool) {
+    /// Another look in vain, after so many waits that planned for themselves.
+    fn note(&mut self, now: Instant, served: u64) {
+        self.since.get_or_insert(now);
         let (first, last) = *self.served.get_or_insert((served, served));
         if served != last {
-            self.since = Some(now);
+            self.served_at = Some(now);
             self.served = Some((first, served));
         }
-        (now - *self.since.get_or_insert(now), served - first >= PASSED_OVER)
+    }
+
+    /// How long it lasts; of one who is alone, how long nobody planned either.
+    fn time(&self, now: Instant, alone: bool) -> Duration {
+        let since = self.served_at.filter(|_| alone).or(self.since);
+        since.map_or(Duration::ZERO, |since| now - since)
+    }
+
+    /// How many waits planned for themselves meanwhile.
+    fn passed_over(&self) -> u64 {
+        self.served.map_or(0, |(first, last)| last - first)
     }
 }
 
@@ -54,6 +68,8 @@ pub(crate) fn main(engine: &Engine, index: usize) {
     let _role = Role::Looks.assume();
     let parker = parker::current();
     let mut silence = Silence::default();
+    // Waits that planned for themselves before it naps.
+    let mut enough = PASSED_OVER;
     // The feeder has something that is not to be cut before this.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
@@ -83,8 +99,10 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                 }
             }
         }
-        let (silent, passed_over) = silence.note(now, state.self_served.get());
-        let alone = state.signals.sleep.searching() <= 1;
+        silence.note(now, state.self_served.get());
+        let sleep = &state.signals.sleep;
+        let alone = sleep.searching() <= 1 && !sleep.dozes();
+        let silent = silence.time(now, alone);
         // With every slot taken, searching would only take time from those who run.
         let patience = match (state.slots.any_free(), alone) {
             (false, _) => Duration::ZERO,
@@ -92,8 +110,15 @@ pub(crate) fn main(engine: &Engine, index: usize) {
             (true, false) => SILENCE_IN_COMPANY,
         };
         if silent < patience {
-            if passed_over && alone {
-                state.signals.sleep.doze(&parker, NAP, &state.signals.counters);
+            if alone && feed_after.is_none() && silence.passed_over() >= enough {
+                let look = || state.jobs.any_open() || !state.ready.is_empty() || state.pool.is_stopped();
+                match sleep.doze(&parker, NAP, &state.signals.counters, look) {
+                    Woken::Called => {
+                        enough = (2 * enough).min(MOST_PASSED_OVER);
+                        silence = Silence::default();
+                    }
+                    _ => enough = PASSED_OVER,
+                }
                 if state.feeder.has_work() {
                     // Whoever submitted it may be about to wait for it: a moment tells.
                     spin_until(Instant::now() + LONG_INTERVAL);
@@ -105,7 +130,7 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         }
         silence = Silence::default();
         let timeout = feed_after.map(|time| time.saturating_duration_since(now));
-        state.signals.sleep.sleep(&parker, timeout, &state.signals.counters, || {
+        sleep.sleep(&parker, timeout, &state.signals.counters, || {
             (feed_after.is_none() && state.feeder.has_work())
                 || state.pool.is_stopped()
                 || index >= state.slots.total()

@@ -314,12 +314,30 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
     assert!(engine.stats().parks > 0 && engine.stats().wakes > 0);
 }
 
-/// Waits until so many tasks have run, and plans them itself.
-struct Ran<'a>(&'a Counting, usize);
+/// What is planned is done at once, without a task.
+#[derive(Default)]
+struct OnTheSpot {
+    submitted: AtomicUsize,
+    done: AtomicUsize,
+}
 
-impl Target for Ran<'_> {
+impl Feeder for OnTheSpot {
+    fn feed(&self, _engine: &Engine) -> Fed {
+        let submitted = self.submitted.load(Ordering::Acquire);
+        if self.done.swap(submitted, Ordering::AcqRel) == submitted { Fed::Empty } else { Fed::Progress }
+    }
+
+    fn has_work(&self) -> bool {
+        self.done.load(Ordering::Acquire) != self.submitted.load(Ordering::Acquire)
+    }
+}
+
+/// Waits until so much is done, and plans it itself.
+struct Done<'a>(&'a OnTheSpot, usize);
+
+impl Target for Done<'_> {
     fn done(&self) -> bool {
-        self.0.ran.load(Ordering::Acquire) >= self.1
+        self.0.done.load(Ordering::Acquire) >= self.1
     }
 
     fn age_limit(&self) -> u64 {
@@ -333,37 +351,36 @@ impl Target for Ran<'_> {
 
 #[test]
 fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
-    let feeder = Arc::new(Counting {
-        submitted: AtomicUsize::new(0),
-        planned: AtomicUsize::new(0),
-        ran: Arc::default(),
-        too_early: AtomicBool::new(false),
-    });
-    let engine = Engine::new(Config { workers: 1, ..Config::default() }, feeder.clone());
-    let submit = || {
-        let n = feeder.submitted.load(Ordering::Relaxed) + 1;
-        feeder.submitted.store(n, Ordering::Release);
-        engine.submitted();
-        n
-    };
-    for _ in 0..5 {
-        let (start, before) = (Instant::now(), engine.stats());
-        let naps = || {
-            let now = engine.stats();
-            // A nap ends by itself; a sleep ends by being woken.
-            (now.parks - before.parks).saturating_sub(now.wakes - before.wakes)
+    for workers in [1, 3] {
+        let feeder = Arc::new(OnTheSpot::default());
+        let engine = Engine::new(Config { workers, ..Config::default() }, feeder.clone());
+        let submit = || {
+            let n = feeder.submitted.load(Ordering::Relaxed) + 1;
+            feeder.submitted.store(n, Ordering::Release);
+            engine.submitted();
+            n
         };
-        while naps() < 10 {
+        for _ in 0..5 {
+            // With several workers: all of them get up.
+            engine.split(8, &|_| std::thread::sleep(Duration::from_micros(200)));
+            let (start, before) = (Instant::now(), engine.stats());
+            let naps = || {
+                let now = engine.stats();
+                // A nap ends by itself; a sleep ends by being woken.
+                (now.parks - before.parks).saturating_sub(now.wakes - before.wakes)
+            };
+            while naps() < 10 {
+                let n = submit();
+                engine.wait(&Done(&feeder, n), WaitOptions::default()).unwrap();
+                assert!(start.elapsed() < Duration::from_secs(20), "the worker never naps");
+            }
             let n = submit();
-            engine.wait(&Ran(&feeder, n), WaitOptions::default()).unwrap();
-            assert!(start.elapsed() < Duration::from_secs(20), "the worker never naps");
+            until(|| feeder.done.load(Ordering::Acquire) == n);
+            let ran = Arc::new(AtomicBool::new(false));
+            let runs = Arc::clone(&ran);
+            engine.spawn(call(move |_| runs.store(true, Ordering::Release)), &[]);
+            until(|| ran.load(Ordering::Acquire));
         }
-        let n = submit();
-        until(|| feeder.ran.load(Ordering::Acquire) == n);
-        let ran = Arc::new(AtomicBool::new(false));
-        let runs = Arc::clone(&ran);
-        engine.spawn(call(move |_| runs.store(true, Ordering::Release)), &[]);
-        until(|| ran.load(Ordering::Acquire));
     }
 }
 

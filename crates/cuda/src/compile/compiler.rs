@@ -29,6 +29,7 @@ pub(crate) struct Unit {
     loaded: OnceLock<Result<Loaded>>,
 }
 
+/// A unit's kernel, and what is known of its launches.
 #[derive(Debug)]
 struct Loaded {
     run: Function,
@@ -82,7 +83,9 @@ struct Shared {
     linker: Linker,
     cache: Cache,
     queue: Mutex<Queue>,
+    /// Who compiles, and who links: two libraries.
     door: Arc<Door>,
+    linking: Arc<Door>,
     compiled: AtomicU64,
     linked: AtomicU64,
     found: AtomicU64,
@@ -138,6 +141,7 @@ impl Compiler {
             cache: Cache::of_user(),
             queue: Mutex::default(),
             door: Arc::default(),
+            linking: Arc::default(),
             compiled: AtomicU64::new(0),
             linked: AtomicU64::new(0),
             found: AtomicU64::new(0),
@@ -168,14 +172,16 @@ impl Compiler {
     }
 
     fn put(&self, text: String, soon: bool, ptx: impl FnOnce() -> Option<String>) -> Arc<Unit> {
-        let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(unit) = units.get(&text) {
+        let units = || self.units.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(unit) = units().get(&text) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit { text: text.clone(), ptx: ptx(), soon, loaded: OnceLock::new() });
-        units.insert(text, unit.clone());
-        drop(units);
-        self.queue(Job::Load(unit.clone()));
+        // Printed while nobody has to wait for it; of two who do, the first to be through counts.
+        let made = Arc::new(Unit { text: text.clone(), ptx: ptx(), soon, loaded: OnceLock::new() });
+        let unit = units().entry(text).or_insert_with(|| made.clone()).clone();
+        if Arc::ptr_eq(&unit, &made) {
+            self.queue(Job::Load(made));
+        }
         unit
     }
 
@@ -207,9 +213,10 @@ impl Compiler {
     pub(crate) fn stop(&self) {
         self.shared.forget();
         self.shared.door.close(LONGEST);
+        self.shared.linking.close(LONGEST);
     }
 
-    /// Why texts in PTX are not linked, if they are not.
+    /// Why a text in PTX was not linked, if one was not.
     pub(crate) fn link_failure(&self) -> Option<&str> {
         self.shared.linker.failure()
     }
@@ -266,11 +273,20 @@ impl Shared {
         TextCompiler::open(self.driver.release(), &self.arch)
     }
 
+    /// The kernel of a unit: linked if it can be, else compiled.
     fn load(&self, unit: &Unit) -> Result<Loaded> {
-        let image = self.image(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
+        let linked = unit.ptx.as_ref().and_then(|text| self.linked(text));
+        if let Some(loaded) = linked.and_then(|image| self.load_image(&image).ok()) {
+            return Ok(loaded);
+        }
+        let image = self.compiled(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
+        self.load_image(&image)
+    }
+
+    fn load_image(&self, image: &[u8]) -> Result<Loaded> {
         let driver = self.driver;
         let mut module: Module = std::ptr::null_mut();
-        // SAFETY: machine code that the compiler made for this device; the module is never unloaded.
+        // SAFETY: machine code that was made for this device; the module is never unloaded.
         unsafe {
             driver.check((driver.context_set)(self.context), "cuCtxSetCurrent")?;
             driver.check((driver.module_load)(&mut module, image.as_ptr().cast()), "cuModuleLoadData")?;
@@ -279,14 +295,6 @@ impl Shared {
         // SAFETY: a loaded module and a name that ends.
         let error = unsafe { (driver.module_function)(&mut run, module, c"run".as_ptr()) };
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, alone: Mutex::default() })
-    }
-
-    /// The machine code of a unit: linked if it can be, else compiled.
-    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
-        if let Some(image) = unit.ptx.as_ref().and_then(|text| self.linked(text)) {
-            return Ok(image);
-        }
-        self.compiled(unit)
     }
 
     /// The machine code of a text in PTX, if it was kept or the driver links it.
@@ -304,7 +312,7 @@ impl Shared {
     }
 
     fn link(&self, text: &str) -> Option<Vec<u8>> {
-        let _inside = self.door.enter()?;
+        let _inside = self.linking.enter()?;
         self.linker.link(text)
     }
 

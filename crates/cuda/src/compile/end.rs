@@ -1,5 +1,5 @@
-//! The end of the process while something is being compiled or linked. The compiler's library and the driver's are taken down then, whoever is
-//! inside, and a compilation cannot be broken off.
+//! The end of the process while something is being compiled or linked. The compiler's library and the driver's are taken down
+//! then, whoever is inside, and a compilation cannot be broken off.
 //!
 //! Invariant: when a library is taken down, nobody is inside it, or the process is over before that. A frontend that knows that the
 //! process is about to end stops the compiler before (`Accelerator::stop`); for the others we ask to be called early. The library
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// Who is inside the compiler, and whether anybody may still go in.
+/// Who is inside a library, and whether anybody may still go in.
 #[derive(Debug, Default)]
 pub(super) struct Door {
     inside: AtomicUsize,

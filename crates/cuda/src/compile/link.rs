@@ -3,22 +3,28 @@
 use crate::sys::{Context, Driver, driver_code as code};
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The driver's assembler, for one device. After its first failure it is not asked again: a library of the driver is missing, or the
-/// driver is older than the texts.
+/// The driver's assembler, for one device. When it has refused a few texts in a row it is not asked again: a library of the driver is
+/// missing, or the driver is older than the texts.
 #[derive(Debug)]
 pub(super) struct Linker {
     driver: &'static Driver,
     context: Context,
+    /// What it said the first time that it refused a text, and how many it has refused since it last took one.
     failure: OnceLock<String>,
+    refused: AtomicUsize,
 }
+
+/// Texts refused in a row after which it is not asked again.
+const MOST_REFUSED: usize = 3;
 
 /// Bytes for what the assembler has to say.
 const LOG_BYTES: usize = 4096;
 
 impl Linker {
     pub(super) fn new(driver: &'static Driver, context: Context) -> Linker {
-        Linker { driver, context, failure: OnceLock::new() }
+        Linker { driver, context, failure: OnceLock::new(), refused: AtomicUsize::new(0) }
     }
 
     /// What machine code depends on besides the text, which names the architecture.
@@ -26,18 +32,27 @@ impl Linker {
         format!("ptx by driver {}", self.driver.full_version())
     }
 
-    /// Why texts are not linked, if they are not.
+    /// Why a text was not linked, if one was not.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.get().map(String::as_str)
     }
 
     /// The machine code of a text; nothing if the driver does not link it.
     pub(super) fn link(&self, text: &str) -> Option<Vec<u8>> {
-        if self.failure.get().is_some() {
+        if self.refused.load(Ordering::Relaxed) >= MOST_REFUSED {
             return None;
         }
-        let linked = self.try_link(text);
-        linked.map_err(|text| self.failure.get_or_init(|| text)).ok()
+        match self.try_link(text) {
+            Ok(image) => {
+                self.refused.store(0, Ordering::Relaxed);
+                Some(image)
+            }
+            Err(text) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                self.failure.get_or_init(|| text);
+                None
+            }
+        }
     }
 
     fn try_link(&self, text: &str) -> Result<Vec<u8>, String> {

@@ -33,6 +33,9 @@ const VERSIONS: [((i32, i32), &str); 14] = [
     ((12, 1), "8.8"),
 ];
 
+/// Bytes of an argument that every version takes.
+const MOST_ARGUMENT: usize = 4096;
+
 /// What a text opens with; nothing for an architecture that is not in the list.
 fn header(arch: (i32, i32)) -> Option<String> {
     let (_, version) = VERSIONS.iter().find(|(known, _)| *known == arch)?;
@@ -48,6 +51,9 @@ pub(crate) fn empty_ptx(arch: (i32, i32)) -> Option<String> {
 pub(crate) fn plain_ptx(program: &Program, evaluator: &Evaluator, arch: (i32, i32)) -> Option<String> {
     let header = header(arch)?;
     let mut kernel = Kernel { evaluator, code: Code::default() };
+    if kernel.argument() > MOST_ARGUMENT {
+        return None;
+    }
     kernel.open();
     let inputs = kernel.addresses(evaluator.inputs, program.inputs.len());
     let outputs = kernel.addresses(evaluator.outputs, program.outputs.len());
@@ -90,6 +96,11 @@ impl Kernel<'_> {
     /// Names of the index type: as a number without a sign, and as bits.
     fn index_types(&self) -> (&'static str, &'static str) {
         if self.evaluator.narrow { ("u32", "b32") } else { ("u64", "b64") }
+    }
+
+    /// Bytes of the kernel's argument, the mark's two words included.
+    fn argument(&self) -> usize {
+        8 * (self.evaluator.own() + 2)
     }
 
     /// The index of the thread's first element, the step to the next, and whether there is none.
@@ -236,7 +247,7 @@ impl Kernel<'_> {
         if self.code.has_angles() {
             text.push_str(&ptx_turns::table());
         }
-        let bytes = 8 * (self.evaluator.own() + 2);
+        let bytes = self.argument();
         let _ = write!(text, ".visible .entry run(\n\t.param .align 8 .b8 p[{bytes}]\n)\n.maxntid 256, 1, 1\n{{\n");
         let _ = writeln!(text, "\t.reg .pred %none, %more;\n\t.reg .b32 %thread, %block, %blocks;");
         let _ = writeln!(text, "\t.reg .{bits} %at, %step, %count;");
