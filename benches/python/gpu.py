@@ -1,12 +1,14 @@
-# peers: numpy torch
-"""The chapter's workloads on a GPU beside PyTorch, in one run: ``python benches/python/gpu.py [ROUNDS]``.
+# peers: numpy torch jax
+"""The chapter's workloads on a GPU beside PyTorch and JAX, in one run: ``python benches/python/gpu.py [ROUNDS]``.
 
-Needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch. Medians of interleaved rounds;
-results that nobody looks at are computed too.
+Needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch; JAX is measured where it finds the
+GPU. Medians of interleaved rounds; results that nobody looks at are computed too.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import statistics
 import sys
 import time
@@ -27,6 +29,17 @@ try:
     import torch
 except ImportError:
     torch = None  # type: ignore[assignment]  # a module, or nothing to compare with
+
+# Else it takes most of the device's memory for itself.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+try:
+    import jax
+    import jax.numpy as jnp
+
+    if jax.default_backend() != "gpu":
+        jax = None
+except Exception:  # It may be there and not go with the driver.
+    jax = None
 
 
 def rounds(runs: dict[str, Callable[[], float]], warm: int = 2) -> dict[str, float]:
@@ -110,6 +123,17 @@ def tiny() -> None:
 
         runs["torch"] = lambda: timed(torch_chain, synchronize)() / count
         runs["torch, a wait after each"] = timed(torch_waits, synchronize, 500)
+    if jax is not None:
+        j = jnp.ones((1, 2))
+
+        def jax_chain() -> None:
+            y = j
+            for _ in range(count):
+                y = y + 1
+            y.block_until_ready()
+
+        runs["jax"] = lambda: timed(jax_chain, lambda: None)() / count
+        runs["jax, a wait after each"] = timed(lambda: (j + 1).block_until_ready(), lambda: None, 500)
     chain()
     settle()
     show("a chain of y + 1 on (1, 2), each", rounds(runs), 1e6, "us", "torch")
@@ -173,6 +197,18 @@ def large() -> None:
         runs["torch"] = in_turn(torch_chain, theirs, synchronize)
         sums["torch"] = in_turn(lambda xy: xy[0].sum(), theirs, synchronize)
         products["torch, float32"], products["torch, tf32"] = torch_product(False), torch_product(True)
+    if jax is not None:
+        keys = jax.random.split(jax.random.PRNGKey(0), 2 * count)
+        draws = [jax.random.uniform(key, (size,)) for key in keys]
+        compiled = jax.jit(lambda x, y: jnp.tanh(x) * y + x * 2 - y / 3)
+
+        def jax_run() -> float:
+            start = now()
+            kept = [compiled(x, y) for x, y in zip(draws[:count], draws[count:], strict=True)]
+            jax.block_until_ready(kept)
+            return (now() - start) / count
+
+        runs["jax, jit"] = jax_run
     runs["forerun"](), sums["forerun"](), [run() for run in products.values()]
     settle()
     chains = rounds(runs)
@@ -238,6 +274,36 @@ def torch_mlp() -> tuple[Callable[[], Any], Callable[[], Any]]:
     return step, graph.replay
 
 
+def jax_mlp(tf32: bool) -> Callable[[], float]:
+    """Return a run that gives the seconds of all batches, each step compiled."""
+    keys = jax.random.split(jax.random.PRNGKey(0), len(WIDTHS) + 1)
+    sizes = list(itertools.pairwise(WIDTHS))
+    start = [(jax.random.normal(k, s) * s[0] ** -0.5, jnp.zeros(s[1])) for k, s in zip(keys, sizes, strict=False)]
+    x, y = jax.random.normal(keys[-2], (BATCH, WIDTHS[0])), jax.random.normal(keys[-1], (BATCH, 1))
+    precision = "tensorfloat32" if tf32 else "highest"
+
+    def loss_of(params: Any) -> Any:
+        h = x
+        for n, (w, b) in enumerate(params):
+            h = jnp.matmul(h, w, precision=precision) + b
+            h = jax.nn.relu(h) if n < len(params) - 1 else h
+        return ((h - y) ** 2 / 2).mean()
+
+    @jax.jit
+    def step(params: Any) -> Any:
+        gradients = jax.grad(loss_of)(params)
+        return jax.tree.map(lambda p, g: p - RATE * g, params, gradients)
+
+    def run() -> float:
+        params, begun = start, now()
+        for _ in range(BATCHES):
+            params = step(params)
+        jax.block_until_ready(params)
+        return now() - begun
+
+    return run
+
+
 def training() -> None:
     for tf32 in (False, True):
         _forerun.set_tf32(GPU, tf32)
@@ -266,6 +332,8 @@ def training() -> None:
 
             runs["torch, eager"] = torch_epoch(eager)
             runs["torch, CUDA graph by hand"] = torch_epoch(replay)
+        if jax is not None:
+            runs["jax, jit"] = jax_mlp(tf32)
         for warm in runs.values():
             warm()
         settle()
@@ -360,7 +428,8 @@ def new_chain() -> None:
 
 
 if __name__ == "__main__":
-    print(_forerun.gpu_stats(GPU)["description"], "| PyTorch", torch.__version__ if torch else "absent")
+    peers = " | ".join(f"{n} {m.__version__ if m else 'absent'}" for n, m in (("PyTorch", torch), ("JAX", jax)))
+    print(_forerun.gpu_stats(GPU)["description"], "|", peers)
     print("rounds:", ROUNDS, "| dropping of unseen results: off | NumPy", numpy.__version__)
     _forerun.set_drop_dead(False)
     wanted = sys.argv[2:]

@@ -168,16 +168,14 @@ class Optimizer:
         weights, grads, states
             One of each a parameter.
         """
+        all_counts, begin = self.counts, self.begin_num_update
         for index in dict.fromkeys(indices):
-            self.counts[index] = self.counts.get(index, self.begin_num_update) + 1
-        counts = [self.counts[index] for index in indices]
+            all_counts[index] = all_counts.get(index, begin) + 1
+        counts = [all_counts[index] for index in indices]
         self.num_update = max(self.num_update, *counts)
-        lr = self.learning_rate
-        lrs, wds = [], []
-        for index in indices:
-            parameter = self.param_dict.get(index)
-            lrs.append(lr if parameter is None else lr * parameter.lr_mult)
-            wds.append(self._decay(index))
+        lr, parameters = self.learning_rate, self.param_dict
+        lrs = [lr * parameters[index].lr_mult if index in parameters else lr for index in indices]
+        wds = [self._decay(index) for index in indices]
         self.apply(weights, grads, states, lrs, wds, counts)
 
     def apply(

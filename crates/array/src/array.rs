@@ -63,6 +63,11 @@ impl Array {
         base
     }
 
+    /// The shape, dtype and device of all that the cell holds.
+    pub fn base_meta(&self) -> &'static Meta {
+        self.cell().meta()
+    }
+
     /// The elements as they are now: writing to either afterwards does not show in the other. Nothing is copied before
     /// somebody writes.
     pub fn freeze(&self) -> Array {

@@ -1,7 +1,7 @@
 //! Entries of the tape: one a recorded op, holding what its rule declared and nothing else.
 
-use forerun_array::{Array, Attachment, Signature, Verdict, Write};
-use forerun_base::{DType, Device, Error, ErrorKind, Layout, Loc, Result, Shape};
+use forerun_array::{Array, Attachment, Meta, Signature, Verdict, Write};
+use forerun_base::{DType, Error, ErrorKind, Loc, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -66,20 +66,23 @@ pub(crate) struct CustomRecorded {
     pub(crate) callback: Arc<Callback>,
     pub(crate) edges: Vec<Option<Edge>>,
     /// Shapes and dtypes of the outputs, for those that nothing flows back to.
-    pub(crate) outputs: Vec<&'static forerun_array::Meta>,
+    pub(crate) outputs: Vec<&'static Meta>,
 }
+
+/// A view of something: how it looks, and the place of its first element.
+pub(crate) type View = (&'static Meta, u64);
 
 /// From an input of an entry to the entry that made it.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) entry: Arc<Entry>,
     pub(crate) output: usize,
-    /// How the input is seen, if not as it was made.
-    pub(crate) view: Option<(Layout, u64)>,
-    /// The shape, dtype and device of what was made.
-    pub(crate) base: Shape,
+    /// How the input is seen, if not as it was made, and from where on.
+    pub(crate) view: Option<View>,
+    /// What was made.
+    pub(crate) base: &'static Meta,
+    /// The dtype of the input.
     pub(crate) dtype: DType,
-    pub(crate) device: Device,
     /// What was made has been written since, unrecorded.
     pub(crate) stale: bool,
 }
@@ -137,14 +140,15 @@ impl Variable {
 
     /// An edge to what the array shows of this variable.
     pub(crate) fn edge(&self, array: &Array) -> Edge {
-        let base = array.base();
-        let whole = base.layout() == array.layout() && array.offset() == 0;
+        let (base, seen) = (array.base_meta(), array.meta());
+        // What is equal is mostly one: they are interned.
+        let alike = std::ptr::eq(base, seen) || base.layout == seen.layout;
+        let whole = alike && array.offset() == 0;
         Edge {
             entry: self.entry.clone(),
             output: self.output,
-            view: (!whole).then(|| (array.layout(), array.offset())),
-            base: base.shape(),
-            device: base.device(),
+            view: (!whole).then(|| (seen, array.offset())),
+            base,
             dtype: array.dtype(),
             stale: self.stale.load(Relaxed),
         }

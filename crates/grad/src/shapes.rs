@@ -1,5 +1,6 @@
 //! What views and broadcasting mean backwards.
 
+use crate::entry::View;
 use forerun_array::{Arg, Array, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Point, ReduceKind};
@@ -68,12 +69,12 @@ fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
 }
 
 /// What flows back to the base of a view: zero where the view does not look.
-pub(crate) fn through_view(grad: &Array, view: &(Layout, u64), base: &Shape, loc: Loc) -> Result<Array> {
+pub(crate) fn through_view(grad: &Array, view: View, base: &Shape, loc: Loc) -> Result<Array> {
     let zeros = || on_device(grad.device(), || ops::full(base, Scalar::Int(0), grad.dtype(), loc));
-    if view.0.shape.size() == 0 || base.size() == 0 {
+    if view.0.layout.shape.size() == 0 || base.size() == 0 {
         return zeros();
     }
-    let seen = seen(grad, &view.0, view.1, loc)?;
+    let seen = seen(grad, &view.0.layout, view.1, loc)?;
     let rank = seen.layout.shape.rank();
     let mut order: Vec<usize> = (0..rank).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(seen.layout.strides()[i]));
@@ -88,17 +89,17 @@ pub(crate) fn through_view(grad: &Array, view: &(Layout, u64), base: &Shape, loc
 }
 
 /// Whether a view looks at all of its base.
-pub(crate) fn is_whole(view: &(Layout, u64), base: &Shape) -> bool {
+pub(crate) fn is_whole(view: View, base: &Shape) -> bool {
     let distinct: usize =
-        view.0.shape.iter().zip(view.0.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
+        view.0.layout.shape.iter().zip(view.0.layout.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
     distinct == base.size()
 }
 
 /// Adds what flows back through a view to what has flowed to its base already, which nobody else holds.
-pub(crate) fn add_through_view(sum: &Array, grad: &Array, view: &(Layout, u64), loc: Loc) -> Result<()> {
-    if view.0.shape.size() == 0 {
+pub(crate) fn add_through_view(sum: &Array, grad: &Array, view: View, loc: Loc) -> Result<()> {
+    if view.0.layout.shape.size() == 0 {
         return Ok(());
     }
-    let seen = seen(grad, &view.0, view.1, loc)?;
+    let seen = seen(grad, &view.0.layout, view.1, loc)?;
     ops::in_place(Point::Add, &ops::view_as(sum, seen.layout, seen.offset)?, Arg::Array(&seen.grad), loc)
 }

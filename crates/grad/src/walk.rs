@@ -7,7 +7,7 @@ use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
 use crate::tape::{drop_grad, edge_to};
 use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
-use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar, fail_point};
+use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar, WordHash, fail_point};
 use forerun_ops::Point;
 use parking_lot::Mutex;
 use std::collections::{BinaryHeap, HashMap};
@@ -28,7 +28,7 @@ struct Stop {
 
 struct Walk {
     heap: BinaryHeap<(u64, usize)>,
-    stops: HashMap<usize, Stop>,
+    stops: HashMap<usize, Stop, WordHash>,
     retain: bool,
     /// What is submitted here is on the tape too.
     recording: bool,
@@ -82,7 +82,9 @@ pub fn gradients(
                 if Arc::ptr_eq(&edge.entry, entry) {
                     let grad = match &sums[edge.output].grad {
                         Some(grad) => grad.clone(),
-                        None => on_device(edge.device, || ops::full(&edge.base, Scalar::Int(0), edge.dtype, walk.loc))?,
+                        None => on_device(edge.base.device, || {
+                            ops::full(&edge.base.shape(), Scalar::Int(0), edge.dtype, walk.loc)
+                        })?,
                     };
                     *slot = Some(grad);
                 }
@@ -104,7 +106,7 @@ pub fn gradients(
 fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
     let whole = dense(grad.clone(), loc)?;
     match edge.view {
-        Some((layout, offset)) => ops::copy(&ops::view_as(&whole, layout, offset)?, loc),
+        Some((seen, offset)) => ops::copy(&ops::view_as(&whole, seen.layout, offset)?, loc),
         None => Ok(own(&whole)),
     }
 }
@@ -124,7 +126,7 @@ fn dense(grad: Array, loc: Loc) -> Result<Array> {
 impl Walk {
     fn from(heads: &[&Array], grads: &[Option<&Array>], retain: bool, recording: bool, loc: Loc) -> Result<Walk> {
         note_unrepeatable();
-        let mut walk = Walk { heap: BinaryHeap::new(), stops: HashMap::new(), retain, recording, loc };
+        let mut walk = Walk { heap: BinaryHeap::new(), stops: HashMap::default(), retain, recording, loc };
         for (i, head) in heads.iter().enumerate() {
             let Some(edge) = edge_to(head) else {
                 return fail(
@@ -171,20 +173,20 @@ impl Walk {
         if grad.dtype() != edge.dtype {
             grad = ops::cast(&grad, edge.dtype, loc)?;
         }
-        match (sum.grad.take(), &edge.view) {
+        match (sum.grad.take(), edge.view) {
             (None, None) => *sum = Sum { grad: Some(grad), own: false },
             (None, Some(view)) => {
-                let own = !is_whole(view, &edge.base);
-                *sum = Sum { grad: Some(through_view(&grad, view, &edge.base, loc)?), own };
+                let own = !is_whole(view, &edge.base.layout.shape);
+                *sum = Sum { grad: Some(through_view(&grad, view, &edge.base.layout.shape, loc)?), own };
             }
-            (Some(so_far), Some(view)) if !is_whole(view, &edge.base) => {
+            (Some(so_far), Some(view)) if !is_whole(view, &edge.base.layout.shape) => {
                 let so_far = if sum.own { so_far } else { own(&dense(so_far, loc)?) };
                 add_through_view(&so_far, &grad, view, loc)?;
                 *sum = Sum { grad: Some(so_far), own: true };
             }
             (Some(so_far), view) => {
                 let grad = match view {
-                    Some(view) => through_view(&grad, view, &edge.base, loc)?,
+                    Some(view) => through_view(&grad, view, &edge.base.layout.shape, loc)?,
                     None => grad,
                 };
                 let both = ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?;
@@ -204,7 +206,10 @@ impl Walk {
                 Body::Op(recorded) => {
                     let recorded = self.take(recorded, entry.loc)?;
                     let back = match sums.into_iter().next().and_then(|s| s.grad) {
-                        Some(grad) => rules::flow_back(&self.connected(&recorded, &entry), &grad, self.loc)?,
+                        Some(grad) if self.recording => {
+                            rules::flow_back(&connected(recorded.clone(), &entry), &grad, self.loc)?
+                        }
+                        Some(grad) => rules::flow_back(&recorded, &grad, self.loc)?,
                         None => vec![None; recorded.edges.len()],
                     };
                     self.flow_all(&recorded.edges, back)?;
@@ -251,27 +256,6 @@ impl Walk {
         Ok(())
     }
 
-    /// What the rule sees. If the walk itself is recorded, saved values stand for what they were when they were saved.
-    fn connected(&self, recorded: &Recorded, entry: &Arc<Entry>) -> Recorded {
-        let mut recorded = recorded.clone();
-        if !self.recording {
-            return recorded;
-        }
-        for (saved, edge) in recorded.inputs.iter_mut().zip(&recorded.edges) {
-            if let (Some(array), Some(edge)) = (saved, edge) {
-                let connected = array.freeze();
-                connected.attach(Some(Variable::new(edge.entry.clone(), edge.output)));
-                *array = connected;
-            }
-        }
-        if let Some(output) = &mut recorded.output {
-            let connected = output.freeze();
-            connected.attach(Some(Variable::new(entry.clone(), 0)));
-            *output = connected;
-        }
-        recorded
-    }
-
     /// Whether the user's own gradient function gave what it must.
     fn check(&self, edges: &[Option<Edge>], back: &[Option<Array>]) -> Result<()> {
         if back.len() != edges.len() {
@@ -279,7 +263,7 @@ impl Walk {
         }
         for (edge, grad) in edges.iter().zip(back) {
             if let (Some(edge), Some(grad)) = (edge, grad) {
-                let shape = edge.view.map_or(edge.base, |(layout, _)| layout.shape);
+                let shape = edge.view.map_or(edge.base, |(seen, _)| seen).shape();
                 if grad.shape() != shape {
                     return fail(format!("a gradient of shape {} for an input of shape {shape}", grad.shape()));
                 }
@@ -300,4 +284,21 @@ impl Walk {
             (GradReq::Add, Some(grad)) => ops::in_place(Point::Add, target, Arg::Array(&grad), self.loc),
         }
     }
+}
+
+/// What the rule sees if the walk itself is recorded: saved values stand for what they were when they were saved.
+fn connected(mut recorded: Recorded, entry: &Arc<Entry>) -> Recorded {
+    for (saved, edge) in recorded.inputs.iter_mut().zip(&recorded.edges) {
+        if let (Some(array), Some(edge)) = (saved, edge) {
+            let connected = array.freeze();
+            connected.attach(Some(Variable::new(edge.entry.clone(), edge.output)));
+            *array = connected;
+        }
+    }
+    if let Some(output) = &mut recorded.output {
+        let connected = output.freeze();
+        connected.attach(Some(Variable::new(entry.clone(), 0)));
+        *output = connected;
+    }
+    recorded
 }

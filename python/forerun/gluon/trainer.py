@@ -89,7 +89,7 @@ class Trainer:
         For programs that look at gradients, or change them, between this and :meth:`update`; :meth:`step` does both.
         """
         for parameter in self._params:
-            if parameter.grad_req == "null" or len(parameter._data) < 2:
+            if len(parameter._data) < 2 or parameter.grad_req == "null":
                 continue
             fresh = _forerun.fresh_gradients(parameter._data)
             # A device that had no samples this time has an old gradient, which counts for nothing.
@@ -120,27 +120,31 @@ class Trainer:
         if not batch_size > 0:
             raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
         self._optimizer.rescale_grad = self._scale / batch_size
-        indices, weights, grads, states = [], [], [], []
+        indices: list[int] = []
+        weights: list[ndarray] = []
+        grads: list[ndarray] = []
+        states: list[tuple[ndarray, ...]] = []
         for index, parameter in self._with_gradients(ignore_stale_grad):
-            indices += [index] * len(parameter._data)
-            weights += parameter._data
-            grads += parameter.list_grad()
-            states += self._states_of(index, parameter)
+            data = parameter._data
+            indices += [index] * len(data)
+            weights += data
+            grads += [parameter._grad_of(weight) for weight in data]
+            known = self._states.get(index)
+            if known is None or list(known) != [weight.device for weight in data]:
+                known = self._states[index] = self._new_states(known, data)
+            states += known.values()
         if weights:
             self._optimizer.update(indices, weights, grads, states)
             _forerun.use_gradients(weights)
 
-    def _states_of(self, index: int, parameter: Parameter) -> list[tuple[ndarray, ...]]:
-        """Return what the optimiser remembers of a parameter on its devices; it follows where the parameter goes."""
-        devices = parameter.list_ctx()
-        states = self._states.get(index)
-        if states is None:
-            states = {weight.device: self._optimizer.create_state(weight) for weight in parameter._data}
-        elif list(states) != devices:
-            known = next(iter(states.values()))
-            states = {device: tuple(array.copyto(device) for array in known) for device in devices}
-        self._states[index] = states
-        return list(states.values())
+    def _new_states(
+        self, known: dict[Device, tuple[ndarray, ...]] | None, data: list[ndarray]
+    ) -> dict[Device, tuple[ndarray, ...]]:
+        """Return what the optimiser remembers of a parameter on each of its devices; it follows where that goes."""
+        if known is None:
+            return {weight.device: self._optimizer.create_state(weight) for weight in data}
+        first = next(iter(known.values()))
+        return {weight.device: tuple(array.copyto(weight.device) for array in first) for weight in data}
 
     def restore(self) -> int:
         """Take back the steps that failed; return how many.
@@ -191,10 +195,12 @@ class Trainer:
 
     def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
         """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
-        learnt = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
+        learnt = [(i, p) for i, p in enumerate(self._params) if p._grad_req != "null"]
         if ignore_stale_grad:
             # One device with samples is enough.
             return [(i, p) for i, p in learnt if any(_forerun.fresh_gradients(p._data))]
+        if all(_forerun.fresh_gradients([weight for _, p in learnt for weight in p.list_data()])):
+            return learnt
         for _, parameter in learnt:
             data = parameter.list_data()
             fresh = _forerun.fresh_gradients(data)

@@ -35,7 +35,7 @@ def test_a_setting_reaches_products_that_are_graphs() -> None:
 
 
 def test_a_kernel_that_is_told_often_gives_what_it_gave() -> None:
-    # Sizes, scalars and addresses change; some launches are waited for, some pile up, some become part of a graph of many.
+    # Sizes, scalars and addresses change; some launches are waited for, some pile up, some are part of a graph of many.
     values = numpy.random.default_rng(3).uniform(size=5000).astype("float32")
     x = np.array(values, ctx=GPU)
     kept = []
