@@ -1,5 +1,5 @@
 //! A kernel that is often told outside of a larger graph, as a graph of its own: to change the node's argument and launch the graph takes
-//! the host half the time of a launch.
+//! the host less time than a launch (`cargo xtask bench cuda`).
 
 use crate::sys::{Driver, Function, GraphExec, GraphHandle, GraphNode, KernelParams, Stream};
 use forerun_base::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Launches alone after which a kernel gets a graph.
 const OFTEN: u32 = 16;
-/// Kernels of a process that have one, at the most: each takes about a hundred kilobytes of its device.
+/// Kernels of a process that have one, at the most: each takes memory of its device.
 const MOST: usize = 128;
 
 /// How many have one.

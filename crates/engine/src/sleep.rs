@@ -33,7 +33,7 @@ pub(crate) struct Sleep {
     quiet: Padded<AtomicBool>,
     searching: Padded<AtomicUsize>,
     asleep: AtomicUsize,
-    /// One of the sleepers dozes. Written under the lock.
+    /// One of the sleepers dozes, or has just got up. Set under the lock.
     dozes: AtomicBool,
     sleepers: Mutex<Vec<Arc<Parker>>>,
 }
