@@ -5,17 +5,24 @@
 //! only the cell shows the difference between the value before and after, and the cell is locked meanwhile if others
 //! could look. Whatever is not so is submitted like any other op, and so is everything that somebody wants to see
 //! submitted. Nothing here waits or fails.
+//!
+//! A value whose records are still in the window is brought to rest first, if that is little work: the records up to the last one
+//! that names it run on the spot. Without that a loop of element writes would stay behind
+//! itself: each write would submit a record that the next one finds unfinished.
 
 use crate::array::{Arg, Array};
 use crate::attention;
 use crate::graph;
 use crate::node::INLINE;
+use crate::planner::Until;
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::trace;
+use crate::window::Window;
 use forerun_base::Solo;
 use forerun_engine::Status;
 use forerun_plan::Io;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Room for an element.
@@ -41,7 +48,39 @@ pub(crate) fn write(x: &Array, value: Option<&Array>, bits: u64) -> bool {
         Some(value) if value.dtype() == x.dtype() => load(value),
         Some(_) => None,
     };
-    element.is_some_and(|element| store(x, &element))
+    element.is_some_and(|element| store(x, &element) || catch_up(x) && caught_up(store(x, &element)))
+}
+
+thread_local! {
+    /// How many writes to submit before the next attempt to catch up, and after how many the last attempt was made.
+    static BACKOFF: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// The most writes between two attempts: a value that takes long is not asked about with every element.
+const MOST_BACKOFF: u32 = 64;
+
+/// Runs what names the value, as far as that is little, without waiting. False if it is too early to try again.
+#[cold]
+fn catch_up(x: &Array) -> bool {
+    let (left, pause) = BACKOFF.get();
+    if left > 0 {
+        BACKOFF.set((left - 1, pause));
+        return false;
+    }
+    let Some(mut planner) = runtime().planner.try_lock() else { return false };
+    let (window, last) = x.cell().with_current(|value| (value.window(), value.last_use()));
+    // SAFETY: windows are never freed.
+    let window: &'static Window = unsafe { &*window };
+    planner.advance(window, Until::Spot(last), &runtime().engine);
+    true
+}
+
+/// Notes whether the value was at rest after all: if not, the next attempt comes later.
+fn caught_up(at_rest: bool) -> bool {
+    let (_, pause) = BACKOFF.get();
+    let pause = if at_rest { 0 } else { (2 * pause + 1).min(MOST_BACKOFF) };
+    BACKOFF.set((pause, pause));
+    at_rest
 }
 
 /// Writes `x op= values`, as the recipe says, for such an element. False if that has to be submitted.
@@ -53,7 +92,7 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
     });
     let mut elements = [Element::default(); 3];
     for (to, array) in elements.iter_mut().zip(std::iter::once(x).chain(operands)) {
-        match load(array) {
+        match load(array).or_else(|| catch_up(array).then(|| load(array)).flatten()) {
             Some(element) => *to = element,
             None => return false,
         }
@@ -76,7 +115,7 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
     // SAFETY: all operands and the result have one element, and there is room for it.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.host().check_and_run(io, &Solo) }));
     // What does not work out is submitted, and told as of any other record.
-    matches!(ran, Ok(Ok(()))) && store(x, &made)
+    matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
 }
 
 #[inline]

@@ -49,6 +49,7 @@ mod restore;
 mod retired;
 mod runtime;
 mod segment;
+mod spot;
 mod submit;
 mod sync;
 mod trace;

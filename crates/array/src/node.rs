@@ -329,6 +329,11 @@ impl Node {
         front.last.load(Relaxed) <= completed && (!front.life.is_foreign() || back.balance.is_zero())
     }
 
+    /// One past the last record of its own window that names the value.
+    pub(crate) fn last_use(&self) -> u64 {
+        self.front.last.load(Relaxed)
+    }
+
     /// Whether the value is ready or failed, as its frontend sees it.
     pub(crate) fn is_settled(&self) -> bool {
         self.back.state.is_settled(self.generation())

@@ -16,6 +16,7 @@ use crate::plans::Plans;
 use crate::record::{Operand, Record, Word};
 use crate::runtime::{Runtime, count, runtime};
 use crate::segment::{Draft, Lists, Submitted};
+use crate::spot;
 use crate::window::Window;
 use forerun_base::Error;
 use forerun_engine::{Engine, Fed, Feeder};
@@ -38,6 +39,8 @@ pub(crate) enum Until {
     Index(u64),
     /// Records before this index, as long as not too many tasks are planned and unfinished.
     Bounded(u64),
+    /// Records before this index, as long as they run on the spot: nothing is spawned.
+    Spot(u64),
 }
 
 /// What planning remembers between calls.
@@ -119,7 +122,10 @@ impl Planner {
         let ring = &window.ring;
         let mut head = ring.head();
         let Some(tail) = self.limit(window, head, until) else { return Fed::Empty };
-        let (mut inlined, tiny) = (0, runtime.tiny_limit());
+        let (mut inlined, mut tiny) = (0, runtime.tiny_limit());
+        if matches!(until, Until::Index(_) | Until::Spot(_)) {
+            tiny = spot::limit(self, window, head, tail, tiny);
+        }
         loop {
             // Tiny records whose inputs are there run on the spot.
             while head < tail && inlined < MOST_INLINE {
@@ -139,7 +145,7 @@ impl Planner {
                 }
             }
             self.settle_head(runtime, window, head, &mut inlined);
-            if head >= tail {
+            if head >= tail || matches!(until, Until::Spot(_)) {
                 return Fed::Empty;
             }
             // The rest of this go is one segment.
@@ -184,7 +190,7 @@ impl Planner {
     /// One past the last record to look at, without trailing views: their reader is not published yet.
     fn limit(&self, window: &Window, head: u64, until: Until) -> Option<u64> {
         let mut tail = window.ring.tail();
-        if let Until::Index(index) | Until::Bounded(index) = until {
+        if let Until::Index(index) | Until::Bounded(index) | Until::Spot(index) = until {
             tail = tail.min(index);
         }
         // SAFETY: between head and tail, under the planner's lock.
@@ -195,7 +201,7 @@ impl Planner {
     }
 
     /// The record at `index`, or the one that reads through the views from `index` on.
-    fn reader(&self, window: &Window, mut index: u64) -> u64 {
+    pub(crate) fn reader(&self, window: &Window, mut index: u64) -> u64 {
         // SAFETY: below the limit, which is never right behind a view.
         while unsafe { window.ring.peek(index) }.is_view() {
             index += 1;

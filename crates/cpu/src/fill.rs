@@ -54,7 +54,9 @@ impl Filler {
             let to = io.outputs[0].add(start * self.fill.dtype.size());
             match self.fill.kind {
                 FillKind::Full => full(io.scalars[0], self.fill.dtype.size(), to, count),
-                FillKind::Arange => arange(self.fill.dtype, io.scalars[0], io.scalars[1], start, to, count),
+                FillKind::Arange => {
+                    arange(self.isa, self.fill.dtype, [io.scalars[0], io.scalars[1]], start, to, count)
+                }
                 FillKind::Eye => self.eye(io.scalars[0] as i64, start, to, count),
                 FillKind::Normal | FillKind::Uniform => match self.isa {
                     Isa::Baseline => self.random::<crate::simd::Baseline>(io, start, to, count),
@@ -138,28 +140,89 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
     }
 }
 
-unsafe fn arange(dtype: DType, start_bits: u64, step_bits: u64, first: usize, to: *mut u8, count: usize) {
-    unsafe fn write<T>(to: *mut u8, count: usize, value: impl Fn(usize) -> T) {
-        // SAFETY: the caller promises `count` elements.
-        (0..count).for_each(|i| unsafe { to.cast::<T>().add(i).write(value(i)) });
+/// # Safety
+/// `count` elements of the dtype must be writable, and the processor must have the instruction set.
+unsafe fn arange(isa: Isa, dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => arange_avx2(dtype, bits, first, to, count),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => arange_avx512(dtype, bits, first, to, count),
+            _ => arange_in(dtype, bits, first, to, count),
+        }
     }
-    let (start, step) = (f64::from_bits(start_bits), f64::from_bits(step_bits));
-    let float = |i: usize| start + (first + i) as i64 as f64 * step;
-    let int = |i: usize| (start_bits as i64).wrapping_add(((first + i) as i64).wrapping_mul(step_bits as i64));
-    // SAFETY: the caller promises `count` elements of the dtype.
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn arange_avx2(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promise is this one.
+    unsafe { arange_in(dtype, bits, first, to, count) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn arange_avx512(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promise is this one.
+    unsafe { arange_in(dtype, bits, first, to, count) }
+}
+
+/// # Safety
+/// `count` elements of the dtype must be writable.
+#[inline(always)]
+unsafe fn arange_in(dtype: DType, [start, step]: [u64; 2], first: usize, to: *mut u8, count: usize) {
+    let (real, real_step) = (f64::from_bits(start), f64::from_bits(step));
+    let float = |i: f64| real + i * real_step;
+    let whole = (start as i64).wrapping_add((first as i64).wrapping_mul(step as i64));
+    let (step, first) = (step as i64, first as f64);
+    // SAFETY: the caller promises `count` elements of the dtype. Positions are exact as doubles, so adding eight to one is too.
     unsafe {
         match dtype {
-            DType::F16 => write(to, count, |i| Half::from_f64(float(i))),
-            DType::BF16 => write(to, count, |i| Brain::from_f64(float(i))),
-            DType::F32 => write(to, count, |i| float(i) as f32),
-            DType::F64 => write(to, count, float),
-            DType::C64 => write(to, count, |i| Complex { re: float(i) as f32, im: 0.0 }),
-            DType::C128 => write(to, count, |i| Complex { re: float(i), im: 0.0 }),
-            DType::I8 | DType::U8 => write(to, count, |i| int(i) as i8),
-            DType::I16 | DType::U16 => write(to, count, |i| int(i) as i16),
-            DType::I32 | DType::U32 => write(to, count, |i| int(i) as i32),
-            DType::I64 | DType::U64 => write(to, count, int),
-            DType::Bool => write(to, count, |i| int(i) != 0),
+            DType::F16 => march(to, count, first, |i, k| i + k as f64, |i| Half::from_f64(float(i))),
+            DType::BF16 => march(to, count, first, |i, k| i + k as f64, |i| Brain::from_f64(float(i))),
+            DType::F32 => march(to, count, first, |i, k| i + k as f64, |i| float(i) as f32),
+            DType::F64 => march(to, count, first, |i, k| i + k as f64, float),
+            DType::C64 => march(to, count, first, |i, k| i + k as f64, |i| Complex { re: float(i) as f32, im: 0.0 }),
+            DType::C128 => march(to, count, first, |i, k| i + k as f64, |i| Complex { re: float(i), im: 0.0 }),
+            DType::I8 | DType::U8 => march(to, count, whole, |v, k| advance(v, k, step), |v| v as i8),
+            DType::I16 | DType::U16 => march(to, count, whole, |v, k| advance(v, k, step), |v| v as i16),
+            DType::I32 | DType::U32 => march(to, count, whole, |v, k| advance(v, k, step), |v| v as i32),
+            DType::I64 | DType::U64 => march(to, count, whole, |v, k| advance(v, k, step), |v| v),
+            DType::Bool => march(to, count, whole, |v, k| advance(v, k, step), |v| v != 0),
         }
+    }
+}
+
+#[inline(always)]
+fn advance(value: i64, places: usize, step: i64) -> i64 {
+    value.wrapping_add((places as i64).wrapping_mul(step))
+}
+
+/// Writes `value(x)` for the states from `first` on, which `after` moves on by a number of places. Eight states side by side are
+/// what a compiler makes vectors of.
+///
+/// # Safety
+/// `count` elements must be writable.
+#[inline(always)]
+unsafe fn march<S: Copy, T>(
+    to: *mut u8,
+    count: usize,
+    first: S,
+    after: impl Fn(S, usize) -> S,
+    value: impl Fn(S) -> T,
+) {
+    let to = to.cast::<T>();
+    let mut states: [S; 8] = std::array::from_fn(|k| after(first, k));
+    let whole = count - count % 8;
+    for i in (0..whole).step_by(8) {
+        // SAFETY: eight elements below `count`. Written as one block, or the compiler makes scattered writes of them.
+        unsafe { to.add(i).cast::<[T; 8]>().write_unaligned(states.map(&value)) };
+        states = states.map(|state| after(state, 8));
+    }
+    for i in whole..count {
+        // SAFETY: below `count`.
+        unsafe { to.add(i).write(value(states[i - whole])) };
     }
 }
