@@ -148,7 +148,7 @@ fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
 
 /// The inputs of one record, in the order of its kernel.
 fn addresses_of(submitted: &Submitted, made: &[Made]) -> Result<Vec<*const u8>, Error> {
-    let signature = submitted.record.recipe.signature;
+    let signature = &submitted.record.recipe.signature;
     let address = |k: &u8| {
         let operand = &submitted.operands[*k as usize];
         let offset = operand.view.unwrap_or(0) as usize * signature.inputs[*k as usize].dtype.size();

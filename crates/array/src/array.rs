@@ -8,13 +8,15 @@ use forerun_base::{DType, Device, Layout, Scalar, Shape};
 use forerun_plan::Meta;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// An array: its elements may still be on their way. Cloning gives another handle on the same elements.
 ///
 /// A handle may go to another thread, but is used by one at a time; to share, clone.
 pub struct Array {
     cell: NonNull<Node>,
-    meta: &'static Meta,
+    /// Counted by views; that of a whole array is named by its cell.
+    meta: NonNull<Meta>,
     /// Elements before the first one of this view.
     offset: u64,
     view: bool,
@@ -34,7 +36,7 @@ impl Array {
     pub(crate) fn own(node: &Node) -> Array {
         Array {
             cell: NonNull::from(node),
-            meta: node.meta(),
+            meta: NonNull::from(node.meta()),
             offset: 0,
             view: false,
             read_only: false,
@@ -44,11 +46,22 @@ impl Array {
     }
 
     /// Another handle on the same cell, under another layout.
-    pub(crate) fn view_as(&self, meta: &'static Meta, offset: u64) -> Array {
+    pub(crate) fn view_as(&self, meta: &Meta, offset: u64) -> Array {
         self.cell().add_handle();
-        let whole = offset == 0 && std::ptr::eq(meta, self.cell().meta());
+        let view = offset != 0 || !std::ptr::eq(meta, self.cell().meta());
         let read_only = self.read_only || meta.layout.overlaps_itself();
-        Array { cell: self.cell, meta, offset, view: !whole, read_only, detached: self.detached, not_sync: PhantomData }
+        let (cell, detached, meta) = (self.cell, self.detached, NonNull::from(meta));
+        Array { cell, meta, offset, view, read_only, detached, not_sync: PhantomData }.counted()
+    }
+
+    /// Counts the meta of a new view.
+    #[inline]
+    fn counted(self) -> Array {
+        if self.view {
+            // SAFETY: metas live in an `Arc`, and whoever lent this one still holds it.
+            unsafe { Arc::increment_strong_count(self.meta.as_ptr()) };
+        }
+        self
     }
 
     /// All that the cell holds, whatever view of it this is.
@@ -64,7 +77,7 @@ impl Array {
     }
 
     /// The shape, dtype and device of all that the cell holds.
-    pub fn base_meta(&self) -> &'static Meta {
+    pub fn base_meta(&self) -> &Meta {
         self.cell().meta()
     }
 
@@ -79,13 +92,13 @@ impl Array {
         // SAFETY: our own window.
         let node = unsafe { window().take_node() };
         node.open_on(value, self.cell().meta());
-        Array { cell: NonNull::from(node), detached: false, ..*self }
+        Array { cell: NonNull::from(node), detached: false, ..*self }.counted()
     }
 
     /// Another handle on the same elements, through which no gradient flows back.
     pub fn detach(&self) -> Array {
         self.cell().add_handle();
-        Array { detached: true, ..*self }
+        Array { detached: true, ..*self }.counted()
     }
 
     /// Whether reads through this handle count as given.
@@ -104,8 +117,10 @@ impl Array {
     }
 
     /// Dtype and layout, interned.
-    pub fn meta(&self) -> &'static Meta {
-        self.meta
+    #[inline]
+    pub fn meta(&self) -> &Meta {
+        // SAFETY: a view counts its meta; that of a whole array is its cell's, which this handle keeps.
+        unsafe { self.meta.as_ref() }
     }
 
     /// Elements of the cell before the first one of this view.
@@ -127,32 +142,32 @@ impl Array {
 
     /// The extents.
     pub fn shape(&self) -> Shape {
-        self.meta.shape()
+        self.meta().shape()
     }
 
     /// The element type.
     pub fn dtype(&self) -> DType {
-        self.meta.dtype
+        self.meta().dtype
     }
 
     /// Shape and strides.
     pub fn layout(&self) -> Layout {
-        self.meta.layout
+        self.meta().layout
     }
 
     /// Number of elements.
     pub fn size(&self) -> usize {
-        self.meta.size
+        self.meta().size
     }
 
     /// Number of dimensions.
     pub fn ndim(&self) -> usize {
-        self.meta.shape().rank()
+        self.meta().shape().rank()
     }
 
     /// Where the elements live.
     pub fn device(&self) -> Device {
-        self.meta.device
+        self.meta().device
     }
 
     /// Whether both are handles on the same cell: writing to one may show in the other.
@@ -164,13 +179,17 @@ impl Array {
 impl Clone for Array {
     fn clone(&self) -> Array {
         self.cell().add_handle();
-        Array { ..*self }
+        Array { ..*self }.counted()
     }
 }
 
 impl Drop for Array {
     #[inline]
     fn drop(&mut self) {
+        if self.view {
+            // SAFETY: counted when the view was made. The tables have a count too, so nothing is freed here.
+            unsafe { Arc::decrement_strong_count(self.meta.as_ptr()) };
+        }
         let cell = self.cell();
         if !cell.drop_handle() {
             return;

@@ -10,11 +10,13 @@ use crate::observe::{Note, Observer, add_observer, remove_observer};
 use crate::ops::{assign, copy, redraw, repoint};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_write};
+use crate::window::window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_plan::Meta;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where an array comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,16 +27,16 @@ enum Slot {
 }
 
 /// An array as a step sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Place {
     slot: Slot,
-    meta: &'static Meta,
+    meta: Arc<Meta>,
     offset: u64,
     detached: bool,
 }
 
 struct Step {
-    recipe: &'static Recipe,
+    recipe: Arc<Recipe>,
     operands: Vec<Place>,
     immediates: [u64; 2],
     /// The cell it writes; `None` for a new array.
@@ -46,9 +48,10 @@ struct Step {
 
 /// What a function submitted.
 pub struct Program {
-    inputs: Vec<&'static Meta>,
+    inputs: Vec<Arc<Meta>>,
     outside: Vec<Array>,
-    steps: Vec<Step>,
+    /// Shared with the windows of the threads that replay it, until what they submitted is done.
+    steps: Arc<Vec<Step>>,
     outputs: Vec<Place>,
     results: usize,
 }
@@ -77,14 +80,14 @@ impl Draft {
         });
         // Whether an input is detached is for each call to say.
         let given = matches!(slot, Slot::Input(i) if self.kept[i].is_detached());
-        Place { slot, meta: array.meta(), offset: array.offset(), detached: array.is_detached() && !given }
+        Place { slot, meta: array.meta().share(), offset: array.offset(), detached: array.is_detached() && !given }
     }
 }
 
 /// A capture in progress, on the thread that began it.
 pub struct Capture {
     draft: RefCell<Draft>,
-    inputs: Vec<&'static Meta>,
+    inputs: Vec<Arc<Meta>>,
 }
 
 impl Observer for Capture {
@@ -92,10 +95,10 @@ impl Observer for Capture {
         let mut draft = self.draft.borrow_mut();
         let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
         let writes = note.in_place.then(|| draft.place(&note.target.base()));
-        match writes {
+        match &writes {
             Some(Place { slot: Slot::Input(i), .. }) => {
                 draft.unfit = true;
-                draft.written.push(i);
+                draft.written.push(*i);
             }
             Some(_) => {}
             None => {
@@ -105,7 +108,7 @@ impl Observer for Capture {
                 draft.kept.push(note.target.base());
             }
         }
-        let (recipe, immediates, loc) = (note.recipe, note.immediates, note.loc);
+        let (recipe, immediates, loc) = (note.recipe.share(), note.immediates, note.loc);
         draft.steps.push(Step { recipe, operands, immediates, writes, loc, last_use_of: Vec::new() });
     }
 
@@ -136,7 +139,7 @@ impl Capture {
             draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
             draft.kept.push(input.clone());
         }
-        let metas = inputs.iter().map(|x| x.meta()).collect();
+        let metas = inputs.iter().map(|x| x.meta().share()).collect();
         let capture = Rc::new(Capture { draft: RefCell::new(draft), inputs: metas });
         add_observer(capture.clone());
         capture
@@ -161,66 +164,72 @@ impl Capture {
             return None;
         }
         let outputs: Vec<Place> = outputs.iter().map(|y| draft.place(y)).collect();
-        let mut program = Program {
+        note_last_uses(&mut draft.steps, &outputs, draft.results);
+        Some(Program {
             inputs: self.inputs.clone(),
             outside: draft.outside,
-            steps: draft.steps,
+            steps: Arc::new(draft.steps),
             outputs,
             results: draft.results,
-        };
-        program.note_last_uses();
-        Some(program)
+        })
+    }
+}
+
+/// Results are let go as early as the function itself would have: what nobody holds can be fused and dropped.
+fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
+    let mut needed = vec![false; results];
+    for place in outputs {
+        if let Slot::Result(r) = place.slot {
+            needed[r] = true;
+        }
+    }
+    let mut made = results;
+    for step in steps.iter_mut().rev() {
+        let own = step.writes.is_none().then(|| {
+            made -= 1;
+            made
+        });
+        let read = step.operands.iter().chain(&step.writes).filter_map(|p| match p.slot {
+            Slot::Result(r) => Some(r),
+            Slot::Input(_) | Slot::Outside(_) => None,
+        });
+        for r in own.into_iter().chain(read) {
+            if !needed[r] {
+                needed[r] = true;
+                step.last_use_of.push(r);
+            }
+        }
     }
 }
 
 impl Program {
-    /// Results are let go as early as the function itself would have: what nobody holds can be fused and dropped.
-    fn note_last_uses(&mut self) {
-        let mut needed = vec![false; self.results];
-        for place in &self.outputs {
-            if let Slot::Result(r) = place.slot {
-                needed[r] = true;
-            }
-        }
-        let mut made = self.results;
-        for step in self.steps.iter_mut().rev() {
-            let own = step.writes.is_none().then(|| {
-                made -= 1;
-                made
-            });
-            let read = step.operands.iter().chain(&step.writes).filter_map(|p| match p.slot {
-                Slot::Result(r) => Some(r),
-                Slot::Input(_) | Slot::Outside(_) => None,
-            });
-            for r in own.into_iter().chain(read) {
-                if !needed[r] {
-                    needed[r] = true;
-                    step.last_use_of.push(r);
-                }
-            }
-        }
-    }
-
     /// Submits every step again, on other inputs. Random numbers are drawn anew.
     pub fn replay(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+        let replayed = self.submit_steps(inputs, loc);
+        // The program may be dropped before what was submitted is done.
+        window().keep_alive(&self.steps);
+        replayed
+    }
+
+    fn submit_steps(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
         let inputs = whole_inputs(inputs, loc)?;
         let fits = inputs.len() == self.inputs.len()
-            && inputs.iter().zip(&self.inputs).all(|(x, meta)| std::ptr::eq(x.meta(), *meta));
+            && inputs.iter().zip(&self.inputs).all(|(x, meta)| std::ptr::eq(x.meta(), &**meta));
         if !fits {
             let text = "a captured function is replayed on inputs of the shapes and dtypes it was captured with";
             return Err(Error::new(ErrorKind::Value, text).in_op("replay"));
         }
         let mut results: Vec<Option<Array>> = Vec::with_capacity(self.results);
-        for step in &self.steps {
+        for step in self.steps.iter() {
             let operands: Vec<Array> = step.operands.iter().map(|p| self.at(p, &inputs, &results)).collect();
             let operands: Vec<Input<'_>> = operands.iter().map(Array::input).collect();
-            let immediates = redraw(step.recipe.signature, step.immediates);
+            let immediates = redraw(&step.recipe.signature, step.immediates);
             match &step.writes {
-                None => results.push(Some(submit(step.recipe, &operands, immediates, step.loc))),
+                None => results.push(Some(submit(step.recipe.submitted(), &operands, immediates, step.loc))),
                 Some(place) => {
                     let x = self.at(place, &inputs, &results);
                     attach::before_write(&x, step.recipe.op().name())?;
-                    repoint(&x, submit_write(step.recipe, &operands, immediates, step.loc, &x));
+                    repoint(&x, submit_write(step.recipe.submitted(), &operands, immediates, step.loc, &x));
                 }
             }
             for &r in &step.last_use_of {
@@ -236,7 +245,7 @@ impl Program {
             Slot::Outside(i) => &self.outside[i],
             Slot::Result(i) => results[i].as_ref().expect("a result is kept until its last use"),
         };
-        let seen = array.view_as(place.meta, place.offset);
+        let seen = array.view_as(&place.meta, place.offset);
         if place.detached { seen.detach() } else { seen }
     }
 

@@ -229,7 +229,7 @@ pub(crate) fn host_device() -> Device {
 }
 
 /// The device of all operands, or which two differ.
-pub(crate) fn common_device(op: &'static str, metas: &[&'static Meta]) -> Result<Device> {
+pub(crate) fn common_device(op: &'static str, metas: &[&Meta]) -> Result<Device> {
     let Some(first) = metas.first() else { return Ok(current_device()) };
     match metas.iter().find(|meta| meta.device != first.device) {
         None => Ok(first.device),

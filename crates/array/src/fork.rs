@@ -9,7 +9,7 @@
 use crate::device::{accelerators, lose_all};
 use crate::planner::Planner;
 use crate::runtime::{Runtime, runtime};
-use crate::{attach, graph, random, recipe, trace};
+use crate::{attach, collect, graph, random, recipe, trace};
 use forerun_base::{Error, ErrorKind, Result, fail_point};
 use forerun_engine::{Engine, Paused, at_exit, at_fork};
 use parking_lot::MutexGuard;
@@ -61,8 +61,10 @@ fn prepare() {
     let planner = runtime.planner.lock();
     let mut locks = attach::hold();
     locks.push(trace::hold());
-    // None of these is ever taken while another is held, but for the engine's own, which come in their order.
+    // None of these is ever taken while another is held, but for the list of slots, after the tables, and the engine's own,
+    // which come in their order.
     locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), graph::hold()]);
+    locks.push(collect::hold());
     locks.extend([runtime.windows.hold(), runtime.holders.hold(), runtime.blockers.hold()]);
     locks.push(Box::new(runtime.failures.lock()));
     locks.extend(accelerators().map(|device| device.holders.hold()));

@@ -28,7 +28,7 @@ pub(crate) enum Attempt {
 /// Runs the record at `index` if it touches at most `tiny` elements and its inputs are there.
 pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usize) -> Attempt {
     let recipe = record.recipe;
-    let signature = recipe.signature;
+    let signature = &recipe.signature;
     let arity = signature.inputs.len();
     if arity > 3 || recipe.device.is_some() {
         return Attempt::NotTiny;
@@ -92,7 +92,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
 }
 
 fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
-    let signature = record.recipe.signature;
+    let signature = &record.recipe.signature;
     let single = record.recipe.single();
     let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
@@ -183,7 +183,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
 
 /// The buffer of the first input, if the op may write over it and nobody else needs it.
 fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
-    let signature = record.recipe.signature;
+    let signature = &record.recipe.signature;
     let first = inputs.first()?;
     let fits = match signature.op {
         Op::Point(_) => {

@@ -15,6 +15,7 @@ mod blockers;
 mod buffer;
 mod cancel;
 mod capture;
+mod collect;
 mod device;
 mod display;
 mod flights;

@@ -112,7 +112,7 @@ impl Planner {
                     node: submitted.out(),
                     generation: submitted.record.generation,
                     bytes: submitted.record.recipe.signature.out.bytes,
-                    large: has_buffer(submitted.record.recipe.signature.out),
+                    large: has_buffer(&submitted.record.recipe.signature.out),
                     op: submitted.record.recipe.op().name(),
                     loc: Loc::from_id(submitted.record.loc),
                 }

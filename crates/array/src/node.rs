@@ -111,12 +111,13 @@ impl Node {
     // ---- the front line: frontends ----
 
     /// Takes the slot for a new value made by record `born` (counted from 1; 0 for none). Owner only.
-    pub(crate) fn open(&self, meta: &'static Meta, handles: u32, born: u64) -> u32 {
+    pub(crate) fn open(&self, meta: &Meta, handles: u32, born: u64) -> u32 {
         let front = &self.front;
         let generation = front.generation.load(Relaxed).wrapping_add(1);
         front.generation.store(generation, Relaxed);
         front.handles.store(handles, Relaxed);
-        front.meta.store(meta as *const Meta as *mut Meta, Relaxed);
+        // A collection that finds this pointer gone has seen the copies of it.
+        front.meta.store(meta as *const Meta as *mut Meta, Ordering::Release);
         front.uses.store((born != 0) as u32, Relaxed);
         front.life.begin(handles > 0);
         front.born.store(born, Relaxed);
@@ -134,9 +135,14 @@ impl Node {
     }
 
     #[inline]
-    pub(crate) fn meta(&self) -> &'static Meta {
-        // SAFETY: set from a `&'static Meta` when the slot was opened.
+    pub(crate) fn meta(&self) -> &Meta {
+        // SAFETY: set when the slot was opened; what a slot names is never collected: see `crate::collect`.
         unsafe { &*self.front.meta.load(Relaxed) }
+    }
+
+    /// What the slot names, or named last: null before its first life.
+    pub(crate) fn meta_pointer(&self) -> *const Meta {
+        self.front.meta.load(Ordering::Acquire)
     }
 
     /// One past the index of the record that makes the value; 0 if it came from the host.
@@ -192,8 +198,9 @@ impl Node {
     }
 
     /// Takes the slot for a cell that shares the value of another cell. Owner only.
-    pub(crate) fn open_on(&self, value: &Node, meta: &'static Meta) {
+    pub(crate) fn open_on(&self, value: &Node, meta: &Meta) {
         self.open(meta, 1, 0);
+        meta.note_copy();
         self.front.life.begin_empty();
         if self.is_large() && self.back.balance.close(0) {
             self.free_buffer();

@@ -196,7 +196,7 @@ impl Observer for Detector {
             let Some(result) = ask(&result, note.loc) else { return };
             let inputs = note.inputs.iter().filter_map(|x| ask(x, note.loc)).collect();
             let origin = Origin { op: note.signature.op.name(), loc: note.loc };
-            let out = note.signature.out;
+            let out = &note.signature.out;
             let question = Question { origin, dtype: out.dtype, shape: out.shape(), result, inputs };
             self.questions.borrow_mut().push_back(question);
         });

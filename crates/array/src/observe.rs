@@ -11,6 +11,7 @@ use forerun_base::{Loc, fail_point};
 use forerun_plan::Signature;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Sees what its thread submits.
 pub trait Observer {
@@ -24,8 +25,8 @@ pub trait Observer {
 /// A submission, as observers see it.
 pub struct Note<'a> {
     /// Op, metas and attributes.
-    pub signature: &'static Signature,
-    pub(crate) recipe: &'static Recipe,
+    pub signature: &'a Arc<Signature>,
+    pub(crate) recipe: &'a Recipe,
     /// The inputs; a view stands for the elements that are read through it.
     pub inputs: &'a [Array],
     /// Scalars in the dtype computed in, offsets, random keys.
@@ -94,7 +95,7 @@ pub(crate) fn unobserved<R>(f: impl FnOnce() -> R) -> R {
 /// Tells the observers of a submission.
 #[cold]
 pub(crate) fn tell(
-    recipe: &'static Recipe,
+    recipe: &Recipe,
     inputs: &[Input<'_>],
     immediates: [u64; 2],
     target: (&Array, bool),
@@ -109,7 +110,7 @@ pub(crate) fn tell(
         })
         .collect();
     let (target, in_place) = target;
-    let note = Note { signature: recipe.signature, recipe, inputs: &inputs, immediates, target, in_place, loc, value };
+    let note = Note { signature: &recipe.signature, recipe, inputs: &inputs, immediates, target, in_place, loc, value };
     each(|o| o.submitted(&note));
 }
 

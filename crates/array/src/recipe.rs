@@ -1,4 +1,8 @@
-//! Recipes: a signature together with the way to run a record of it alone. One a signature, for the life of the process.
+//! Recipes: a signature together with the way to run a record of it alone. One a signature, while anybody holds it.
+//!
+//! A record names its recipe by a plain pointer, written here as `&'static Recipe`: it is valid until the record is done,
+//! because the window that the record was submitted to holds the recipe until then (see [`crate::collect`]). Whoever keeps
+//! a recipe for longer, as captures and traces do, counts it: [`Recipe::share`].
 
 use crate::device::{self, OwnDevice};
 use crate::lower::{Compiled, compile};
@@ -8,16 +12,18 @@ use forerun_ops::{Op, Point};
 use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 /// What a record says apart from its values, and how to run it alone.
 pub(crate) struct Recipe {
-    pub(crate) signature: &'static Signature,
+    pub(crate) signature: Arc<Signature>,
     /// A rough count of elements touched.
     pub(crate) cost: usize,
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
     single: OnceLock<Single>,
+    /// Itself, for [`Recipe::share`].
+    own: Weak<Recipe>,
 }
 
 /// A compiled kernel for one record, and which of the record's words it takes.
@@ -39,8 +45,10 @@ impl Single {
     }
 }
 
-fn table() -> MutexGuard<'static, HashMap<u32, &'static Recipe, WordHash>> {
-    static TABLE: OnceLock<Mutex<HashMap<u32, &'static Recipe, WordHash>>> = OnceLock::new();
+type Table = HashMap<u64, Arc<Recipe>, WordHash>;
+
+fn table() -> MutexGuard<'static, Table> {
+    static TABLE: OnceLock<Mutex<Table>> = OnceLock::new();
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -49,13 +57,39 @@ pub(crate) fn hold() -> Box<dyn Any> {
     Box::new(table())
 }
 
+/// Forgets the recipes that nobody else holds.
+pub(crate) fn forget_unheld() {
+    // Kernels are let go without the lock.
+    let unheld: Vec<Arc<Recipe>> = {
+        let mut table = table();
+        let unheld = table.extract_if(|_, recipe| Arc::strong_count(recipe) == 1).map(|(_, recipe)| recipe).collect();
+        let most = 2 * table.len();
+        table.shrink_to(most);
+        unheld
+    };
+    drop(unheld);
+}
+
 impl Recipe {
     /// The recipe of a signature.
-    pub(crate) fn of(signature: &'static Signature) -> &'static Recipe {
-        table().entry(signature.id).or_insert_with(|| {
+    pub(crate) fn of(signature: Arc<Signature>) -> Arc<Recipe> {
+        let make = || {
             let (cost, device) = (signature.cost(), device::of(signature.runs_on()));
-            Box::leak(Box::new(Recipe { signature, cost, device, single: OnceLock::new() }))
-        })
+            let single = OnceLock::new();
+            Arc::new_cyclic(|own| Recipe { signature: signature.clone(), cost, device, single, own: own.clone() })
+        };
+        table().entry(signature.id).or_insert_with(make).clone()
+    }
+
+    /// A counted reference.
+    pub(crate) fn share(&self) -> Arc<Recipe> {
+        self.own.upgrade().expect("somebody holds it")
+    }
+
+    /// The recipe as a record names it, for a caller that sees to it that the window holds it until the record is done.
+    pub(crate) fn submitted(&self) -> &'static Recipe {
+        // SAFETY: recipes live in an `Arc`; as the caller promised, one is held for as long as the record may be looked at.
+        unsafe { &*std::ptr::from_ref(self) }
     }
 
     pub(crate) fn op(&self) -> Op {
@@ -77,7 +111,7 @@ impl Recipe {
             let inputs = (0..self.signature.inputs.len() as u16)
                 .map(|i| Operand { source: Source::External(i), view: None })
                 .collect();
-            let record = SegmentRecord { signature: self.signature, inputs, fate: Fate::Seen };
+            let record = SegmentRecord { signature: &self.submitted().signature, inputs, fate: Fate::Seen };
             let made = plan(&[record], PlanOptions { fuse: false, drop_dead: false });
             let group = &made.groups[0];
             Single {

@@ -47,6 +47,7 @@ impl Array {
         // SAFETY: our own window.
         let new = unsafe { window().take_node() };
         let generation = new.open(self.cell().meta(), 0, 0);
+        self.cell().meta().note_copy();
         new.begin(generation);
         let (words, buffer) = kept.into_parts();
         match buffer {

@@ -1,5 +1,6 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
+use crate::collect;
 use crate::blockers::Blockers;
 use crate::fork;
 use crate::holders::Holders;
@@ -66,6 +67,7 @@ pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
         fork::watch();
+        collect::watch();
         Runtime::new()
     })
 }

@@ -142,7 +142,7 @@ impl Draft {
                 }),
             })
             .collect();
-        self.records.push(SegmentRecord { signature: record.recipe.signature, inputs, fate: Fate::Seen });
+        self.records.push(SegmentRecord { signature: &record.recipe.signature, inputs, fate: Fate::Seen });
         let taken = Submitted::take(record, resolved);
         // Nobody shares the list before the segment is complete.
         if let Some(submitted) = Arc::get_mut(&mut self.submitted) {

@@ -95,7 +95,7 @@ fn submit_value_in(
         [a, b, c] => [operand(a), operand(b), operand(c)],
         more => [Word::list(more.iter().map(operand).collect()), none, none],
     };
-    let generation = node.open(recipe.signature.out, written.is_none() as u32, index + 1);
+    let generation = node.open(&recipe.signature.out, written.is_none() as u32, index + 1);
     if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.get(recipe.rewritten()))
         && first.shares_cell(x)
     {

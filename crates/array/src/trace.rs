@@ -58,7 +58,7 @@ pub enum Happening {
 }
 
 /// Something that happened on a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Event {
     /// What happened.
     pub what: Happening,
@@ -71,7 +71,7 @@ pub struct Event {
     /// A number for the value that the op makes.
     pub value: u64,
     /// Dtype and layout of that value.
-    pub meta: Option<&'static Meta>,
+    pub meta: Option<Arc<Meta>>,
     /// Bytes of what is made.
     pub bytes: usize,
 }
@@ -101,16 +101,15 @@ enum What {
 }
 
 /// What an event keeps of a record.
-#[derive(Clone, Copy)]
 struct Noticed {
-    recipe: &'static Recipe,
+    recipe: Arc<Recipe>,
     value: u64,
     loc: u32,
 }
 
 impl Noticed {
     fn of(record: &Record) -> Noticed {
-        Noticed { recipe: record.recipe, value: number_of(record), loc: record.loc }
+        Noticed { recipe: record.recipe.share(), value: number_of(record), loc: record.loc }
     }
 }
 
@@ -119,7 +118,7 @@ impl Noted {
     fn event(self, trace_start: Instant) -> Event {
         let [start, end] = [self.start, self.end].map(|at| at.saturating_duration_since(trace_start));
         let of = |what: Happening, record: Noticed, bytes: Option<usize>| {
-            let meta = record.recipe.signature.out;
+            let meta = record.recipe.signature.out.clone();
             let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
             let bytes = bytes.unwrap_or(meta.bytes);
             Event { what, start, end, origin, value: record.value, meta: Some(meta), bytes }
@@ -323,7 +322,7 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
 #[cold]
 pub(crate) fn ran_alone(record: &Record, start: Instant) {
     let (bytes, record) = (record.recipe.signature.out.bytes, Noticed::of(record));
-    note(start, Instant::now(), What::Ran { record, task: record.value, records: 1, bytes, on: None });
+    note(start, Instant::now(), What::Ran { task: record.value, record, records: 1, bytes, on: None });
 }
 
 /// A task was run, on the host or on a lane. Its last record names it: the one that the others lead to.

@@ -4,6 +4,7 @@
 //! may take records out. Windows are never freed: that of a thread that ended is adopted, with what is still in
 //! it, by the next thread that starts; until then everybody can still cut it.
 
+use crate::collect::{self, Held};
 use crate::node::Node;
 use crate::random::Stream;
 use crate::recipe::Recipe;
@@ -20,7 +21,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 /// Records a window holds unless the environment says otherwise; with more, the submitter helps.
@@ -62,6 +63,8 @@ pub(crate) struct Owner {
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
     memo: Box<[Option<(MemoKey, MemoEntry)>]>,
+    /// What the records of this window name.
+    held: Held,
     /// Index of the next record.
     pub(crate) next: u64,
     pub(crate) random: Stream,
@@ -70,9 +73,11 @@ pub(crate) struct Owner {
 }
 
 /// What a signature is looked up by: op, and metas or scalar kinds of the arguments.
-pub(crate) type MemoKey = (u16, [u32; 3]);
+pub(crate) type MemoKey = (u16, [u64; 3]);
 /// A recipe and the dtype its scalars are written in.
 pub(crate) type MemoEntry = (&'static Recipe, DType);
+/// The same as inference makes it.
+pub(crate) type Made = (Arc<Recipe>, DType);
 
 /// What the planner notes about a window.
 #[derive(Clone, Copy)]
@@ -92,6 +97,7 @@ impl Window {
                 free: Vec::with_capacity(2 * SLAB),
                 retired: VecDeque::with_capacity(2 * capacity),
                 memo: vec![None; MEMO].into_boxed_slice(),
+                held: Held::default(),
                 next: 0,
                 random: Stream::default(),
                 observed: false,
@@ -158,6 +164,7 @@ impl Window {
         // SAFETY: nodes are never freed.
         owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
         let completed = self.completed();
+        owner.held.release(completed);
         for _ in 0..owner.retired.len().min(most) {
             let Some(node) = owner.retired.pop_front() else { break };
             // SAFETY: nodes are never freed.
@@ -176,6 +183,7 @@ impl Window {
         slab.try_reserve_exact(SLAB).ok()?;
         slab.extend((0..SLAB).map(|_| Node::new(self)));
         let slab: &'static [Node] = slab.leak();
+        collect::add_slab(slab);
         owner.made += SLAB;
         owner.free.extend(slab.iter().rev().map(|n| n as *const Node));
         owner.free.pop()
@@ -191,6 +199,19 @@ impl Window {
         self.reclaim(owner, usize::MAX);
         let found = owner.free.pop().or_else(|| self.grow(owner));
         found.unwrap_or_else(|| panic!("no memory for the description of another array"))
+    }
+
+    /// Holds a recipe until the records that name it are done, if they are submitted by the calling thread right away.
+    pub(crate) fn keep(&self, recipe: Arc<Recipe>) -> &'static Recipe {
+        let named = recipe.submitted();
+        self.keep_alive(&recipe);
+        named
+    }
+
+    /// Holds what records name that the calling thread has just submitted until they are done.
+    pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, held: &Arc<T>) {
+        // SAFETY: our own window; no other reference to the owner's part is alive.
+        unsafe { self.owner() }.keep(held);
     }
 
     /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
@@ -212,23 +233,38 @@ impl Owner {
     pub(crate) fn recipe<E>(
         &mut self,
         key: MemoKey,
-        infer: impl FnOnce() -> Result<MemoEntry, E>,
+        infer: impl FnOnce() -> Result<Made, E>,
     ) -> Result<MemoEntry, E> {
         let (op, [a, b, c]) = key;
-        let mixed = (op as u32)
-            .wrapping_mul(0x9e37_79b9)
-            .wrapping_add(a.wrapping_mul(0x85eb_ca6b))
-            .wrapping_add(b.wrapping_mul(0xc2b2_ae35))
-            .wrapping_add(c.wrapping_mul(0x27d4_eb2f));
-        let place = (mixed >> 20) as usize % MEMO;
+        let mixed = (op as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(a.wrapping_mul(0x85eb_ca6b_c8f6_9b07))
+            .wrapping_add(b.wrapping_mul(0xc2b2_ae35_0663_7f4b))
+            .wrapping_add(c.wrapping_mul(0x27d4_eb2f_1656_67c5));
+        let place = (mixed >> 52) as usize % MEMO;
         if let Some((known, entry)) = &self.memo[place]
             && *known == key
         {
             return Ok(*entry);
         }
-        let entry = infer()?;
+        let (recipe, dtype) = infer()?;
+        Ok(self.remember(place, key, recipe, dtype))
+    }
+
+    #[cold]
+    fn remember(&mut self, place: usize, key: MemoKey, recipe: Arc<Recipe>, dtype: DType) -> MemoEntry {
+        let entry = (recipe.submitted(), dtype);
         self.memo[place] = Some((key, entry));
-        Ok(entry)
+        self.keep(&recipe);
+        entry
+    }
+
+    fn keep<T: Send + Sync + 'static>(&mut self, held: &Arc<T>) {
+        if self.held.add(held) {
+            return;
+        }
+        let named = self.memo.iter().flatten().map(|(_, (recipe, _))| recipe.share());
+        self.held.begin(self.next, named);
     }
 }
 

@@ -16,7 +16,7 @@ pub fn record_function(inputs: &[&Array], outputs: &[&Array], callback: Arc<Call
     if !is_recording() || edges.iter().all(Option::is_none) {
         return fresh;
     }
-    let metas = outputs.iter().map(|y| y.meta()).collect();
+    let metas = outputs.iter().map(|y| y.meta().share()).collect();
     let recorded = CustomRecorded { callback, edges, outputs: metas };
     let entry = Entry::new(Body::Custom(Mutex::new(Some(recorded))), outputs.len(), loc);
     for (i, output) in fresh.iter().enumerate() {

@@ -47,7 +47,7 @@ pub(crate) struct Leaf {
 /// What an op left on the tape.
 #[derive(Clone)]
 pub(crate) struct Recorded {
-    pub(crate) signature: &'static Signature,
+    pub(crate) signature: Arc<Signature>,
     pub(crate) immediates: [u64; 2],
     /// For each array input, where its gradient flows to.
     pub(crate) edges: Vec<Option<Edge>>,
@@ -66,11 +66,11 @@ pub(crate) struct CustomRecorded {
     pub(crate) callback: Arc<Callback>,
     pub(crate) edges: Vec<Option<Edge>>,
     /// Shapes and dtypes of the outputs, for those that nothing flows back to.
-    pub(crate) outputs: Vec<&'static Meta>,
+    pub(crate) outputs: Vec<Arc<Meta>>,
 }
 
 /// A view of something: how it looks, and the place of its first element.
-pub(crate) type View = (&'static Meta, u64);
+pub(crate) type View = (Arc<Meta>, u64);
 
 /// From an input of an entry to the entry that made it.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(crate) struct Edge {
     /// How the input is seen, if not as it was made, and from where on.
     pub(crate) view: Option<View>,
     /// What was made.
-    pub(crate) base: &'static Meta,
+    pub(crate) base: Arc<Meta>,
     /// The dtype of the input.
     pub(crate) dtype: DType,
     /// What was made has been written since, unrecorded.
@@ -147,8 +147,8 @@ impl Variable {
         Edge {
             entry: self.entry.clone(),
             output: self.output,
-            view: (!whole).then(|| (seen, array.offset())),
-            base,
+            view: (!whole).then(|| (seen.share(), array.offset())),
+            base: base.share(),
             dtype: array.dtype(),
             stale: self.stale.load(Relaxed),
         }

@@ -8,7 +8,7 @@ use forerun_ops::gradient::{Flow, Needs, Term};
 use forerun_ops::{Class, Op, Point};
 
 /// For each argument of a record: which array input it is, or `None` for a scalar.
-pub(crate) fn arguments(signature: &'static Signature) -> impl Iterator<Item = Option<usize>> {
+pub(crate) fn arguments(signature: &Signature) -> impl Iterator<Item = Option<usize>> + use<> {
     let (scalars, arity) = match signature.attrs {
         Attrs::Point { scalars, arity, .. } => (scalars, arity as usize),
         _ => (0, signature.inputs.len()),
@@ -60,7 +60,7 @@ pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Lo
     }
     let turned = if complex { Some(conjugate(grad, loc)?) } else { None };
     let mut back: Vec<Option<Array>> = vec![None; recorded.edges.len()];
-    for (flow, argument) in forerun_ops::gradient::pointwise(point).iter().zip(arguments(recorded.signature)) {
+    for (flow, argument) in forerun_ops::gradient::pointwise(point).iter().zip(arguments(&recorded.signature)) {
         let Some(k) = argument else { continue };
         if recorded.edges[k].is_none() {
             continue;
@@ -110,10 +110,10 @@ fn evaluate(term: &Term, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<
 }
 
 fn argument(recorded: &Recorded, i: usize, loc: Loc) -> Result<Value> {
-    Ok(match arguments(recorded.signature).nth(i).expect("a rule names arguments that exist") {
+    Ok(match arguments(&recorded.signature).nth(i).expect("a rule names arguments that exist") {
         Some(k) => Value::Array(recorded.inputs[k].clone().expect("the rule declared it")),
         None => {
-            let word = arguments(recorded.signature).take(i).filter(Option::is_none).count();
+            let word = arguments(&recorded.signature).take(i).filter(Option::is_none).count();
             let Attrs::Point { compute, .. } = recorded.signature.attrs else { unreachable!("scalars are pointwise") };
             let condition = i == 0 && is_select(recorded.signature.op);
             let dtype = if condition { DType::Bool } else { compute };

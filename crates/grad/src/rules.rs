@@ -14,7 +14,7 @@ pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<V
 }
 
 fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
-    let signature = recorded.signature;
+    let signature = &recorded.signature;
     let shape = |k: usize| signature.inputs[k].shape();
     let wanted = |k: usize| recorded.edges.get(k).is_some_and(Option::is_some);
     match (signature.op, &signature.attrs) {
@@ -177,7 +177,7 @@ fn product_like(layout: &Layout, a: &Array, b: &Array, loc: Loc) -> Result<Array
 }
 
 fn matmul(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
-    let signature = recorded.signature;
+    let signature = &recorded.signature;
     let (la, lb) = (signature.inputs[0].layout, signature.inputs[1].layout);
     // Vectors as matrices, here and in what flows back.
     let row = |x: &Array| if x.ndim() == 1 { ops::expand_dims(x, 0) } else { Ok(x.clone()) };

@@ -69,7 +69,7 @@ fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
 }
 
 /// What flows back to the base of a view: zero where the view does not look.
-pub(crate) fn through_view(grad: &Array, view: View, base: &Shape, loc: Loc) -> Result<Array> {
+pub(crate) fn through_view(grad: &Array, view: &View, base: &Shape, loc: Loc) -> Result<Array> {
     let zeros = || on_device(grad.device(), || ops::full(base, Scalar::Int(0), grad.dtype(), loc));
     if view.0.layout.shape.size() == 0 || base.size() == 0 {
         return zeros();
@@ -89,14 +89,14 @@ pub(crate) fn through_view(grad: &Array, view: View, base: &Shape, loc: Loc) -> 
 }
 
 /// Whether a view looks at all of its base.
-pub(crate) fn is_whole(view: View, base: &Shape) -> bool {
+pub(crate) fn is_whole(view: &View, base: &Shape) -> bool {
     let distinct: usize =
         view.0.layout.shape.iter().zip(view.0.layout.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
     distinct == base.size()
 }
 
 /// Adds what flows back through a view to what has flowed to its base already, which nobody else holds.
-pub(crate) fn add_through_view(sum: &Array, grad: &Array, view: View, loc: Loc) -> Result<()> {
+pub(crate) fn add_through_view(sum: &Array, grad: &Array, view: &View, loc: Loc) -> Result<()> {
     if view.0.layout.shape.size() == 0 {
         return Ok(());
     }

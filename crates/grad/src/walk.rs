@@ -105,8 +105,8 @@ pub fn gradients(
 /// What users get of a gradient: an array of its own, whatever else shares the value; for a view, that part of it.
 fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
     let whole = dense(grad.clone(), loc)?;
-    match edge.view {
-        Some((seen, offset)) => ops::copy(&ops::view_as(&whole, seen.layout, offset)?, loc),
+    match &edge.view {
+        Some((seen, offset)) => ops::copy(&ops::view_as(&whole, seen.layout, *offset)?, loc),
         None => Ok(own(&whole)),
     }
 }
@@ -173,7 +173,7 @@ impl Walk {
         if grad.dtype() != edge.dtype {
             grad = ops::cast(&grad, edge.dtype, loc)?;
         }
-        match (sum.grad.take(), edge.view) {
+        match (sum.grad.take(), &edge.view) {
             (None, None) => *sum = Sum { grad: Some(grad), own: false },
             (None, Some(view)) => {
                 let own = !is_whole(view, &edge.base.layout.shape);
@@ -263,7 +263,7 @@ impl Walk {
         }
         for (edge, grad) in edges.iter().zip(back) {
             if let (Some(edge), Some(grad)) = (edge, grad) {
-                let shape = edge.view.map_or(edge.base, |(seen, _)| seen).shape();
+                let shape = edge.view.as_ref().map_or(&edge.base, |(seen, _)| seen).shape();
                 if grad.shape() != shape {
                     return fail(format!("a gradient of shape {} for an input of shape {shape}", grad.shape()));
                 }

@@ -113,7 +113,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
             Op::Matmul => {
                 let mut group = new_group(Body::Product { record: i as u16 }, record);
                 let own = Operand { source: Source::Record(i as u16), view: None };
-                let meta = record.signature.out;
+                let meta = &record.signature.out;
                 let c = group.builder.input(own, ProgramInput { dtype: meta.dtype, layout: meta.layout });
                 group.values.push((i as u16, c));
                 groups.push(group);
@@ -259,7 +259,7 @@ fn operand_value(group: &mut OpenGroup, records: &[SegmentRecord], scalars: &[bo
     {
         return group.builder.scalar(j, 0, records[j as usize].signature.out.dtype);
     }
-    let meta = records[i].signature.inputs[k];
+    let meta = &records[i].signature.inputs[k];
     let layout = meta.layout.broadcast_to(group.builder.shape).expect("inference broadcast it");
     group.builder.input(operand, ProgramInput { dtype: meta.dtype, layout })
 }
@@ -329,7 +329,7 @@ fn place_reduce(
     let signature = records[i].signature;
     let Attrs::Reduce { mask, compute } = signature.attrs else { unreachable!("a reduction has its attributes") };
     let operand = records[i].inputs[0];
-    let meta = signature.inputs[0];
+    let meta = &signature.inputs[0];
     let together = extents(&meta.shape(), mask);
     if options.fuse
         && let (Source::Record(j), None, Some(extents)) = (operand.source, operand.view, together)
@@ -388,7 +388,7 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
         Body::Product { record } => {
             let signature = records[record as usize].signature;
             let Attrs::Matmul { batch, m, n, k } = signature.attrs else { unreachable!("a product") };
-            let (a, b) = (signature.inputs[0], signature.inputs[1]);
+            let (a, b) = (&signature.inputs[0], &signature.inputs[1]);
             let mut inputs = records[record as usize].inputs.to_vec();
             let dtype = signature.out.dtype;
             let (mut tail, mut scalars) = (None, Vec::new());
@@ -460,7 +460,7 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Dev
             }),
         }),
         (Op::Take | Op::ScatterAdd, &Attrs::Rows { axis, beyond }) => {
-            let (base, indices) = (signature.inputs[0], signature.inputs[1]);
+            let (base, indices) = (&signature.inputs[0], &signature.inputs[1]);
             let rows = Rows {
                 dtype: signature.out.dtype,
                 base: base.layout,

@@ -17,4 +17,4 @@ pub use kernel::{
     Concat, Fill, Instr, Kernel, Product, Program, ProgramInput, Reduce, Reg, RoutineCall, Rows, Update, output_bytes,
 };
 pub use segment::{Fate, Operand, Operands, PlanOptions, SegmentRecord, Source, write_key};
-pub use signature::{Attrs, Meta, Signature, hold_tables};
+pub use signature::{Attrs, Meta, Signature, forget_unheld, hold_tables, on_growth};

@@ -58,7 +58,7 @@ pub fn write_key(records: &[SegmentRecord], options: PlanOptions, key: &mut Vec<
     key.clear();
     key.push(options.fuse as u32 | (options.drop_dead as u32) << 1);
     for record in records {
-        key.push(record.signature.id);
+        key.extend([record.signature.id as u32, (record.signature.id >> 32) as u32]);
         key.push((record.fate == Fate::Internal) as u32 | (record.inputs.len() as u32) << 1);
         for operand in &record.inputs {
             let source = match operand.source {

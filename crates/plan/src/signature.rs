@@ -1,18 +1,22 @@
 //! Signatures: what a record says apart from its values. Metas (dtype, layout, device) and signatures (op, metas of the
-//! inputs, attributes, meta of the result) are interned: they live as long as the process and are named by 4-byte ids,
-//! so that records stay small and plan-cache keys are short.
+//! inputs, attributes, meta of the result) are interned: equal ones have equal addresses while anybody holds them. Their
+//! ids are never used again, so a cache may keep an id longer than what it names.
+//!
+//! The tables hold one reference to each entry. Whenever they have doubled, they ask for a collection (see
+//! [`on_growth`]), which forgets the entries that nobody else holds ([`forget_unheld`]).
 
 use forerun_base::{DType, Device, Layout, Shape, WordHash};
 use forerun_ops::{Beyond, Given, Op};
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 /// A dtype, a layout and a device, interned: equal metas have equal addresses.
 #[derive(Debug)]
 pub struct Meta {
-    /// The interned number; below [`Meta::SCALARS`].
-    pub id: u32,
+    /// The interned number, never used again; below [`Meta::SCALARS`].
+    pub id: u64,
     /// Element type.
     pub dtype: DType,
     /// Shape and strides.
@@ -25,11 +29,15 @@ pub struct Meta {
     pub bytes: usize,
     /// Whether the layout is row-major without gaps.
     pub dense: bool,
+    /// How often a pointer that nobody counts was copied: see [`Meta::note_copy`].
+    copies: AtomicU32,
+    /// Itself, for [`Meta::share`].
+    own: Weak<Meta>,
 }
 
 impl Meta {
     /// Ids from here on stand for scalar arguments in signature keys.
-    pub const SCALARS: u32 = 0xffff_fff0;
+    pub const SCALARS: u64 = u64::MAX - 15;
 
     /// The shape.
     pub fn shape(&self) -> Shape {
@@ -37,37 +45,51 @@ impl Meta {
     }
 
     /// The meta with this dtype, layout and device.
-    pub fn of(dtype: DType, layout: Layout, device: Device) -> &'static Meta {
+    pub fn of(dtype: DType, layout: Layout, device: Device) -> Arc<Meta> {
         let mut tables = tables();
         if let Some(meta) = tables.metas.get(&(dtype, layout, device)) {
-            return meta;
+            return meta.clone();
         }
         let size = layout.shape.size();
-        let meta: &'static Meta = Box::leak(Box::new(Meta {
-            id: tables.metas.len() as u32,
+        let id = tables.next_id();
+        let meta = Arc::new_cyclic(|own| Meta {
+            id,
             dtype,
             layout,
             device,
             size,
             bytes: size * dtype.size(),
             dense: layout.is_dense(),
-        }));
-        tables.metas.insert((dtype, layout, device), meta);
+            copies: AtomicU32::new(0),
+            own: own.clone(),
+        });
+        tables.metas.insert((dtype, layout, device), meta.clone());
+        tables.unlock_and_collect();
         meta
     }
 
     /// The meta of a dense array. Each thread remembers some: whoever makes arrays asks for a few of them again and again.
-    pub fn dense(dtype: DType, shape: Shape, device: Device) -> &'static Meta {
+    pub fn dense(dtype: DType, shape: Shape, device: Device) -> Arc<Meta> {
         let mix = |mixed: usize, extent: &usize| mixed.wrapping_mul(31).wrapping_add(*extent);
         let place = shape.iter().fold(dtype as usize, mix) % REMEMBERED;
-        DENSE.with(|known| match known[place].get() {
-            Some(meta) if meta.dtype == dtype && meta.layout.shape == shape && meta.device == device => meta,
-            _ => {
-                let meta = Meta::of(dtype, Layout::dense(shape), device);
-                known[place].set(Some(meta));
-                meta
-            }
-        })
+        let find = || Meta::of(dtype, Layout::dense(shape), device);
+        // A thread that is ending remembers nothing.
+        let found = DENSE.try_with(|known| match &mut known.borrow_mut()[place] {
+            Some(meta) if meta.dtype == dtype && meta.layout.shape == shape && meta.device == device => meta.clone(),
+            other => other.insert(find()).clone(),
+        });
+        found.unwrap_or_else(|_| find())
+    }
+
+    /// A counted reference to a meta that is held by somebody else.
+    pub fn share(&self) -> Arc<Meta> {
+        self.own.upgrade().expect("somebody holds it")
+    }
+
+    /// Says that another uncounted pointer to this meta was written, read off one that may go away: a collection that may have
+    /// passed the new one before and the old one after keeps the meta. Called after the new pointer was written.
+    pub fn note_copy(&self) {
+        self.copies.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -75,7 +97,7 @@ impl Meta {
 const REMEMBERED: usize = 64;
 
 thread_local! {
-    static DENSE: [Cell<Option<&'static Meta>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
+    static DENSE: RefCell<[Option<Arc<Meta>>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
 }
 
 /// What an op needs to know beyond its inputs.
@@ -129,30 +151,30 @@ pub enum Attrs {
 /// Op, inputs, attributes and result of a record, interned.
 #[derive(Debug)]
 pub struct Signature {
-    /// The interned number.
-    pub id: u32,
+    /// The interned number, never used again.
+    pub id: u64,
     /// The op.
     pub op: Op,
     /// Metas of the array inputs.
-    pub inputs: Box<[&'static Meta]>,
+    pub inputs: Box<[Arc<Meta>]>,
     /// The rest.
     pub attrs: Attrs,
     /// The result.
-    pub out: &'static Meta,
+    pub out: Arc<Meta>,
 }
 
 impl Signature {
     /// The signature with these parts.
-    pub fn of(op: Op, inputs: &[&'static Meta], attrs: Attrs, out: &'static Meta) -> &'static Signature {
+    pub fn of(op: Op, inputs: &[&Meta], attrs: Attrs, out: &Meta) -> Arc<Signature> {
         let mut tables = tables();
-        let key = (op, inputs.iter().map(|m| m.id).collect::<Box<[u32]>>(), attrs.clone(), out.id);
+        let key = (op, inputs.iter().map(|m| m.id).collect::<Box<[u64]>>(), attrs.clone(), out.id);
         if let Some(signature) = tables.signatures.get(&key) {
-            return signature;
+            return signature.clone();
         }
-        let id = tables.signatures.len() as u32;
-        let signature: &'static Signature =
-            Box::leak(Box::new(Signature { id, op, inputs: inputs.into(), attrs, out }));
-        tables.signatures.insert(key, signature);
+        let inputs = inputs.iter().map(|meta| meta.share()).collect();
+        let signature = Arc::new(Signature { id: tables.next_id(), op, inputs, attrs, out: out.share() });
+        tables.signatures.insert(key, signature.clone());
+        tables.unlock_and_collect();
         signature
     }
 
@@ -195,12 +217,86 @@ impl Signature {
     }
 }
 
-type SignatureKey = (Op, Box<[u32]>, Attrs, u32);
+type SignatureKey = (Op, Box<[u64]>, Attrs, u64);
+
+/// Entries that the tables may hold before the first collection.
+const FEW: usize = 4096;
 
 #[derive(Default)]
 struct Tables {
-    metas: HashMap<(DType, Layout, Device), &'static Meta, WordHash>,
-    signatures: HashMap<SignatureKey, &'static Signature, WordHash>,
+    metas: HashMap<(DType, Layout, Device), Arc<Meta>, WordHash>,
+    signatures: HashMap<SignatureKey, Arc<Signature>, WordHash>,
+    /// The last id given away.
+    last: u64,
+    /// More metas or signatures than this ask for a collection.
+    most: [usize; 2],
+}
+
+impl Tables {
+    fn next_id(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn is_full(&self) -> bool {
+        self.metas.len() > self.most[0].max(FEW) || self.signatures.len() > self.most[1].max(FEW)
+    }
+
+    /// The next collection is asked for when the tables have doubled.
+    fn set_most(&mut self) {
+        self.most = [2 * self.metas.len(), 2 * self.signatures.len()];
+    }
+}
+
+/// Ends a change of the tables, with a collection if they have grown much since the last.
+trait Collect {
+    fn unlock_and_collect(self);
+}
+
+impl Collect for MutexGuard<'_, Tables> {
+    #[inline]
+    fn unlock_and_collect(mut self) {
+        if self.is_full()
+            && let Some(collect) = GROWTH.get()
+        {
+            self.set_most();
+            drop(self);
+            collect();
+        }
+    }
+}
+
+/// Called when the tables have doubled.
+static GROWTH: OnceLock<fn()> = OnceLock::new();
+
+/// Has this called whenever the tables have doubled, by the thread that grew them. It drops its own references to
+/// signatures that nobody needs, and then calls [`forget_unheld`]. Without it the tables keep everything.
+pub fn on_growth(collect: fn()) {
+    GROWTH.get_or_init(|| collect);
+}
+
+/// Forgets the signatures and metas that nobody holds. `pinned` calls back with every meta that an uncounted pointer may
+/// name.
+///
+/// A meta that nobody counts is looked at twice: it is free if no pointer was found between two looks at its counts. Whoever
+/// gets hold of one meanwhile either asks the tables, which are locked, or copies an uncounted pointer that the search may
+/// miss, and then says so ([`Meta::note_copy`]).
+pub fn forget_unheld(pinned: impl FnOnce(&mut dyn FnMut(*const Meta))) {
+    let mut tables = tables();
+    tables.signatures.retain(|_, signature| Arc::strong_count(signature) > 1);
+    let counts = |meta: &Arc<Meta>| (Arc::strong_count(meta), meta.copies.load(Ordering::Acquire));
+    let unheld = tables.metas.values().filter(|meta| Arc::strong_count(meta) == 1);
+    let before: HashMap<*const Meta, (usize, u32)> = unheld.map(|meta| (Arc::as_ptr(meta), counts(meta))).collect();
+    let mut found = HashSet::new();
+    pinned(&mut |meta| _ = found.insert(meta));
+    tables.metas.retain(|_, meta| {
+        let at = Arc::as_ptr(meta);
+        before.get(&at) != Some(&counts(meta)) || found.contains(&at)
+    });
+    tables.set_most();
+    let [metas, signatures] = tables.most.map(|most| most.max(FEW));
+    tables.metas.shrink_to(metas);
+    tables.signatures.shrink_to(signatures);
 }
 
 /// The lock of the tables of metas and signatures, held for a fork: the child must find it free.
@@ -225,7 +321,27 @@ mod tests {
         assert!(std::ptr::eq(a, b));
         assert_ne!(a.id, Meta::dense(DType::F64, shape, host).id);
         assert_ne!(a.id, Meta::dense(DType::F32, shape, Device::Gpu(0)).id);
-        let s = Signature::of(Op::Matmul, &[a, b], Attrs::None, a);
-        assert!(std::ptr::eq(s, Signature::of(Op::Matmul, &[a, b], Attrs::None, a)));
+        let s = Signature::of(Op::Matmul, &[&a, &b], Attrs::None, &a);
+        assert!(Arc::ptr_eq(&s, &Signature::of(Op::Matmul, &[&a, &b], Attrs::None, &a)));
+    }
+
+    #[test]
+    fn what_nobody_holds_is_forgotten_and_ids_stay_unique() {
+        let meta = |n: usize| Meta::of(DType::F32, Layout::dense(Shape::of(&[77, n])), Device::default());
+        let (held, pinned, gone) = (meta(1), meta(2), meta(3));
+        let [pinned_id, gone_id] = [&pinned, &gone].map(|meta| meta.id);
+        let pointer = Arc::as_ptr(&pinned);
+        let signature = Signature::of(Op::Matmul, &[&gone], Attrs::None, &gone);
+        let signature_id = signature.id;
+        drop((pinned, gone));
+        forget_unheld(|found| found(pointer));
+        assert!(Arc::ptr_eq(&held, &meta(1)));
+        assert_eq!(meta(2).id, pinned_id);
+        assert_eq!(signature.out.id, gone_id, "a signature holds its metas");
+        drop(signature);
+        forget_unheld(|found| found(pointer));
+        assert!(meta(3).id > gone_id, "an id is not used again");
+        let again = meta(3);
+        assert!(Signature::of(Op::Matmul, &[&again], Attrs::None, &again).id > signature_id);
     }
 }

@@ -10,7 +10,15 @@ const FUSE: PlanOptions = PlanOptions { fuse: true, drop_dead: true };
 const F: DType = DType::F32;
 
 fn meta(shape: &[usize]) -> &'static Meta {
-    Meta::dense(F, Shape::of(shape), Device::default())
+    on(F, shape, Device::default())
+}
+
+fn on(dtype: DType, shape: &[usize], device: Device) -> &'static Meta {
+    Box::leak(Box::new(Meta::dense(dtype, Shape::of(shape), device)))
+}
+
+fn signature(op: Op, inputs: &[&Meta], attrs: Attrs, out: &Meta) -> &'static Signature {
+    Box::leak(Box::new(Signature::of(op, inputs, attrs, out)))
 }
 
 fn external(n: u16) -> Operand {
@@ -25,19 +33,19 @@ fn point(op: Point, shape: &[usize], inputs: &[Operand], scalars: u8, fate: Fate
     let arity = inputs.len() as u8 + scalars.count_ones() as u8;
     let metas = vec![meta(shape); inputs.len()];
     let attrs = Attrs::Point { compute: F, scalars, arity };
-    let signature = Signature::of(Op::Point(op), &metas, attrs, meta(shape));
+    let signature = signature(Op::Point(op), &metas, attrs, meta(shape));
     SegmentRecord { signature, inputs: inputs.into(), fate }
 }
 
 fn sum(from: &[usize], mask: u32, to: &[usize], input: Operand) -> SegmentRecord {
     let attrs = Attrs::Reduce { mask, compute: F };
-    let signature = Signature::of(Op::Reduce(ReduceKind::Sum), &[meta(from)], attrs, meta(to));
+    let signature = signature(Op::Reduce(ReduceKind::Sum), &[meta(from)], attrs, meta(to));
     SegmentRecord { signature, inputs: vec![input].into(), fate: Fate::Seen }
 }
 
 fn matmul(m: usize, k: usize, n: usize, fate: Fate) -> SegmentRecord {
     let attrs = Attrs::Matmul { batch: Shape::SCALAR, m, n, k };
-    let signature = Signature::of(Op::Matmul, &[meta(&[m, k]), meta(&[k, n])], attrs, meta(&[m, n]));
+    let signature = signature(Op::Matmul, &[meta(&[m, k]), meta(&[k, n])], attrs, meta(&[m, n]));
     SegmentRecord { signature, inputs: vec![external(0), external(1)].into(), fate }
 }
 
@@ -111,9 +119,9 @@ fn axes_apart_are_moved_last() {
 
 #[test]
 fn what_may_fail_is_not_dropped() {
-    let indices = Meta::dense(DType::I64, Shape::of(&[3]), Device::default());
+    let indices = on(DType::I64, &[3], Device::default());
     let attrs = Attrs::Rows { axis: 0, beyond: Beyond::Raise };
-    let signature = Signature::of(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
+    let signature = signature(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
     let records = vec![
         point(Point::Exp, &[8], &[external(0)], 0, Fate::Internal),
         SegmentRecord { signature, inputs: vec![result(0), external(1)].into(), fate: Fate::Internal },
@@ -166,7 +174,7 @@ fn dead_records_are_dropped_unless_dropping_is_off() {
 #[test]
 fn other_shapes_and_views_do_not_join() {
     let wide = SegmentRecord {
-        signature: Signature::of(
+        signature: signature(
             Op::Point(Point::Add),
             &[meta(&[8]), meta(&[4, 8])],
             Attrs::Point { compute: F, scalars: 0, arity: 2 },
@@ -180,9 +188,9 @@ fn other_shapes_and_views_do_not_join() {
 
     let turned = Meta::of(F, Layout::dense(Shape::of(&[8, 8])).permute(&[1, 0]), Device::default());
     let through_view = SegmentRecord {
-        signature: Signature::of(
+        signature: signature(
             Op::Point(Point::Exp),
-            &[turned],
+            &[&turned],
             Attrs::Point { compute: F, scalars: 0, arity: 1 },
             meta(&[8, 8]),
         ),
@@ -213,7 +221,7 @@ fn keys_tell_segments_apart() {
 #[test]
 fn constants_travel_as_scalars() {
     let full = |fate| SegmentRecord {
-        signature: Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
+        signature: signature(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
         inputs: Default::default(),
         fate,
     };
@@ -232,16 +240,16 @@ fn constants_travel_as_scalars() {
 /// Two chains over the same shape, on two devices: nothing of one joins the other.
 #[test]
 fn devices_do_not_share_kernels() {
-    let on = |device| Meta::dense(F, Shape::of(&[8]), device);
+    let on = |device| on(F, &[8], device);
     let attrs = || Attrs::Point { compute: F, scalars: 0, arity: 1 };
     let exp = |device, source| SegmentRecord {
-        signature: Signature::of(Op::Point(Point::Exp), &[on(device)], attrs(), on(device)),
+        signature: signature(Op::Point(Point::Exp), &[on(device)], attrs(), on(device)),
         inputs: vec![Operand { source, view: None }].into(),
         fate: Fate::Seen,
     };
     let (host, gpu) = (Device::Cpu(0), Device::Gpu(0));
     let moved = SegmentRecord {
-        signature: Signature::of(Op::Transfer, &[on(host)], Attrs::None, on(gpu)),
+        signature: signature(Op::Transfer, &[on(host)], Attrs::None, on(gpu)),
         inputs: vec![Operand { source: Source::Record(0), view: None }].into(),
         fate: Fate::Internal,
     };

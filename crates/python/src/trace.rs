@@ -26,7 +26,7 @@ fn row(event: &Event) -> Row {
             ("waited", (None, None), Some(wait))
         }
     };
-    let made = event.meta.map(|meta| (meta.shape().to_vec(), meta.dtype.name()));
+    let made = event.meta.as_ref().map(|meta| (meta.shape().to_vec(), meta.dtype.name()));
     (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait)
 }
 

@@ -6,16 +6,17 @@ use crate::array::Array;
 use crate::index::Index;
 use forerun_base::{Error, ErrorKind, Layout, Result, Shape};
 use forerun_plan::Meta;
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Entries of a thread's memory.
 const KNOWN: usize = 64;
 
 /// A meta, how many dimensions went, and what was left.
-type Entry = Option<(u32, usize, &'static Meta)>;
+type Entry = Option<(u64, usize, Arc<Meta>)>;
 
 thread_local! {
-    static REST: [Cell<Entry>; KNOWN] = const { [const { Cell::new(None) }; KNOWN] };
+    static REST: RefCell<[Entry; KNOWN]> = const { RefCell::new([const { None }; KNOWN]) };
 }
 
 /// The elements at positions of the first dimensions, which go: a view. As in Python, a negative position counts from the end.
@@ -36,22 +37,25 @@ pub fn at(x: &Array, positions: &[isize]) -> Result<Array> {
         }
         offset += (if position < 0 { position + extent } else { position }) * layout.strides()[axis];
     }
-    Ok(x.view_as(rest(meta, positions.len()), offset as u64))
+    Ok(with_rest(meta, positions.len(), |rest| x.view_as(rest, offset as u64)))
 }
 
-/// The meta without its first dimensions.
-fn rest(meta: &'static Meta, gone: usize) -> &'static Meta {
-    REST.with(|known| {
-        let place = &known[(meta.id as usize * 4 + gone) % KNOWN];
-        match place.get() {
-            Some((id, count, rest)) if id == meta.id && count == gone => rest,
-            _ => {
-                let layout = &meta.layout;
-                let shape = Shape::of(&layout.shape[gone..]);
-                let rest = Meta::of(meta.dtype, Layout::strided(shape, &layout.strides()[gone..]), meta.device);
-                place.set(Some((meta.id, gone, rest)));
-                rest
-            }
+/// Calls `f` with the meta without its first dimensions.
+fn with_rest<R>(meta: &Meta, gone: usize, f: impl FnOnce(&Meta) -> R) -> R {
+    let find = || {
+        let layout = &meta.layout;
+        let shape = Shape::of(&layout.shape[gone..]);
+        Meta::of(meta.dtype, Layout::strided(shape, &layout.strides()[gone..]), meta.device)
+    };
+    // A thread that is ending remembers nothing.
+    if REST.try_with(|_| ()).is_err() {
+        return f(&find());
+    }
+    REST.with_borrow_mut(|known| {
+        let place = &mut known[(meta.id as usize * 4 + gone) % KNOWN];
+        match place {
+            Some((id, count, rest)) if *id == meta.id && *count == gone => f(rest),
+            place => f(&place.insert((meta.id, gone, find())).2),
         }
     })
 }

@@ -19,7 +19,7 @@ fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -
     // SAFETY: our own window; interning does not touch it.
     let owner = unsafe { window().owner() };
     let made: std::result::Result<_, std::convert::Infallible> =
-        owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, meta)), dtype)));
+        owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, &meta)), dtype)));
     let Ok((recipe, _)) = made;
     submit(recipe, &[], words, loc)
 }
@@ -178,7 +178,7 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
     let meta = Meta::dense(dtype, layout.shape, host_device());
     // SAFETY: our own window.
     let node = unsafe { window().take_node() };
-    let generation = node.open(meta, 1, 0);
+    let generation = node.open(&meta, 1, 0);
     node.begin(generation);
     let array = Array::own(node);
     let target = if meta.bytes > INLINE {

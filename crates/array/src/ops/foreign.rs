@@ -23,7 +23,7 @@ pub unsafe fn from_device(address: *mut u8, dtype: DType, layout: Layout, device
     let meta = Meta::dense(dtype, Shape::of(&[(high - low + 1) as usize]), device);
     // SAFETY: our own window.
     let node = unsafe { window().take_node() };
-    let generation = node.open(meta, 1, 0);
+    let generation = node.open(&meta, 1, 0);
     node.begin(generation);
     let span = Array::own(node);
     let first = address.wrapping_offset(low * dtype.size() as isize);

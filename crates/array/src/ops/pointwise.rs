@@ -6,14 +6,14 @@ use crate::node::Node;
 use crate::ops::create::element;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_node};
-use crate::window::{MemoEntry, MemoKey, window};
+use crate::window::{Made, MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
 use forerun_plan::{Attrs, Meta, Signature};
 
 /// Infers a pointwise op; `target` fixes the dtype of the result.
-fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEntry> {
+fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> {
     let types: Vec<ArgType> = args
         .iter()
         .map(|a| match a {
@@ -22,7 +22,7 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEn
         })
         .collect();
     let types = infer::pointwise(point, &types, target)?;
-    let metas: Vec<&'static Meta> = args
+    let metas: Vec<&Meta> = args
         .iter()
         .filter_map(|a| match a {
             Arg::Array(x) => Some(x.meta()),
@@ -33,7 +33,7 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<MemoEn
     let attrs = Attrs::Point { compute: types.compute, scalars, arity: args.len() as u8 };
     let device = common_device(point.row().name, &metas)?;
     let out = Meta::dense(target.unwrap_or(types.result), types.shape, device);
-    Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, out)), types.compute))
+    Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, &out)), types.compute))
 }
 
 /// The scalars of the arguments as bits, in the dtype computed in.
@@ -91,7 +91,7 @@ fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'sta
                 count += 1;
                 array.meta().id
             }
-            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u64,
         };
     }
     let Some(first) = arrays[0] else {
@@ -162,7 +162,7 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
 /// What a pointwise op needs, for callers that submit it themselves: its recipe and scalars.
 pub(crate) fn plain_recipe(point: Point, args: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     let (recipe, compute) = infer(point, args, None)?;
-    Ok((recipe, immediates(point, args, compute)?))
+    Ok((window().keep(recipe), immediates(point, args, compute)?))
 }
 
 /// Calls an op with numbers that do not fit into a record as arrays.
@@ -196,7 +196,7 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
         args[1 + i] = *value;
         key.1[1 + i] = match value {
             Arg::Array(v) => v.meta().id,
-            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u32,
+            Arg::Scalar(s) => Meta::SCALARS + s.kind() as u64,
         };
     }
     let args = &args[..1 + values.len()];
@@ -209,9 +209,9 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
 /// Set in the memo's key of an in-place op.
 const IN_PLACE: u16 = 0x8000;
 
-fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<MemoEntry> {
+fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<Made> {
     let (plain, compute) = infer(point, args, None)?;
-    let result = plain.signature.out;
+    let result = &plain.signature.out;
     if result.shape() != x.shape() {
         return Err(Error::new(
             ErrorKind::Value,
@@ -227,8 +227,9 @@ fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<MemoEntry
         .in_op(point.row().name));
     }
     let out = Meta::dense(x.dtype(), x.shape(), x.device());
-    let signature = plain.signature;
-    Ok((Recipe::of(Signature::of(signature.op, &signature.inputs, signature.attrs.clone(), out)), compute))
+    let signature = &plain.signature;
+    let inputs: Vec<&Meta> = signature.inputs.iter().map(|meta| &**meta).collect();
+    Ok((Recipe::of(Signature::of(signature.op, &inputs, signature.attrs.clone(), &out)), compute))
 }
 
 /// The elements in another dtype; a copy even if it is the same.
@@ -236,7 +237,7 @@ pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
     if dtype == x.dtype() {
         return copy(x, loc);
     }
-    let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u32, 0]);
+    let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u64, 0]);
     // SAFETY: our own window; `infer` does not touch it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;

@@ -32,7 +32,7 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
         let attrs = Attrs::Matmul { batch: types.batch, m: types.m, n: types.n, k: types.k };
         let device = common_device(Op::Matmul.name(), &[a.meta(), b.meta()])?;
         let out = Meta::dense(types.dtype, types.shape, device);
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, out)), types.dtype))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, &out)), types.dtype))
     })?;
     Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))
 }

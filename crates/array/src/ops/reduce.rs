@@ -22,7 +22,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     if x.dtype().kind() == Kind::Complex {
         return complex::reduce_parts(kind, x, mask, keepdims, loc);
     }
-    let key = (Op::Reduce(kind).code(), [x.meta().id, mask, keepdims as u32]);
+    let key = (Op::Reduce(kind).code(), [x.meta().id, mask as u64, keepdims as u64]);
     // SAFETY: our own window; inference does not touch it.
     let owner = unsafe { window().owner() };
     let (recipe, result) = owner.recipe(key, || {
@@ -31,7 +31,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
         let made = if result.carrier() == compute { compute } else { result };
         let out = Meta::dense(made, out, x.device());
         let attrs = Attrs::Reduce { mask, compute };
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, out)), result))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, &out)), result))
     })?;
     let reduced = submit(recipe, &[Input::Array(x)], [0; 2], loc);
     narrowed(reduced, result, loc)

@@ -25,7 +25,7 @@ pub(crate) fn routine_with(
     loc: Loc,
 ) -> Result<Array> {
     let name = routine.name();
-    let metas: Vec<&'static Meta> = inputs.iter().map(|x| x.meta()).collect();
+    let metas: Vec<&Meta> = inputs.iter().map(|x| x.meta()).collect();
     let device = if metas.is_empty() { current_device() } else { common_device(name, &metas)? };
     let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
     let (dtype, shape) = routine.infer(&given, words)?;
@@ -37,12 +37,12 @@ pub(crate) fn routine_with(
     }
     let dense = |x: &&Array| if x.layout().is_dense() { Ok((*x).clone()) } else { copy(x, loc) };
     let inputs: Vec<Array> = inputs.iter().map(dense).collect::<Result<_>>()?;
-    let metas: Vec<&'static Meta> = inputs.iter().map(|x| x.meta()).collect();
+    let metas: Vec<&Meta> = inputs.iter().map(|x| x.meta()).collect();
     let out = Meta::dense(dtype, shape, device);
-    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), out);
+    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), &out);
     let operands: Vec<Input<'_>> = inputs.iter().map(|x| x.input()).collect();
     let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
-    Ok(submit(Recipe::of(signature), &operands, immediates, loc))
+    Ok(submit(window().keep(Recipe::of(signature)), &operands, immediates, loc))
 }
 
 /// The key and the first block of its random numbers, for a routine that takes some.

@@ -6,12 +6,13 @@ use crate::index::{self, Index};
 use crate::ops::{cast, copy};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
+use crate::window::window;
 use forerun_base::{Error, ErrorKind, Layout, Loc, MAX_RANK, Result, Shape};
 use forerun_ops::{Op, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
 fn view(x: &Array, layout: Layout, offset: isize) -> Array {
-    x.view_as(Meta::of(x.dtype(), layout, x.device()), (x.offset() as isize + offset) as u64)
+    x.view_as(&Meta::of(x.dtype(), layout, x.device()), (x.offset() as isize + offset) as u64)
 }
 
 /// Any layout over what the array's cell holds: a view. `offset` counts from the cell's first element.
@@ -121,9 +122,9 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let same = same?;
     let metas: Vec<_> = same.iter().map(|a| a.meta()).collect();
     let out = Meta::dense(dtype, shape, common_device(name, &metas)?);
-    let signature = Signature::of(Op::Concat, &metas, Attrs::Concat(axis), out);
+    let signature = Signature::of(Op::Concat, &metas, Attrs::Concat(axis), &out);
     let inputs: Vec<Input<'_>> = same.iter().map(|a| a.input()).collect();
-    Ok(submit(Recipe::of(signature), &inputs, [0; 2], loc))
+    Ok(submit(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc))
 }
 
 /// Arrays of one shape, stacked along a new axis.

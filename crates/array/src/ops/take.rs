@@ -13,7 +13,7 @@ use forerun_plan::{Attrs, Meta, Signature};
 use std::borrow::Cow;
 
 /// The memo's key: an axis takes three bits of the code, what lies beyond its ends two.
-fn key(op: Op, metas: [u32; 3], axis: usize, beyond: Beyond) -> MemoKey {
+fn key(op: Op, metas: [u64; 3], axis: usize, beyond: Beyond) -> MemoKey {
     (op.code() | ((axis as u16) << 2 | beyond as u16) << 10, metas)
 }
 
@@ -42,7 +42,7 @@ pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -
         let shape = infer::take(Op::Take, &x.shape(), (indices.dtype(), indices.shape()), axis)?;
         let out = Meta::dense(x.dtype(), shape, common_device(Op::Take.name(), &metas)?);
         let attrs = Attrs::Rows { axis, beyond };
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::Take, &metas, attrs, out)), x.dtype()))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Take, &metas, attrs, &out)), x.dtype()))
     })?;
     Ok(submit(recipe, &[x.input(), indices.input()], [0; 2], loc))
 }
@@ -76,7 +76,7 @@ pub fn scatter_add(
     let (recipe, _) = owner.recipe(key(Op::ScatterAdd, metas.map(|m| m.id), axis, beyond), || {
         let out = Meta::dense(base.dtype(), base.shape(), common_device(name, &metas)?);
         let attrs = Attrs::Rows { axis, beyond };
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::ScatterAdd, &metas, attrs, out)), base.dtype()))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::ScatterAdd, &metas, attrs, &out)), base.dtype()))
     })?;
     let inputs: [Input<'_>; 3] = [base.input(), indices.input(), updates.input()];
     Ok(submit(recipe, &inputs, [0; 2], loc))

@@ -28,7 +28,7 @@ pub fn transfer(x: &Array, device: Device, loc: Loc) -> Result<Array> {
     // SAFETY: our own window; interning does not touch it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || {
-        Ok::<_, Error>((Recipe::of(Signature::of(Op::Transfer, &[x.meta()], Attrs::None, out)), x.dtype()))
+        Ok::<_, Error>((Recipe::of(Signature::of(Op::Transfer, &[x.meta()], Attrs::None, &out)), x.dtype()))
     })?;
     Ok(submit(recipe, &[x.input()], [0; 2], loc))
 }

@@ -68,6 +68,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             } else {
                 let meta = x.cell().meta();
                 let recipe = Recipe::of(Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta));
+                let recipe = window().keep(recipe);
                 repoint(x, submit_write(recipe, &[], [bits, 0], loc, x));
                 Ok(())
             }
@@ -102,7 +103,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
             let wide = super::broadcast_to(v, &x.shape())?;
             let point = if v.dtype() == meta.dtype { Point::Copy } else { Point::Cast };
             let attrs = Attrs::Point { compute: v.dtype(), scalars: 0, arity: 1 };
-            let recipe = Recipe::of(Signature::of(Op::Point(point), &[wide.meta()], attrs, meta));
+            let recipe = window().keep(Recipe::of(Signature::of(Op::Point(point), &[wide.meta()], attrs, meta)));
             repoint(x, submit_write(recipe, &[wide.input()], [0; 2], loc, x));
             Ok(())
         }
@@ -138,7 +139,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe((Op::Update.code(), [base.id, x.meta().id, beside]), || {
         let inputs = [Some(base), value.map(Array::meta)];
-        let inputs: Vec<&'static Meta> = inputs.into_iter().flatten().collect();
+        let inputs: Vec<&Meta> = inputs.into_iter().flatten().collect();
         let signature = Signature::of(Op::Update, &inputs, Attrs::Update(x.layout()), base);
         Ok::<_, Error>((Recipe::of(signature), base.dtype))
     })?;
@@ -213,6 +214,6 @@ pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], w
     let metas = [base, others[0].meta(), others[1].meta()];
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
     let inputs = [Input::Cell(x), others[0].input(), others[1].input()];
-    repoint(x, submit_write(Recipe::of(signature), &inputs, [0; 2], loc, x));
+    repoint(x, submit_write(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc, x));
     Ok(())
 }

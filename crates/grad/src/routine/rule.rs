@@ -15,7 +15,7 @@ pub(crate) fn rule(
     grad: &Array,
     loc: Loc,
 ) -> Result<Vec<Option<Array>>> {
-    let signature = recorded.signature;
+    let signature = &recorded.signature;
     if signature.out.dtype.kind() == Kind::Complex || signature.inputs[0].dtype.kind() == Kind::Complex {
         return complex_rule(routine, words, recorded, grad, loc);
     }
