@@ -10,6 +10,7 @@ mod awaiting;
 mod blockers;
 mod buffer;
 mod capture;
+mod codes;
 mod cuda_interface;
 mod device;
 mod dlpack;
