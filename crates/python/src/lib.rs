@@ -36,4 +36,5 @@ mod submit;
 mod switches;
 mod threads;
 mod trace;
+mod ufunc;
 mod wait;

@@ -62,6 +62,8 @@ mod _forerun {
 
     #[pymodule_export]
     use crate::trace::{start_trace, stop_trace};
+    #[pymodule_export]
+    use crate::ufunc::PyPointwise;
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -30,6 +30,7 @@ from forerun._forerun import (
 )
 from forerun._forerun import bool as bool_
 from forerun._pointwise import *  # noqa: F403
+from forerun._ufunc import ufunc
 from forerun.np import (
     _kinds,
     diagonals,
@@ -347,6 +348,7 @@ __all__ = [
     "take_along_axis",
     "tile",
     "transpose",
+    "ufunc",
     "uint8",
     "uint16",
     "uint32",

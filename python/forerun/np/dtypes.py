@@ -170,7 +170,7 @@ def can_cast(from_: ndarray | DTypeLike, to: DTypeLike, casting: str = "safe") -
     if casting in ("no", "equiv"):
         return source == target
     if casting == "same_kind":
-        return "biufc".index(source.kind) <= "biufc".index(target.kind) or source.kind + target.kind == "ui"
+        return "buifc".index(source.kind) <= "buifc".index(target.kind)
     if casting not in ("safe", "unsafe"):
         raise ValueError(f"can_cast: casting must be no, equiv, safe, same_kind or unsafe, got {casting!r}")
     return casting == "unsafe" or _forerun.result_type(source, target) == target
