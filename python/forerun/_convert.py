@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forerun._forerun import bfloat16, dtype, from_numpy, from_python, full, ndarray
+from forerun._forerun import bfloat16, default_float, dtype, float32, from_numpy, from_python, full, ndarray
 
 if TYPE_CHECKING:
     import numpy
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forerun._types import ArrayLike, DTypeLike
 
 
-# What Python's floats and complex numbers become.
+# What Python's floats and complex numbers become where the default float is float32.
 _NARROWED = {"float64": "float32", "complex128": "complex64"}
 
 
@@ -43,7 +43,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
         return from_numpy(numpy.asarray(value, wanted.name), device)
     read = numpy.asarray(value)
     # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
-    if read.dtype.name in _NARROWED and not _has_width(value):
+    if read.dtype.name in _NARROWED and default_float() == float32 and not _has_width(value):
         read = read.astype(_NARROWED[read.dtype.name])
     return from_numpy(read, device)
 
@@ -56,7 +56,12 @@ def to_arrays(*values: ArrayLike) -> list[ndarray]:
 
 def floating(x: ndarray) -> ndarray:
     """Give an array of floats: the array itself, or the default float for what is none."""
-    return x.astype("float32") if x.dtype == "bool" or "int" in x.dtype.name else x
+    return x.astype(default_float()) if x.dtype.kind in "biu" else x
+
+
+def averaging(x: ndarray) -> ndarray:
+    """Give an array that can be averaged: the array itself, or float64 for integers, which a float32 may not hold."""
+    return x.astype("float64") if x.dtype.kind in "biu" else x
 
 
 def _has_width(value: Any) -> bool:

@@ -1,16 +1,18 @@
-"""How arrays are printed: as NumPy prints them, but that float32 needs no mention here and float64 does."""
+"""How arrays are printed: as NumPy prints them, but that the default float needs no mention."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from forerun._forerun import default_float
 
 if TYPE_CHECKING:
     import numpy
 
     from forerun._forerun import Device
 
-# The dtypes that a reader may take for granted.
-_IMPLIED = frozenset({"bool", "int64", "float32"})
+# The dtypes that a reader may take for granted, beside the default float.
+_IMPLIED = frozenset({"bool", "int64"})
 _OPEN = "array("
 # Decimals that tell bfloat16 numbers apart.
 _FEW = 4
@@ -35,7 +37,7 @@ def to_repr(values: numpy.ndarray, dtype: str, device: Device | None = None) -> 
     notes = []
     if (values.size == 0 and values.shape != (0,)) or values.size > options["threshold"]:
         notes.append(f"shape={values.shape}")
-    if dtype not in _IMPLIED or values.size == 0:
+    if not (dtype in _IMPLIED or dtype == default_float().name) or values.size == 0:
         notes.append(f"dtype={dtype}")
     if device is not None:
         notes.append(f"device={device}")

@@ -53,6 +53,7 @@ __all__ = [
     "gpu_memory_info",
     "index_add",
     "index_update",
+    "is_np_default_dtype",
     "layer_norm",
     "leaky_relu",
     "load",
@@ -206,25 +207,54 @@ def seed(seed: int) -> None:
     _forerun.seed(seed)
 
 
-def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """Accept the call that programs written for MXNet open with: NumPy's semantics are the only ones here.
+def set_np(shape: bool = True, array: bool = True, dtype: bool | None = None) -> None:
+    """Choose the default float, as MXNet's function of that name; NumPy's shapes and arrays are the only ones here.
+
+    The default float is the dtype of new arrays, of Python's floats, and of integers in functions that give floats. It
+    is one for the process: float32, or what the environment variable ``FORERUN_DEFAULT_DTYPE`` names. Arrays that exist
+    keep their dtype, so call this before the first array is made.
+
+    Parameters
+    ----------
+    shape, array
+        Accepted as True only.
+    dtype
+        Whether the default float is float64, as in NumPy; None leaves it as it is.
 
     Examples
     --------
-    >>> from forerun import npx
-    >>> npx.set_np()
+    >>> from forerun import np, npx
+    >>> npx.set_np(dtype=True)
+    >>> np.ones(2).dtype
+    dtype('float64')
+    >>> npx.reset_np()
     """
     if not (shape and array):
         raise ValueError("set_np: only NumPy's shapes and arrays are supported")
-    if dtype:
-        raise ValueError("set_np: the default float is float32; a default of float64 is not supported")
+    if dtype is not None:
+        _forerun.set_default_float(dtype)
 
 
 def reset_np() -> None:
-    """Accept the counterpart of :func:`set_np`. Nothing changes.
+    """Make float32 the default float again.
 
     Examples
     --------
     >>> from forerun import npx
     >>> npx.reset_np()
+    >>> npx.is_np_default_dtype()
+    False
     """
+    _forerun.set_default_float(False)
+
+
+def is_np_default_dtype() -> bool:
+    """Tell whether the default float is NumPy's, float64.
+
+    Examples
+    --------
+    >>> from forerun import npx
+    >>> npx.is_np_default_dtype()
+    False
+    """
+    return _forerun.default_float() == "float64"

@@ -71,9 +71,6 @@ impl DType {
         DType::C128,
     ];
 
-    /// The float that integers and truth values become where an op needs one.
-    pub const DEFAULT_FLOAT: DType = DType::F32;
-
     /// The integer that truth values become where an op needs one.
     pub const DEFAULT_INT: DType = DType::I64;
 
@@ -179,6 +176,14 @@ impl DType {
         }
     }
 
+    /// The dtype of a mean. A float32 does not hold the mean of large integers, so integers and truth values give float64.
+    pub const fn to_mean(self) -> DType {
+        match self.kind() {
+            Kind::Float | Kind::Complex => self,
+            Kind::Bool | Kind::Int => DType::F64,
+        }
+    }
+
     /// The dtype of the real part.
     pub const fn to_real(self) -> DType {
         match self.kind() {
@@ -188,10 +193,10 @@ impl DType {
     }
 
     /// What a float-only op computes in: floats as they are, everything else in the default float.
-    pub const fn to_float(self) -> DType {
+    pub fn to_float(self) -> DType {
         match self.kind() {
             Kind::Float | Kind::Complex => self,
-            Kind::Bool | Kind::Int => DType::DEFAULT_FLOAT,
+            Kind::Bool | Kind::Int => DType::default_float(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! Nothing here knows threads, memory policy, operations or frontends.
 
 mod complex;
+mod default_float;
 mod device;
 mod dtype;
 mod error;

@@ -31,9 +31,9 @@ impl Scalar {
     }
 
     /// The dtype that an array of `other` and this scalar promote to.
-    pub const fn promote_with(self, other: DType) -> DType {
+    pub fn promote_with(self, other: DType) -> DType {
         match (self.kind(), other.kind()) {
-            (Kind::Float, Kind::Bool | Kind::Int) => DType::DEFAULT_FLOAT,
+            (Kind::Float, Kind::Bool | Kind::Int) => DType::default_float(),
             (Kind::Int, Kind::Bool) => DType::DEFAULT_INT,
             (Kind::Complex, _) => other.to_complex(),
             _ => other,
@@ -41,13 +41,13 @@ impl Scalar {
     }
 
     /// The dtype of an array made from this scalar alone.
-    pub const fn default_dtype(self) -> DType {
+    pub fn default_dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
             Scalar::Int(_) => DType::DEFAULT_INT,
             Scalar::Large(_) => DType::U64,
-            Scalar::Float(_) => DType::DEFAULT_FLOAT,
-            Scalar::Complex(..) => DType::DEFAULT_FLOAT.to_complex(),
+            Scalar::Float(_) => DType::default_float(),
+            Scalar::Complex(..) => DType::default_float().to_complex(),
         }
     }
 

@@ -20,13 +20,13 @@ pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Array {
 /// Ones.
 #[track_caller]
 pub fn ones(shape: &[usize]) -> Array {
-    made(ops::full(shape, Scalar::Float(1.0), DType::DEFAULT_FLOAT, Loc::caller()))
+    made(ops::full(shape, Scalar::Float(1.0), DType::default_float(), Loc::caller()))
 }
 
 /// Zeros.
 #[track_caller]
 pub fn zeros(shape: &[usize]) -> Array {
-    made(ops::full(shape, Scalar::Float(0.0), DType::DEFAULT_FLOAT, Loc::caller()))
+    made(ops::full(shape, Scalar::Float(0.0), DType::default_float(), Loc::caller()))
 }
 
 /// `start`, `start + step`, ... below `stop`.
@@ -38,19 +38,19 @@ pub fn arange(start: impl Into<Scalar>, stop: impl Into<Scalar>, step: impl Into
 /// Ones on the diagonal.
 #[track_caller]
 pub fn eye(n: usize) -> Array {
-    made(ops::eye(n, n, 0, DType::DEFAULT_FLOAT, Loc::caller()))
+    made(ops::eye(n, n, 0, DType::default_float(), Loc::caller()))
 }
 
 /// Standard normal numbers.
 #[track_caller]
 pub fn normal(shape: &[usize]) -> Array {
-    made(ops::normal(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
+    made(ops::normal(shape, 0.0, 1.0, DType::default_float(), Loc::caller()))
 }
 
 /// Uniform numbers in [0, 1).
 #[track_caller]
 pub fn uniform(shape: &[usize]) -> Array {
-    made(ops::uniform(shape, 0.0, 1.0, DType::DEFAULT_FLOAT, Loc::caller()))
+    made(ops::uniform(shape, 0.0, 1.0, DType::default_float(), Loc::caller()))
 }
 
 /// Numbers of the program, copied before this returns. A loop that feeds numbers faster than they are used is held here.

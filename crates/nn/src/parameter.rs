@@ -31,7 +31,7 @@ struct State {
 
 impl Parameter {
     fn with(name: &str, dims: &[Option<usize>], init: Init, own_init: bool, trainable: bool) -> Parameter {
-        let state = State { dims: dims.to_vec(), dtype: DType::DEFAULT_FLOAT, init, own_init, trainable, array: None };
+        let state = State { dims: dims.to_vec(), dtype: DType::F32, init, own_init, trainable, array: None };
         Parameter { name: name.to_owned(), state: Arc::new(Mutex::new(state)) }
     }
 

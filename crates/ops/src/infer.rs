@@ -51,7 +51,7 @@ pub fn promote(args: &[ArgType]) -> DType {
                 ArgType::Array(..) => None,
             })
             .reduce(DType::promote)
-            .unwrap_or(DType::DEFAULT_FLOAT),
+            .unwrap_or(DType::default_float()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Dtypes as Python objects: light, so that naming one does not import NumPy.
 
+use crate::codes;
 use crate::operand;
 use crate::outcall;
 use forerun::{Arg, ArgType, DType, Kind, Shape, promote};
@@ -30,7 +31,12 @@ pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
 /// The exception for a dtype that there is not.
 #[cold]
 pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
-    unknown(&outcall::method(object, "__str__", ()).map_or_else(|_| "this".into(), |text| text.to_string()))
+    // A class's own `__str__` is that of its objects.
+    let text = match object.cast::<PyType>() {
+        Ok(class) => class.name().map(|name| name.to_string()),
+        Err(_) => outcall::method(object, "__str__", ()).map(|text| text.to_string()),
+    };
+    unknown(&text.unwrap_or_else(|_| "of this object".into()))
 }
 
 /// The exception for a dtype of that name, which there is not.
@@ -50,7 +56,11 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
         return Ok(Some(dtype.get().0));
     }
     let name = if let Ok(text) = object.cast::<PyString>() {
-        text.to_string()
+        let text = text.to_string();
+        if let Some(dtype) = codes::read(&text) {
+            return Ok(Some(dtype));
+        }
+        text
     } else if let Ok(class) = object.cast::<PyType>() {
         class.name()?.to_string()
     } else {
@@ -59,13 +69,19 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
             Err(_) => return Ok(None),
         }
     };
-    Ok(match name.as_str() {
-        "float" => Some(DType::DEFAULT_FLOAT),
-        "int" => Some(DType::DEFAULT_INT),
-        "complex" => Some(DType::DEFAULT_FLOAT.to_complex()),
-        "bool_" => Some(DType::Bool),
-        name => DType::from_name(name),
-    })
+    Ok(DType::from_name(&name).or_else(|| codes::other_name(&name)))
+}
+
+/// The dtype of floats that nobody gave a width.
+#[pyfunction]
+pub(crate) fn default_float(py: Python<'_>) -> Bound<'_, PyDType> {
+    object(py, DType::default_float()).clone()
+}
+
+/// Makes float64, or float32 again, the default float of the process.
+#[pyfunction]
+pub(crate) fn set_default_float(double: bool) {
+    DType::set_default_float(double);
 }
 
 /// The dtype that arrays, dtypes and numbers promote to.
@@ -105,6 +121,43 @@ impl PyDType {
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.size()
+    }
+
+    /// NumPy's letter for the family: b, i, u, f or c.
+    #[getter]
+    fn kind(&self) -> char {
+        codes::kind(self.0)
+    }
+
+    /// NumPy's letter for the dtype; of bfloat16, that of package ``ml_dtypes``.
+    #[getter]
+    fn char(&self) -> char {
+        codes::letter(self.0)
+    }
+
+    /// Byte order, kind and size, as in ``<f4``.
+    #[getter]
+    fn str(&self) -> String {
+        let (order, size) = (if self.0.size() == 1 { '|' } else { '<' }, self.0.size());
+        format!("{order}{}{size}", if self.0 == DType::BF16 { 'V' } else { self.kind() })
+    }
+
+    /// ``|`` for single bytes, else ``=``: elements have the machine's byte order.
+    #[getter]
+    fn byteorder(&self) -> char {
+        if self.0.size() == 1 { '|' } else { '=' }
+    }
+
+    /// Whether elements have the machine's byte order, which is always so.
+    #[getter]
+    fn isnative(&self) -> bool {
+        true
+    }
+
+    /// What makes an array of no dimensions of a number: the dtype itself.
+    #[getter(r#type)]
+    fn type_(slf: &Bound<'_, Self>) -> Py<PyDType> {
+        slf.clone().unbind()
     }
 
     /// NumPy's dtype of the same name.

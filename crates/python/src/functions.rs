@@ -48,7 +48,7 @@ pub(crate) fn pointwise(
 
 #[cold]
 #[inline(never)]
-fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Py<PyAny>> {
+pub(crate) fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Py<PyAny>> {
     let home = home(objects.into_iter().flatten());
     let mut operands = Vec::with_capacity(3);
     for object in objects.into_iter().flatten() {
@@ -56,11 +56,26 @@ fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, P
     }
     let loc = here(py);
     let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
+    if numbers_alone {
+        for (operand, object) in operands.iter_mut().zip(objects.into_iter().flatten()) {
+            // Beside arrays NumPy's numbers have no say in the width; alone they keep theirs.
+            if outcall::has(object, "dtype")? {
+                *operand = Operand::Array(array_of(object)?);
+            }
+        }
+    }
+    let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
     if let Some(first) = operands.first_mut().filter(|_| numbers_alone) {
         *first = Operand::Array(Bound::new(py, PyArray(first.array(loc)?))?);
     }
     let args: Vec<Arg<'_>> = operands.iter().map(Operand::arg).collect();
     submit::object(py, ops::pointwise(point, &args, loc))
+}
+
+/// An array of what has a dtype of its own.
+fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray>> {
+    let made = outcall::call(&outcall::function(object.py(), "forerun._convert", "to_array")?, (object,))?;
+    Ok(made.cast_into()?)
 }
 
 /// A routine, by its name in the catalogue, on arrays.
@@ -121,7 +136,7 @@ pub(crate) fn eye(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    let dtype = dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT);
+    let dtype = dtype::optional(dtype)?.unwrap_or(DType::default_float());
     submit::object(py, on(device, || ops::eye(rows, columns, diagonal, dtype, here(py)))?)
 }
 
@@ -136,7 +151,7 @@ pub(crate) fn normal(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT));
+    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::default_float()));
     submit::object(py, on(device, || ops::normal(&shape, mean, scale, dtype, here(py)))?)
 }
 
@@ -151,7 +166,7 @@ pub(crate) fn uniform(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::DEFAULT_FLOAT));
+    let (shape, dtype) = (index::shape(shape)?, dtype::optional(dtype)?.unwrap_or(DType::default_float()));
     submit::object(py, on(device, || ops::uniform(&shape, low, high, dtype, here(py)))?)
 }
 

@@ -32,7 +32,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::dlpack::from_capsule;
     #[pymodule_export]
-    use crate::dtype::{PyDType, result_type};
+    use crate::dtype::{PyDType, default_float, result_type, set_default_float};
     #[pymodule_export]
     use crate::exchange::{from_numpy, placement, set_writable_asnumpy};
     #[cfg(feature = "faults")]
@@ -62,6 +62,8 @@ mod _forerun {
 
     #[pymodule_export]
     use crate::trace::{start_trace, stop_trace};
+    #[pymodule_export]
+    use crate::ufunc::PyPointwise;
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

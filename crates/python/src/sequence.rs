@@ -187,6 +187,9 @@ pub(crate) fn from_python(
     let made = match (numbers, wanted) {
         (Numbers::Bools(bools), None | Some(DType::Bool)) => copied(py, &bools, DType::Bool, shape, device),
         (Numbers::Ints(ints), None | Some(DType::I64)) => copied(py, &ints, DType::I64, shape, device),
+        (Numbers::Floats(floats), None) if DType::default_float() == DType::F64 => {
+            copied(py, &floats, DType::F64, shape, device)
+        }
         (Numbers::Floats(floats), Some(DType::F64)) => copied(py, &floats, DType::F64, shape, device),
         (Numbers::Floats(floats), None | Some(DType::F32)) => {
             let narrow: Vec<f32> = floats.into_iter().map(|value| value as f32).collect();

@@ -1,6 +1,7 @@
 """NumPy's functions on asynchronous arrays.
 
-Names, arguments and results follow NumPy; the default float is float32. Every function returns at once; reading
+Names, arguments and results follow NumPy; the default float is float32, or float64
+after ``npx.set_np(dtype=True)``. Every function returns at once; reading
 a value (printing, ``asnumpy``, ``item``, ``bool``) waits for it.
 """
 
@@ -29,7 +30,9 @@ from forerun._forerun import (
 )
 from forerun._forerun import bool as bool_
 from forerun._pointwise import *  # noqa: F403
+from forerun._ufunc import ufunc
 from forerun.np import (
+    _kinds,
     diagonals,
     differences,
     elementwise,
@@ -44,6 +47,7 @@ from forerun.np import (
     random,
     shapes,
 )
+from forerun.np._kinds import *  # noqa: F403
 from forerun.np._namespace import __array_namespace_info__
 from forerun.np.complex import angle, conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from forerun.np.contraction import einsum
@@ -344,6 +348,7 @@ __all__ = [
     "take_along_axis",
     "tile",
     "transpose",
+    "ufunc",
     "uint8",
     "uint16",
     "uint32",
@@ -360,6 +365,7 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += _pointwise.__all__
+__all__ += _kinds.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__

@@ -8,7 +8,7 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import dtype, float32, float64, ndarray
+from forerun._forerun import dtype, float64, ndarray
 from forerun._pointwise import where
 from forerun._types import ArrayLike, AxisLike
 
@@ -45,8 +45,8 @@ def is_whole(x: ndarray) -> bool:
 
 
 def in_floats(x: ndarray) -> ndarray:
-    """Give an array as floats: the default ones, if it has none."""
-    return x if is_float(x) else x.astype(float32)
+    """Give an array as floats: float64, if it has none, which holds all integers that a float32 does not."""
+    return x if is_float(x) else x.astype(float64)
 
 
 def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:

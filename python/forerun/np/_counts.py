@@ -6,7 +6,7 @@ import math
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import Device, float32, float64, int64, ndarray
+from forerun._forerun import Device, default_float, float32, float64, int64, ndarray
 from forerun._pointwise import ceil, exp, log1p, maximum
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np._drawing import Draw, Parameter, broadcast_shapes, check_probability
@@ -152,7 +152,7 @@ def bernoulli(
     size
         The shape; without one that of the parameter.
     dtype
-        The dtype wanted; float32 without one.
+        The dtype wanted; the default float without one.
     ctx, device
         Where they shall live.
 
@@ -171,4 +171,4 @@ def bernoulli(
     else:
         check_probability("bernoulli", prob)
     drawn = _forerun.uniform(draw.shape, 0.0, 1.0, float32, draw.place)
-    return (drawn < chance).astype(float32 if dtype is None else dtype)
+    return (drawn < chance).astype(default_float() if dtype is None else dtype)

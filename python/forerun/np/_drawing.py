@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, dtype, float32, float64, ndarray
+from forerun._forerun import Device, default_float, dtype, float64, ndarray
 from forerun._pointwise import log, maximum
 from forerun._types import DTypeLike, ShapeLike
 
@@ -31,7 +31,7 @@ class Draw:
         arrays = [p if isinstance(p, (bool, int, float, ndarray)) else to_array(p) for p in parameters]
         if place is None:
             place = next((p.device for p in arrays if isinstance(p, ndarray)), None)
-        self.op, self.place, self.dtype = op, place, float32 if kind is None else dtype(kind)
+        self.op, self.place, self.dtype = op, place, default_float() if kind is None else dtype(kind)
         self.parameters: list[Parameter] = [
             p.as_in_ctx(place) if place is not None and isinstance(p, ndarray) else p for p in arrays
         ]

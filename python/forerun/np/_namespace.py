@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun
-from forerun._forerun import Device, current_device, dtype, num_gpus
+from forerun._forerun import Device, current_device, default_float, dtype, num_gpus
 
 # The standard's kinds and the dtypes in them; those that are absent are left out of every answer.
 _KINDS = {
@@ -43,8 +43,8 @@ class NamespaceInfo:
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, dtype]:
         """Give the dtypes of arrays that are made without one."""
         wanted = {
-            "real floating": "float32",
-            "complex floating": "complex64",
+            "real floating": default_float().name,
+            "complex floating": "complex128" if default_float() == "float64" else "complex64",
             "integral": "int64",
             "indexing": "int64",
         }

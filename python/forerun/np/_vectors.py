@@ -36,7 +36,7 @@ def multivariate_normal(
     size
         The shape of the draws, before the axis of the vectors; one vector without.
     dtype
-        The dtype wanted; float32 without one.
+        The dtype wanted; the default float without one.
     ctx, device
         Where they shall live; without one where ``mean`` lives.
 

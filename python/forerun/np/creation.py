@@ -8,7 +8,8 @@ from typing import SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, float32, float64, from_python, ndarray
+from forerun._forerun import Device, default_float, float64, from_python, ndarray
+from forerun._forerun import dtype as _dtype
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 
 
@@ -22,7 +23,8 @@ def array(
 ) -> ndarray:
     """Make an array of nested lists, numbers or another array.
 
-    Python's floats become float32, its integers int64; NumPy's arrays keep their dtype.
+    Python's floats become the default float, which is float32 unless :func:`forerun.npx.set_np` says otherwise, its
+    integers int64; NumPy's arrays and numbers keep their dtype.
 
     Parameters
     ----------
@@ -112,7 +114,18 @@ def full(
     array([[7, 7],
            [7, 7]])
     """
-    return _forerun.full(shape, fill_value, dtype, asked("full", ctx, device))
+    place = asked("full", ctx, device)
+    if dtype is None:
+        dtype = _width(fill_value)
+    return _forerun.full(shape, fill_value, dtype, place)
+
+
+def _width(*values: object) -> _dtype | None:
+    """Give the dtype that numbers have together if one of them is an array's or NumPy's, which have a width."""
+    widths = [_dtype(value.dtype) for value in values if hasattr(value, "dtype")]
+    return (
+        _forerun.result_type(*widths, *(value for value in values if not hasattr(value, "dtype"))) if widths else None
+    )
 
 
 def ones(
@@ -128,7 +141,7 @@ def ones(
     >>> np.ones((1, 2), device=npx.cpu(1)).device
     cpu(1)
     """
-    return _forerun.full(shape, 1, float32 if dtype is None else dtype, asked("ones", ctx, device))
+    return _forerun.full(shape, 1.0, dtype, asked("ones", ctx, device))
 
 
 def zeros(
@@ -142,7 +155,7 @@ def zeros(
     >>> np.zeros(3)
     array([0., 0., 0.])
     """
-    return _forerun.full(shape, 0, float32 if dtype is None else dtype, asked("zeros", ctx, device))
+    return _forerun.full(shape, 0.0, dtype, asked("zeros", ctx, device))
 
 
 def empty(
@@ -246,6 +259,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    if dtype is None:
+        dtype = _width(start, stop, step)
     return _forerun.arange(start, stop, step, dtype, asked("arange", ctx, device))
 
 
@@ -270,7 +285,7 @@ def linspace(
     endpoint
         Whether ``stop`` is the last of them.
     dtype
-        The dtype wanted; float32 without one.
+        The dtype wanted; the default float without one.
     ctx, device
         Where they shall live; the current device without one.
 
@@ -288,7 +303,10 @@ def linspace(
     values = _forerun.arange(0, num, 1, float64, asked("linspace", ctx, device)) * step + start
     if endpoint and num > 1:
         values[-1] = stop
-    return values.astype(float32 if dtype is None else dtype, copy=False)
+    if dtype is None:
+        width = _width(start, stop)
+        dtype = width if width is not None and width.kind == "f" else default_float()
+    return values.astype(dtype, copy=False)
 
 
 def eye(

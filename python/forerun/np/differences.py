@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 from forerun import _forerun
-from forerun._convert import floating, to_array, to_arrays
+from forerun._convert import averaging, floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
 from forerun._types import ArrayLike, AxisLike, Number
+from forerun.np._common import common_dtype
 from forerun.np.complex import conj
 from forerun.np.cumulative import cumsum
 from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
@@ -93,7 +94,7 @@ def gradient(
     >>> np.gradient(np.array([1.0, 2.0, 4.0, 7.0]))
     array([1. , 1.5, 2.5, 3. ])
     """
-    x = floating(to_array(f))
+    x = averaging(to_array(f))
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     along = [axis_of(one, x.ndim) for one in axes]
     if edge_order not in (1, 2):
@@ -174,7 +175,8 @@ def interp(
     >>> np.interp(np.array([0.5, 9.0]), np.array([0.0, 1.0]), np.array([10.0, 20.0]))
     array([15., 20.])
     """
-    places, points, values = (floating(each) for each in to_arrays(x, xp, fp))
+    given = to_arrays(x, xp, fp)
+    places, points, values = (averaging(each) for each in given)
     if points.ndim != 1 or points.shape != values.shape or points.size == 0:
         raise ValueError(f"interp: points {points.shape} and values {values.shape} must be vectors of one length")
     if period is not None:
@@ -198,7 +200,10 @@ def interp(
     below = values[0] if left is None else left
     above = values[-1] if right is None else right
     made = where(less(places, points[0]), below, middle)
-    return where(less(points[-1], places), above, made)
+    made = where(less(points[-1], places), above, made)
+    # Integers are looked up in double precision, but do not widen what was single.
+    floats = [each for each in given if each.dtype.kind == "f"]
+    return made.astype(common_dtype(*floats), copy=False) if floats and made.dtype.kind == "f" else made
 
 
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: SupportsIndex = -1) -> ndarray:
@@ -210,7 +215,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: S
     >>> np.trapezoid(np.array([1.0, 2.0, 3.0]))
     array(4.)
     """
-    values = floating(to_array(y))
+    values = averaging(to_array(y))
     along = axis_of(axis, values.ndim)
     pairs = part_of(values, along, slice(1, None)) + part_of(values, along, slice(None, -1))
     if x is None:

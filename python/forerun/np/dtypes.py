@@ -149,8 +149,16 @@ def result_type(*arrays_and_dtypes: ndarray | Number | DTypeLike) -> dtype:
     return _forerun.result_type(*arrays_and_dtypes)
 
 
-def can_cast(from_: ndarray | DTypeLike, to: DTypeLike) -> bool:
-    """Say whether promotion may turn one dtype into another.
+def can_cast(from_: ndarray | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
+    """Say whether one dtype may be turned into another.
+
+    Parameters
+    ----------
+    from_, to
+        The dtypes.
+    casting
+        ``"no"`` and ``"equiv"`` allow the same dtype only, ``"safe"`` what promotion does, ``"same_kind"`` a narrower
+        dtype of the same kind too, ``"unsafe"`` everything.
 
     Examples
     --------
@@ -158,8 +166,14 @@ def can_cast(from_: ndarray | DTypeLike, to: DTypeLike) -> bool:
     >>> np.can_cast("uint8", "int16"), np.can_cast("int16", "uint8")
     (True, False)
     """
-    target = dtype(to)
-    return _forerun.result_type(_asked(from_), target) == target
+    source, target = _asked(from_), dtype(to)
+    if casting in ("no", "equiv"):
+        return source == target
+    if casting == "same_kind":
+        return "buifc".index(source.kind) <= "buifc".index(target.kind)
+    if casting not in ("safe", "unsafe"):
+        raise ValueError(f"can_cast: casting must be no, equiv, safe, same_kind or unsafe, got {casting!r}")
+    return casting == "unsafe" or _forerun.result_type(source, target) == target
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, from_capsule, from_numpy, ndarray
+from forerun._forerun import Device, default_float, from_capsule, from_numpy, ndarray
 from forerun._forerun import dtype as _dtype
 from forerun._types import DTypeLike, ShapeLike
 
@@ -59,7 +59,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 def frombuffer(
     buffer: Any,
-    dtype: DTypeLike = float,
+    dtype: DTypeLike | None = None,
     count: int = -1,
     offset: int = 0,
     *,
@@ -72,7 +72,7 @@ def frombuffer(
     buffer
         Anything with a buffer: bytes, a memoryview, an ``array.array``.
     dtype
-        What the bytes are elements of; float32 without one.
+        What the bytes are elements of; the default float without one.
     count
         How many elements to read; all of them if it is negative.
     offset
@@ -88,7 +88,7 @@ def frombuffer(
     """
     import numpy
 
-    read = numpy.frombuffer(buffer, _dtype(dtype).name, count, offset)
+    read = numpy.frombuffer(buffer, (default_float() if dtype is None else _dtype(dtype)).name, count, offset)
     return from_numpy(read, asked("frombuffer", None, device))
 
 
@@ -121,7 +121,7 @@ def fromfunction(
     function: Callable[..., Any],
     shape: ShapeLike,
     *,
-    dtype: DTypeLike = float,
+    dtype: DTypeLike | None = None,
     device: Device | None = None,
     **kwargs: Any,
 ) -> ndarray:
@@ -134,7 +134,7 @@ def fromfunction(
     shape
         The shape of those arrays.
     dtype
-        Their dtype; float32 without one.
+        Their dtype; the default float without one.
     device
         Where they live.
 
@@ -149,7 +149,7 @@ def fromfunction(
     extents = [index(extent) for extent in ([shape] if isinstance(shape, SupportsIndex) else shape)]
     coordinates = []
     for axis, extent in enumerate(extents):
-        along = _forerun.arange(0, extent, 1, dtype, place)
+        along = _forerun.arange(0, extent, 1, default_float() if dtype is None else dtype, place)
         spread = along.reshape(*(-1 if other == axis else 1 for other in range(len(extents))))
         coordinates.append(spread.broadcast_to(extents))
     return to_array(function(*coordinates, **kwargs), None, place)

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TypeAlias
 from forerun import _npy
 from forerun._convert import to_array
 from forerun._elements import has_numpy
+from forerun._forerun import default_float, from_numpy, ndarray
 from forerun._forerun import dtype as _dtype
-from forerun._forerun import from_numpy, ndarray
 from forerun._npz import EMPTY, MAGIC, NpzFile
 from forerun._readers import Source, remaining
 from forerun._refused import refused
@@ -134,7 +134,7 @@ def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarr
     return _npy.read(Source(file, where, left))
 
 
-def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
+def loadtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> ndarray:
     """Read a table of numbers from a text file; NumPy parses it, and says what the options mean.
 
     Parameters
@@ -142,7 +142,7 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
     fname
         A path, an open file, or lines.
     dtype
-        The dtype of the numbers; float32 without one.
+        The dtype of the numbers; the default float without one.
     options
         NumPy's: ``delimiter``, ``skiprows``, ``usecols`` and so on.
 
@@ -155,10 +155,10 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
     """
     import numpy
 
-    return from_numpy(numpy.loadtxt(fname, _dtype(dtype).name, **options))
+    return from_numpy(numpy.loadtxt(fname, (default_float() if dtype is None else _dtype(dtype)).name, **options))
 
 
-def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
+def genfromtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> ndarray:
     """Read a table of numbers with gaps from a text file; NumPy parses it, and says what the options mean.
 
     Parameters
@@ -166,7 +166,7 @@ def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
     fname
         A path, an open file, or lines.
     dtype
-        The dtype of the numbers; float32 without one. Columns of different dtypes are refused.
+        The dtype of the numbers; the default float without one. Columns of different dtypes are refused.
     options
         NumPy's: ``delimiter``, ``skip_header``, ``filling_values`` and so on.
 
@@ -179,7 +179,7 @@ def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> ndarray:
     """
     import numpy
 
-    table: Any = numpy.genfromtxt(fname, _dtype(dtype).name, **options)
+    table: Any = numpy.genfromtxt(fname, (default_float() if dtype is None else _dtype(dtype)).name, **options)
     if isinstance(table, list):
         raise refused("genfromtxt: the columns cannot be one array: leave unpack out")
     return from_numpy(table)

@@ -6,7 +6,7 @@ from operator import index
 from typing import Any, Literal, SupportsIndex, overload
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import averaging, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import multiply, sqrt
 from forerun._types import ArrayLike
@@ -57,7 +57,7 @@ def polyfit(
     >>> np.allclose(fit, np.array([2.0, 1.0]), atol=1e-5)
     True
     """
-    at, values = to_floats(x, y)
+    at, values = to_floats(*(averaging(each) for each in to_arrays(x, y)))
     degree = index(deg)
     if degree < 0:
         raise ValueError(f"polyfit: deg must not be negative: {degree}")

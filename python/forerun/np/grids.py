@@ -10,7 +10,7 @@ from typing import SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._device import asked
-from forerun._forerun import Device, float64, ndarray
+from forerun._forerun import Device, default_float, float64, ndarray
 from forerun._pointwise import cos, floor_divide, i0, less_equal, power, remainder, sqrt, where
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np.creation import eye, linspace
@@ -81,7 +81,7 @@ def logspace(
     array([  1.,  10., 100.])
     """
     exponents = linspace(start, stop, num, endpoint, float64, device=asked("logspace", ctx, device))
-    return power(float(base), exponents).astype("float32" if dtype is None else dtype, copy=False)
+    return power(float(base), exponents).astype(default_float() if dtype is None else dtype, copy=False)
 
 
 def geomspace(
@@ -111,7 +111,7 @@ def geomspace(
         made[0] = start
     if num > 1 and endpoint:
         made[-1] = stop
-    return made.astype("float32" if dtype is None else dtype, copy=False)
+    return made.astype(default_float() if dtype is None else dtype, copy=False)
 
 
 def indices(
@@ -178,7 +178,7 @@ def tri(
     N: SupportsIndex,
     M: SupportsIndex | None = None,
     k: int = 0,
-    dtype: DTypeLike = "float32",
+    dtype: DTypeLike | None = None,
     *,
     ctx: Device | None = None,
     device: Device | None = None,
@@ -192,7 +192,9 @@ def tri(
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """
-    return _below((index(N), index(N if M is None else M)), k, asked("tri", ctx, device)).astype(dtype)
+    return _below((index(N), index(N if M is None else M)), k, asked("tri", ctx, device)).astype(
+        default_float() if dtype is None else dtype
+    )
 
 
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
@@ -395,7 +397,7 @@ def _window(M: int, weights: Sequence[float]) -> ndarray:
     made = _forerun.full((), weights[0], float64)
     for order, weight in enumerate(weights[1:], 1):
         made = made + cos(angle * order) * weight
-    return made.astype("float32")
+    return made.astype(default_float())
 
 
 def hanning(M: int) -> ndarray:
@@ -446,7 +448,7 @@ def bartlett(M: int) -> ndarray:
     if M < 2:
         return _window(M, [])
     places = _forerun.arange(0, M, 1, float64) * (2 / (M - 1))
-    return where(less_equal(places, 1.0), places, 2.0 - places).astype("float32")
+    return where(less_equal(places, 1.0), places, 2.0 - places).astype(default_float())
 
 
 def kaiser(M: int, beta: float) -> ndarray:
@@ -461,4 +463,4 @@ def kaiser(M: int, beta: float) -> ndarray:
     if M < 2:
         return _window(M, [])
     places = _forerun.arange(0, M, 1, float64) * (2 / (M - 1)) - 1.0
-    return (i0(sqrt(1.0 - places * places) * beta) / i0(to_array(beta, float64))).astype("float32")
+    return (i0(sqrt(1.0 - places * places) * beta) / i0(to_array(beta, float64))).astype(default_float())

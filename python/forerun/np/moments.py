@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, Literal, SupportsIndex, overload
 
 from forerun import _forerun
-from forerun._convert import floating, to_array, to_arrays
+from forerun._convert import averaging, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, equal, isnan, logical_not, not_equal, sqrt, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike
@@ -93,7 +93,7 @@ def average(
     array(2.)
     """
     if weights is None:
-        x = floating(to_array(a))
+        x = averaging(to_array(a))
         mean = x.mean(axis, keepdims=keepdims)
         count = x.size // max(mean.size, 1)
         return (mean, _forerun.full(mean.shape, count, mean.dtype, x.device)) if returned else mean
@@ -105,7 +105,8 @@ def average(
             raise ValueError(f"average: weights of shape {weight.shape} do not fit axis {axis} of {x.shape}")
         order = sorted(range(len(along)), key=along.__getitem__)
         weight = weight.transpose(order).reshape([x.shape[place] if place in along else 1 for place in range(x.ndim)])
-    weight = floating(weight) if "int" in x.dtype.name or x.dtype == "bool" else weight
+    if x.dtype.kind in "biu":
+        x, weight = averaging(x), averaging(weight)
     products = x * weight
     total = (
         (weight + products * 0).sum(axis, keepdims=keepdims)
@@ -163,7 +164,7 @@ def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
     >>> np.nanmean(np.array([1.0, np.nan, 3.0]))
     array(2.)
     """
-    x = floating(to_array(a, dtype))
+    x = averaging(to_array(a, dtype))
     missing = isnan(x)
     return divide(_or_zero(x, missing).sum(axis, keepdims=keepdims), _counted(x, missing, axis, keepdims))
 
@@ -179,7 +180,7 @@ def nanvar(
     >>> np.nanvar(np.array([1.0, np.nan, 3.0]))
     array(1.)
     """
-    x = floating(to_array(a, dtype))
+    x = averaging(to_array(a, dtype))
     missing = isnan(x)
     off = _or_zero(x - nanmean(x, axis, keepdims=True), missing)
     left = _counted(x, missing, axis, keepdims) - ddof
@@ -291,7 +292,7 @@ def cov(
 
 
 def _variables(m: ArrayLike, rowvar: bool) -> ndarray:
-    x = floating(to_array(m))
+    x = averaging(to_array(m))
     if x.ndim > 2:
         raise ValueError(f"cov: needs at most two dimensions, got {x.shape}")
     if x.ndim < 2:

@@ -39,16 +39,7 @@ def copyto(dst: ndarray, src: ArrayLike, casting: Casting = "same_kind", where: 
 
 
 def _may_cast(source: dtype, target: dtype, casting: Casting) -> bool:
-    if casting == "unsafe" or source == target:
-        return True
-    if casting == "safe":
-        return can_cast(source, target)
-    # What has a kind of no higher rank may lose digits, but nothing else.
-    rank = [
-        next(i for i, kind in enumerate(("bool", "uint", "int", "")) if d.name.startswith(kind))
-        for d in (source, target)
-    ]
-    return casting == "same_kind" and rank[0] <= rank[1]
+    return can_cast(source, target, casting)
 
 
 def _repeated(values: ndarray, count: int) -> ndarray:

@@ -105,7 +105,7 @@ def normal(
     size
         The shape; without one that of ``loc`` and ``scale``.
     dtype
-        The dtype wanted; float32 without one.
+        The dtype wanted; the default float without one.
     ctx, device
         Where they shall live; without one beside ``loc`` and ``scale``, and the current device if those are numbers.
 
@@ -141,7 +141,7 @@ def uniform(
     size
         The shape; without one that of ``low`` and ``high``.
     dtype
-        The dtype wanted; float32 without one.
+        The dtype wanted; the default float without one.
     ctx, device
         Where they shall live; without one beside ``low`` and ``high``, and the current device if those are numbers.
 

@@ -51,7 +51,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     let float = all.iter().any(|s| s.kind() == Kind::Float);
     let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
     let whole = if large { DType::U64 } else { DType::DEFAULT_INT };
-    let dtype = dtype.unwrap_or(if float { DType::DEFAULT_FLOAT } else { whole });
+    let dtype = dtype.unwrap_or(if float { DType::default_float() } else { whole });
     if step.as_f64() == 0.0 {
         return Err(Error::new(ErrorKind::Value, "step must not be zero").in_op("arange"));
     }

@@ -81,7 +81,7 @@ fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'sta
     if args.len() > 3 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
     }
-    let mut key: MemoKey = (Op::Point(point).code(), [0; 3]);
+    let mut key: MemoKey = (Op::Point(point).code() | default_width(), [0; 3]);
     let mut arrays = [None; 3];
     let mut count = 0;
     for (i, arg) in args.iter().enumerate() {
@@ -140,7 +140,7 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
     let floats: Result<Vec<Option<Array>>> = args
         .iter()
         .map(|a| match a {
-            Arg::Array(x) => cast(x, DType::DEFAULT_FLOAT, loc).map(Some),
+            Arg::Array(x) => cast(x, DType::default_float(), loc).map(Some),
             Arg::Scalar(_) => Ok(None),
         })
         .collect();
@@ -191,7 +191,7 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
     }
     let mut args = [Arg::Array(x); 3];
-    let mut key = (Op::Point(point).code() | IN_PLACE, [x.meta().id, 0, 0]);
+    let mut key = (Op::Point(point).code() | IN_PLACE | default_width(), [x.meta().id, 0, 0]);
     for (i, value) in values.iter().enumerate() {
         args[1 + i] = *value;
         key.1[1 + i] = match value {
@@ -208,6 +208,12 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
 
 /// Set in the memo's key of an in-place op.
 const IN_PLACE: u16 = 0x8000;
+
+/// Set in the memo's key while the default float is float64: what integers become in a float-only op depends on it.
+#[inline]
+fn default_width() -> u16 {
+    ((DType::default_float() == DType::F64) as u16) << 14
+}
 
 fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<Made> {
     let (plain, compute) = infer(point, args, None)?;

@@ -47,7 +47,7 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op("mean"))?;
     let count: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();
-    let dtype = x.dtype().to_float();
+    let dtype = x.dtype().to_mean();
     let x = if dtype.kind() == Kind::Complex { Cow::Borrowed(x) } else { Terms { op: "mean", loc }.wide(x)? };
     let sum = reduce(ReduceKind::Sum, &x, axes, keepdims, loc)?;
     let mean = pointwise(Point::Divide, &[Arg::Array(&sum), Arg::Scalar(Scalar::Float(count as f64))], loc)?;
@@ -57,7 +57,7 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
 /// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
 pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let var = variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)?;
-    narrowed(var, x.dtype().to_float().to_real(), loc)
+    narrowed(var, x.dtype().to_mean().to_real(), loc)
 }
 
 /// The variance in the carrier of its dtype; of complex numbers that of their distances from the mean.
@@ -83,5 +83,5 @@ fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bo
 pub fn std(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "std", loc };
     let std = t.one(Point::Sqrt, &variance(t, x, axes, ddof, keepdims)?)?;
-    narrowed(std, x.dtype().to_float().to_real(), loc)
+    narrowed(std, x.dtype().to_mean().to_real(), loc)
 }

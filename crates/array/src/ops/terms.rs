@@ -39,13 +39,13 @@ impl Terms {
         match x.dtype().kind() {
             Kind::Complex => Err(Error::new(ErrorKind::Type, format!("not defined for {}", x.dtype())).in_op(self.op)),
             Kind::Float => Ok(Cow::Borrowed(x)),
-            Kind::Bool | Kind::Int => cast(x, DType::DEFAULT_FLOAT, self.loc).map(Cow::Owned),
+            Kind::Bool | Kind::Int => cast(x, DType::default_float(), self.loc).map(Cow::Owned),
         }
     }
 
-    /// The array in the carrier of a float dtype: what is rounded is rounded at the end.
+    /// The array in the carrier of its mean's dtype: what is rounded is rounded at the end.
     pub(crate) fn wide<'a>(&self, x: &'a Array) -> Result<Cow<'a, Array>> {
-        match x.dtype().to_float().carrier() {
+        match x.dtype().to_mean().carrier() {
             dtype if dtype == x.dtype() => Ok(Cow::Borrowed(x)),
             dtype => cast(x, dtype, self.loc).map(Cow::Owned),
         }

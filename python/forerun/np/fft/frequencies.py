@@ -8,7 +8,7 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import Device, float32, ndarray
+from forerun._forerun import Device, default_float, ndarray
 from forerun._types import ArrayLike, AxisLike, DTypeLike
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
@@ -33,7 +33,7 @@ def fftfreq(
     array([ 0. ,  0.5, -1. , -0.5])
     """
     count = _points("fftfreq", n)
-    kind = float32 if dtype is None else dtype
+    kind = default_float() if dtype is None else dtype
     above = _forerun.arange(0, (count + 1) // 2, 1, kind, device)
     below = _forerun.arange(-(count // 2), 0, 1, kind, device)
     return _forerun.concatenate([above, below], 0) / (count * d)
@@ -51,7 +51,7 @@ def rfftfreq(
     array([0. , 0.5, 1. ])
     """
     count = _points("rfftfreq", n)
-    kind = float32 if dtype is None else dtype
+    kind = default_float() if dtype is None else dtype
     return _forerun.arange(0, count // 2 + 1, 1, kind, device) / (count * d)
 
 

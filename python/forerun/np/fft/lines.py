@@ -7,7 +7,7 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import complex64, complex128, float32, float64, ndarray
+from forerun._forerun import complex64, complex128, default_float, float32, float64, ndarray
 from forerun._types import ArrayLike
 from forerun.np.complex import conj
 
@@ -28,7 +28,8 @@ def to_complex(value: ArrayLike) -> ndarray:
     x = to_array(value)
     if x.dtype in (complex64, complex128):
         return x
-    return x.astype(complex128 if x.dtype == float64 else complex64)
+    wide = x.dtype == float64 or (x.dtype.kind in "biu" and default_float() == float64)
+    return x.astype(complex128 if wide else complex64)
 
 
 def to_real(op: str, value: ArrayLike) -> ndarray:
@@ -36,7 +37,9 @@ def to_real(op: str, value: ArrayLike) -> ndarray:
     x = to_array(value)
     if x.dtype in (complex64, complex128):
         raise TypeError(f"{op}: not defined for {x.dtype}: take the real part")
-    return x if x.dtype in (float32, float64) else x.astype(float32)
+    if x.dtype in (float32, float64):
+        return x
+    return x.astype(default_float() if x.dtype.kind in "biu" else float32)
 
 
 def axis_of(op: str, x: ndarray, axis: SupportsIndex) -> int:

@@ -6,7 +6,7 @@ from math import prod
 
 from forerun import _forerun
 from forerun._convert import to_arrays
-from forerun._forerun import complex64, complex128, float32, float64, ndarray
+from forerun._forerun import complex64, complex128, default_float, float32, float64, ndarray
 from forerun._types import ArrayLike
 from forerun.np.complex import conj, imag, iscomplexobj, real
 
@@ -17,6 +17,8 @@ def to_floats(*values: ArrayLike) -> list[ndarray]:
     """Make arrays of one float or complex dtype: as wide as the widest among them, or the default float."""
     arrays = to_arrays(*values)
     wide = any(x.dtype in (float64, complex128) for x in arrays)
+    if default_float() == float64:
+        wide = wide or any(x.dtype.kind in "biu" for x in arrays)
     if any(iscomplexobj(x) for x in arrays):
         target = complex128 if wide else complex64
     else:

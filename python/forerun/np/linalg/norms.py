@@ -7,7 +7,7 @@ from math import inf
 from operator import index
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import averaging, to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import (
     abs,
@@ -77,7 +77,7 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, ke
     >>> np.linalg.norm(np.array([[1.0, -2.0], [3.0, 4.0]]), 1)
     array(6.)
     """
-    a = to_float(x)
+    a = to_float(averaging(to_array(x)))
     if axis is None:
         if ord is None:
             return _of_vectors(a, 2, None, keepdims)
@@ -104,7 +104,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
     >>> np.linalg.vector_norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
-    return _of_vectors(to_float(x), ord, axis, keepdims)
+    return _of_vectors(to_float(averaging(to_array(x))), ord, axis, keepdims)
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> ndarray:
@@ -116,7 +116,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | N
     >>> np.linalg.matrix_norm(np.array([[1.0, -2.0], [3.0, 4.0]]), ord=np.inf)
     array(7.)
     """
-    a = matrices("matrix_norm", x)
+    a = matrices("matrix_norm", averaging(to_array(x)))
     return _of_matrices(a, ord, (a.ndim - 2, a.ndim - 1), keepdims)
 
 

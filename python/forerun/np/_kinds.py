@@ -1,0 +1,147 @@
+"""NumPy's abstract types, which name families of dtypes, and its names for dtypes of C's types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forerun._forerun import (
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    ndarray,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+if TYPE_CHECKING:
+    from forerun._types import DTypeLike
+
+__all__ = [
+    "byte",
+    "cdouble",
+    "complexfloating",
+    "csingle",
+    "double",
+    "floating",
+    "generic",
+    "half",
+    "inexact",
+    "int_",
+    "intc",
+    "integer",
+    "intp",
+    "issubdtype",
+    "long",
+    "longlong",
+    "number",
+    "short",
+    "signedinteger",
+    "single",
+    "ubyte",
+    "uint",
+    "uintc",
+    "uintp",
+    "ulong",
+    "ulonglong",
+    "unsignedinteger",
+    "ushort",
+]
+
+byte, short, intc = int8, int16, int32
+ubyte, ushort, uintc = uint8, uint16, uint32
+int_ = intp = long = longlong = int64
+uint = uintp = ulong = ulonglong = uint64
+half, single, double = float16, float32, float64
+csingle, cdouble = complex64, complex128
+
+
+class generic:
+    """The family of all dtypes. Its subclasses name smaller ones, for :func:`issubdtype`; none has objects.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> issubclass(np.floating, np.number)
+    True
+    """
+
+    def __new__(cls, *_: Any) -> Any:
+        """Refuse: an element of an array is an array of no dimensions."""
+        raise TypeError(f"{cls.__name__}: names a family of dtypes and has no objects")
+
+
+class number(generic):
+    """The family of all dtypes but bool."""
+
+
+class integer(number):
+    """The family of integers."""
+
+
+class signedinteger(integer):
+    """The family of integers with a sign."""
+
+
+class unsignedinteger(integer):
+    """The family of integers without a sign."""
+
+
+class inexact(number):
+    """The family of floats and complex numbers."""
+
+
+class floating(inexact):
+    """The family of floats."""
+
+
+class complexfloating(inexact):
+    """The family of complex numbers."""
+
+
+_KINDS = {
+    "generic": "biufc",
+    "number": "iufc",
+    "integer": "iu",
+    "signedinteger": "i",
+    "unsignedinteger": "u",
+    "inexact": "fc",
+    "floating": "f",
+    "complexfloating": "c",
+}
+
+
+def issubdtype(arg1: ndarray | DTypeLike, arg2: DTypeLike) -> bool:
+    """Tell whether a dtype is another one, or belongs to a family of dtypes.
+
+    Parameters
+    ----------
+    arg1
+        A dtype or a family.
+    arg2
+        A dtype or a family: :class:`floating`, :class:`integer` and so on, or NumPy's classes of those names.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> np.issubdtype(np.float32, np.floating), np.issubdtype("u1", np.signedinteger)
+    (True, False)
+    """
+    family = _family(arg2)
+    if family is None:
+        return _family(arg1) is None and dtype(arg1) == dtype(arg2)
+    inner = _family(arg1)
+    return set(inner or dtype(arg1).kind) <= set(family)
+
+
+def _family(given: Any) -> str | None:
+    """Give the kinds of a family, or None for what names one dtype."""
+    return _KINDS.get(given.__name__) if isinstance(given, type) else None
