@@ -38,7 +38,7 @@ def absolute(x: _T, target: Any, reduction: str) -> _T:
 def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore_index: int = -100) -> _T:
     """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced.
 
-    Rows whose class is ``ignore_index`` count for nothing. Any other number that is no class fails when the loss is read.
+    Rows whose class is ``ignore_index`` count for nothing. Another number that is no class fails when the loss is read.
     """
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:
@@ -48,7 +48,8 @@ def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore
         raise TypeError(f"cross_entropy: classes must be integers, not {target._array.dtype.name}")
     if chances:
         logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
-        return reduced(scores._run(lambda x, y: -np.sum(x * y, axis=-1), logs, target), reduction)
+        apart: _T = scores._run(lambda x, y: -np.sum(x * y, axis=-1), logs, target)
+        return reduced(apart, reduction)
     counted = np.not_equal(target._array, ignore_index)
 
     def picked(array: Any, classes: Any) -> Any:

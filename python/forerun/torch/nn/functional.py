@@ -97,8 +97,8 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean", *, ign
     input : Tensor
         Scores of shape (rows, classes), or (classes,).
     target : Tensor
-        A class a row, an integer, or probabilities of the shape of ``input``. What is no class is an ``IndexError`` when
-        the loss is read.
+        A class a row, an integer, or probabilities of the shape of ``input``. What is no class is an ``IndexError``
+        when the loss is read.
     reduction : str
         ``"mean"``, ``"sum"`` or ``"none"``.
     ignore_index : int
