@@ -15,6 +15,7 @@ array([[3., 3.]])
 from __future__ import annotations
 
 import atexit as _atexit
+import os as _os
 import os.path as _path
 import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -22,25 +23,10 @@ from typing import Any as _Any
 
 from forerun import _forerun
 
-# Locs name the user's lines: those of the files in these folders are passed over.
-_HERE = _path.dirname(_path.abspath(__file__))
-_FOLDERS = [
-    "np",
-    "_dialect",
-    "d2l",
-    "gluon",
-    "gluon/data",
-    "gluon/nn",
-    "mxnet",
-    "mxnet/numpy",
-    "paddle",
-    "paddle/device",
-    "paddle/nn",
-    "torch",
-    "torch/nn",
-    "torch/utils",
-]
-_forerun.pass_over([_HERE, *(_path.join(_HERE, *folder.split("/")) for folder in _FOLDERS)])
+# Locs name the user's lines: those of files under the package's root are skipped, but for the tour's, a program.
+# Not normalised: code objects name their files as the import system found them.
+_HERE = _path.dirname(__file__)
+_forerun.pass_over(_HERE, [_path.join(_HERE, "tour")], _path.dirname(_os.__file__))
 
 # CUDA's libraries may have come with packages of their own.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])

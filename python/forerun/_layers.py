@@ -195,6 +195,9 @@ def pick(
 ) -> ndarray:
     """Take one element along an axis for each of the other positions: the one ``index`` names there.
 
+    An index beyond the ends is clipped or wrapped, or with ``mode="raise"`` fails when the result is read. So does a
+    negative one.
+
     Examples
     --------
     >>> from forerun import np, npx

@@ -17,6 +17,7 @@ from forerun import _fail
 from forerun._elements import from_held, held_in
 from forerun._forerun import dtype, ndarray
 from forerun._refused import refused
+from forerun._replacing import replacing
 
 if TYPE_CHECKING:
     import numpy
@@ -70,20 +71,12 @@ def save(
     text = json.dumps(header, separators=(",", ":")).encode()
     # The bytes of the arrays start at a multiple of eight.
     text += b" " * (-len(text) % 8)
-    path = os.fspath(filename)
-    partial = f"{path}.{os.getpid()}.partial"
-    try:
-        with open(partial, "wb") as file:
-            file.write(struct.pack("<Q", len(text)))
-            file.write(text)
-            for array in arrays.values():
-                _fail.point("file.write")
-                file.write(array.tobytes())
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
+    with replacing(os.fspath(filename)) as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for array in arrays.values():
+            _fail.point("file.write")
+            file.write(array.tobytes())
 
 
 def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str, str]]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import pathlib
 import struct
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -279,3 +284,71 @@ def test_cut_files_are_refused(tmp_path: pathlib.Path) -> None:
         (tmp_path / "cut").write_bytes(whole[:length])
         with pytest.raises(ValueError, match="load: "):
             _safetensors.load(tmp_path / "cut")
+
+
+def test_threads_that_save_one_path_never_corrupt_it(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "shared"
+    npx.save(path, {"x": np.zeros((4000,))})
+    stop = threading.Event()
+    faults: list[BaseException] = []
+
+    def keep(work: Callable[[], None]) -> None:
+        try:
+            while not stop.is_set():
+                work()
+        except BaseException as error:
+            faults.append(error)
+
+    def save(value: int) -> None:
+        npx.save(path, {"x": np.full((4000,), value)})
+
+    def load() -> None:
+        loaded = npx.load(path)
+        assert isinstance(loaded, dict)
+        assert len(set(loaded["x"].tolist())) == 1
+
+    works = [functools.partial(save, 1), functools.partial(save, 2), functools.partial(save, 3), load]
+    threads = [threading.Thread(target=keep, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert os.listdir(tmp_path) == ["shared"]
+
+
+def test_no_link_is_followed_to_write(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    names = iter(["guessed", "fresh"])
+    monkeypatch.setattr("forerun._replacing.secrets.token_hex", lambda _: next(names))
+    (tmp_path / "net.guessed.partial").symlink_to(precious)
+    npx.save(tmp_path / "net", np.ones((2,)))
+    assert precious.read_text() == "kept"
+    assert npx.load(tmp_path / "net")[0].tolist() == [1, 1]  # type: ignore[index]
+
+
+def test_errors_of_saving_name_the_users_path(tmp_path: pathlib.Path) -> None:
+    net = filled()
+    for path in ("/nonexistent/a", str(tmp_path / "no" / "folder")):
+        with pytest.raises(FileNotFoundError) as caught:
+            net.save_parameters(path)
+        assert caught.value.filename == path
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError) as refused:
+        npx.save(tmp_path / "folder", np.ones((2,)))
+    assert refused.value.filename == str(tmp_path / "folder")
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and modes are POSIX's")
+def test_a_saved_file_keeps_its_mode_and_its_link(tmp_path: pathlib.Path) -> None:
+    npx.save(tmp_path / "x", np.zeros((2,)))
+    (tmp_path / "x").chmod(0o640)
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    npx.save(tmp_path / "link", np.ones((2,)))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o640
+    assert npx.load(tmp_path / "x")[0].tolist() == [1, 1]  # type: ignore[index]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import hypothesis
 import hypothesis.extra.numpy as arrays
@@ -222,3 +224,44 @@ def test_elements_by_position() -> None:
         numpy.testing.assert_array_equal(y.asnumpy(), copied)
         assert [row.tolist() for row in y] == copied.tolist()
         assert y.item(1, 0, 0) == copied.item(1, 0, 0)
+
+
+BYTES = numpy.array([0, 1, 2, 255, 128, 0], "uint8")
+
+
+class _Lent:
+    """Gives out truth values of other bytes than 0 and 1 by DLPack."""
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return BYTES.view("bool").__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> Any:
+        return BYTES.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.array(BYTES.view("bool")),
+        lambda: np.array(BYTES.view("bool")[::-1])[::-1],
+        lambda: np.array(memoryview(BYTES.view("bool"))),
+        lambda: np.asarray(BYTES.view("bool").reshape(2, 3).T).T.reshape(-1),
+        lambda: np.frombuffer(BYTES.tobytes(), "bool"),
+        lambda: np.from_dlpack(_Lent()),
+        lambda: np.concatenate([np.array(BYTES.view("bool")[:1]), np.array(BYTES.view("bool")[1:])]),
+    ],
+)
+def test_any_byte_but_zero_is_true(make: Callable[[], np.ndarray]) -> None:
+    x = make()
+    assert x.dtype == "bool"
+    assert x.asnumpy().view("uint8").tolist() == [0, 1, 1, 1, 1, 0]
+    assert x.sum().item() == 4
+    assert (~x).tolist() == [True, False, False, False, False, True]
+    assert x.astype("int64").tolist() == [0, 1, 1, 1, 1, 0]
+
+
+def test_any_byte_but_zero_is_true_where_it_is_written() -> None:
+    x = np.zeros((6,), "bool")
+    x[:] = BYTES.view("bool")
+    assert (x.sum().item(), np.where(BYTES.view("bool"), 1, 0).sum().item()) == (4, 4)
+    assert np.arange(6)[BYTES.view("bool")].tolist() == [1, 2, 3, 4]

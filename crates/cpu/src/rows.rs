@@ -86,14 +86,15 @@ impl Named {
     /// # Safety
     /// As for [`Named::each`].
     unsafe fn check(&self, indices: *const u8) -> Result<()> {
-        if self.beyond != Beyond::Raise {
+        if !self.beyond.may_fail() {
             return Ok(());
         }
         // Whether all is well is asked without a branch; which one is not, only if one is not.
         let n = self.extent as i64;
+        let least = if self.beyond == Beyond::Refuse { 0 } else { -n };
         let mut wrong = false;
         // SAFETY: the caller's promise is this one.
-        unsafe { self.each(indices, 0..self.count, |_, index| wrong |= index >= n || index < -n) };
+        unsafe { self.each(indices, 0..self.count, |_, index| wrong |= index >= n || index < least) };
         if !wrong {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
 const KINDS: [ReduceKind; 6] =
     [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::ArgMin];
 const FILLS: [FillKind; 5] = [FillKind::Full, FillKind::Arange, FillKind::Eye, FillKind::Normal, FillKind::Uniform];
-const BEYOND: [Beyond; 3] = [Beyond::Raise, Beyond::Clip, Beyond::Wrap];
+const BEYOND: [Beyond; 4] = [Beyond::Raise, Beyond::Clip, Beyond::Wrap, Beyond::Refuse];
 
 /// The layouts that operands of samples have: dense, column by column, backwards, one row repeated, one element.
 fn looks(shape: Shape) -> Vec<Layout> {

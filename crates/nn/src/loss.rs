@@ -23,12 +23,12 @@ pub fn l1_loss(prediction: &Array, label: &Array) -> Result<Array> {
 }
 
 /// How unexpected each label is, given unnormalised logarithms of probabilities along the last dimension. Labels are the
-/// numbers of classes, and lack that dimension or have extent 1 there.
+/// numbers of classes, and lack that dimension or have extent 1 there. One that is no class fails when it is read.
 #[track_caller]
 pub fn softmax_cross_entropy(prediction: &Array, label: &Array) -> Result<Array> {
     let loc = Loc::caller();
     let logarithms = ops::log_softmax(prediction, -1, loc).map_err(|e| e.in_op("softmax_cross_entropy"))?;
-    let picked = ops::pick(&logarithms, label, -1, true, Beyond::Clip, loc)?;
+    let picked = ops::pick(&logarithms, label, -1, true, Beyond::Refuse, loc)?;
     per_sample(&one(Point::Negative, &picked, loc)?, loc)
 }
 

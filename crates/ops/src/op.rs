@@ -47,6 +47,8 @@ pub enum Beyond {
     Clip,
     /// Counted round and round.
     Wrap,
+    /// A failure; so are negative indices. For numbers of classes.
+    Refuse,
 }
 
 impl Beyond {
@@ -56,6 +58,7 @@ impl Beyond {
             "raise" => Some(Beyond::Raise),
             "clip" => Some(Beyond::Clip),
             "wrap" => Some(Beyond::Wrap),
+            "refuse" => Some(Beyond::Refuse),
             _ => None,
         }
     }
@@ -71,7 +74,13 @@ impl Beyond {
             }
             Beyond::Clip => Some(index.clamp(0, n - 1) as usize),
             Beyond::Wrap => Some(index.rem_euclid(n) as usize),
+            Beyond::Refuse => (0..n).contains(&index).then_some(index as usize),
         }
+    }
+
+    /// Whether an index may fail.
+    pub fn may_fail(self) -> bool {
+        matches!(self, Beyond::Raise | Beyond::Refuse)
     }
 }
 
@@ -196,6 +205,7 @@ mod tests {
         assert_eq!(positions(Beyond::Raise), [None, Some(0), Some(4), Some(0), Some(4), None, None, None]);
         assert_eq!(positions(Beyond::Clip), [0, 0, 0, 0, 4, 4, 0, 4].map(Some));
         assert_eq!(positions(Beyond::Wrap), [4, 0, 4, 0, 4, 0, 2, 2].map(Some));
+        assert_eq!(positions(Beyond::Refuse), [None, None, None, Some(0), Some(4), None, None, None]);
         assert_eq!(Beyond::from_name("wrap"), Some(Beyond::Wrap));
         assert_eq!(Beyond::from_name("bend"), None);
     }

@@ -6,14 +6,15 @@
 //! | a site seen first | it is interned; its code object is kept for ever, so that its address stays its name |
 //! | a code object seen first | its file, function and line table are copied, so that resolving needs no GIL |
 //!
-//! Invariant: a code object that the table or the interner names is never freed. Frames of the package's own Python
-//! files are passed over: the line wanted is the user's.
+//! Invariant: a code object that the table or the interner names is never freed. Frames of files under the package's root
+//! are skipped, in whatever folder they lie: a loc is the user's line. Frames of Python's own library are skipped where a
+//! frame of the user's called it: `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
 
 use crate::outcall;
 use forerun::{Loc, SourceLine, set_foreign_resolver};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +25,8 @@ const LINE: u32 = 1 << 31;
 
 /// In the table, in the place of a loc: the site lies inside the package.
 const INSIDE: u32 = u32::MAX;
+/// In the table, in the place of a loc: the site lies in Python's own library.
+const LIBRARY: u32 = u32::MAX - 1;
 
 const SLOTS: usize = 4096;
 
@@ -54,9 +57,17 @@ impl Table {
     }
 }
 
+/// Whose file a code object comes from.
+#[derive(Clone, Copy)]
+enum Owner {
+    Package,
+    Library,
+    User,
+}
+
 /// What is known of a code object.
 struct Code {
-    inside: bool,
+    owner: Owner,
     file: String,
     function: String,
     /// First offset, offset after the last, line.
@@ -69,7 +80,35 @@ type GetBack = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFram
 static GET_LASTI: AtomicUsize = AtomicUsize::new(0);
 static GET_BACK: AtomicUsize = AtomicUsize::new(0);
 static CODES: OnceLock<Mutex<HashMap<usize, Code>>> = OnceLock::new();
-static INSIDE_FOLDERS: OnceLock<Vec<String>> = OnceLock::new();
+static PACKAGE: OnceLock<Package> = OnceLock::new();
+
+/// Where files that are not the user's lie.
+struct Package {
+    /// The package's own.
+    root: String,
+    /// Folders under the root whose files are programs that use the package.
+    programs: Vec<String>,
+    /// Python's own library; installed packages may lie in folders below it.
+    library: String,
+}
+
+impl Package {
+    fn owner_of(&self, file: &str) -> Owner {
+        let installed = || ["site-packages", "dist-packages"].iter().any(|folder| file.contains(folder));
+        if is_under(file, &self.root) && !self.programs.iter().any(|program| is_under(file, program)) {
+            Owner::Package
+        } else if file.starts_with("<frozen ") || is_under(file, &self.library) && !installed() {
+            Owner::Library
+        } else {
+            Owner::User
+        }
+    }
+}
+
+/// Whether a file lies in a folder, or in one below it.
+fn is_under(file: &str, folder: &str) -> bool {
+    file.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
+}
 
 fn codes() -> MutexGuard<'static, HashMap<usize, Code>> {
     CODES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
@@ -82,9 +121,27 @@ pub(crate) fn start() {
     set_foreign_resolver(resolve);
 }
 
-/// Says in which folders the package's own Python files lie. The first call wins.
-pub(crate) fn pass_over(folders: Vec<String>) {
-    let _ = INSIDE_FOLDERS.set(folders);
+/// Names the root of the package's own Python files, the folders of programs under it, and the folder of Python's
+/// library. The first call wins.
+pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
+    let _ = PACKAGE.set(Package { root, programs, library });
+}
+
+thread_local! {
+    /// The line that a thread of the package's own works for: what it submits has no user's frame on its stack.
+    static LENT: Cell<Loc> = const { Cell::new(Loc::UNKNOWN) };
+}
+
+/// Names the user's line that runs now by a number, for [`work_for_line`].
+#[pyfunction]
+pub(crate) fn user_line_id(py: Python<'_>) -> u32 {
+    here(py).id()
+}
+
+/// Lets a thread of the package's own submit on behalf of a user's line.
+#[pyfunction]
+pub(crate) fn work_for_line(line: u32) {
+    LENT.set(Loc::from_id(line));
 }
 
 #[cfg(unix)]
@@ -107,7 +164,7 @@ pub(crate) fn here(py: Python<'_>) -> Loc {
         return Loc::UNKNOWN;
     }
     match note(py, frame) {
-        INSIDE => outside(py, frame),
+        INSIDE | LIBRARY => outside(py, frame),
         loc => Loc::from_id(loc),
     }
 }
@@ -118,15 +175,10 @@ pub(crate) fn user_line(py: Python<'_>) -> String {
     here(py).text().to_string()
 }
 
-/// The loc of a frame, or [`INSIDE`].
+/// The loc of a frame, [`INSIDE`] or [`LIBRARY`].
 #[inline]
 fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
-    // SAFETY: the GIL is held and the frame is alive, so its code object is, too.
-    let code = unsafe { ffi::PyFrame_GetCode(frame) };
-    let address = code as usize;
-    // SAFETY: gives back the reference that `PyFrame_GetCode` took; the frame holds another.
-    unsafe { ffi::Py_DECREF(code.cast()) };
-    let offset = offset_of(frame);
+    let (address, offset) = site_of(frame);
     let slot = TABLE.slot(py, address, offset);
     // SAFETY: the slot lies in the table, and the GIL is held.
     let site = unsafe { *slot };
@@ -137,6 +189,17 @@ fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
     // SAFETY: as above; no reference into the table is alive.
     unsafe { *slot = Site { code: address, offset, loc } };
     loc
+}
+
+/// The code object and the offset that a frame stands at.
+#[inline]
+fn site_of(frame: *mut ffi::PyFrameObject) -> (usize, u32) {
+    // SAFETY: the GIL is held and the frame is alive, so its code object is, too.
+    let code = unsafe { ffi::PyFrame_GetCode(frame) };
+    let address = code as usize;
+    // SAFETY: gives back the reference that `PyFrame_GetCode` took; the frame holds another.
+    unsafe { ffi::Py_DECREF(code.cast()) };
+    (address, offset_of(frame))
 }
 
 #[inline]
@@ -153,18 +216,26 @@ fn offset_of(frame: *mut ffi::PyFrameObject) -> u32 {
     }
 }
 
-/// The innermost line outside the package, seen from a frame inside.
+/// The user's innermost line, seen from a frame that is none. Without one, the line that this thread works for, or the
+/// innermost of Python's library: a thread's target may be an array's method.
 #[cold]
 #[inline(never)]
 fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject) -> Loc {
     // SAFETY: the frame is alive; from here on the walk owns a reference to the frame it stands on.
     let mut frame = unsafe { Bound::from_borrowed_ptr(py, inner.cast()) };
+    let mut library = None;
     loop {
-        let Some(back) = back_of(&frame) else { return Loc::UNKNOWN };
-        match note(py, back.as_ptr().cast()) {
-            INSIDE => frame = back,
+        match note(py, frame.as_ptr().cast()) {
+            INSIDE => {}
+            LIBRARY => library = library.or_else(|| Some(site_of(frame.as_ptr().cast()))),
             loc => return Loc::from_id(loc),
         }
+        let Some(back) = back_of(&frame) else { break };
+        frame = back;
+    }
+    match (LENT.get(), library) {
+        (Loc::UNKNOWN, Some((code, offset))) => Loc::foreign(code, offset).0,
+        (lent, _) => lent,
     }
 }
 
@@ -184,19 +255,23 @@ fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 #[cold]
 #[inline(never)]
 fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
-    let known = codes().get(&code).map(|known| known.inside);
-    let inside = known.unwrap_or_else(|| {
+    let known = codes().get(&code).map(|known| known.owner);
+    let owner = known.unwrap_or_else(|| {
         // SAFETY: the running frame holds the code object.
         let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
         // Reading attributes may run Python code, so the lock is not held meanwhile.
         let read = read_code(&object);
-        let inside = read.inside;
+        let owner = read.owner;
         codes().insert(code, read);
         // Kept for ever: from now on the address names this code object.
         std::mem::forget(object);
-        inside
+        owner
     });
-    if inside { INSIDE } else { Loc::foreign(code, offset).0.id() }
+    match owner {
+        Owner::Package => INSIDE,
+        Owner::Library => LIBRARY,
+        Owner::User => Loc::foreign(code, offset).0.id(),
+    }
 }
 
 fn read_code(object: &Bound<'_, PyAny>) -> Code {
@@ -212,9 +287,8 @@ fn read_code(object: &Bound<'_, PyAny>) -> Code {
         }
         Ok(lines)
     };
-    let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
-    let inside = INSIDE_FOLDERS.get().is_some_and(|folders| folders.iter().any(|inside| inside == folder));
-    Code { inside, function, lines: lines().unwrap_or_default(), file }
+    let owner = PACKAGE.get().map_or(Owner::User, |package| package.owner_of(&file));
+    Code { owner, function, lines: lines().unwrap_or_default(), file }
 }
 
 fn resolve(code: usize, offset: u32) -> Option<SourceLine> {

@@ -49,7 +49,7 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
-    use crate::loc::user_line;
+    use crate::loc::{user_line, user_line_id, work_for_line};
     #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]

@@ -101,10 +101,11 @@ pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<usize>
     py.detach(|| forerun::set_num_threads(threads)).map_err(crate::error::raise)
 }
 
-/// Says in which folders the package's own Python files lie, so that locs name the user's lines.
+/// Names the folders whose lines are not a user's: the package's root, but for the folders of programs under it, and
+/// Python's own library.
 #[pyfunction]
-pub(crate) fn pass_over(folders: Vec<String>) {
-    crate::loc::pass_over(folders);
+pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
+    crate::loc::pass_over(root, programs, library);
 }
 
 /// Op, value, inputs, shape, file and line of a submission.

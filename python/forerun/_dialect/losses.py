@@ -35,18 +35,32 @@ def absolute(x: _T, target: Any, reduction: str) -> _T:
     return reduced(apart, reduction)
 
 
-def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool) -> _T:
-    """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced."""
+def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore_index: int = -100) -> _T:
+    """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced.
+
+    Rows whose class is ``ignore_index`` count for nothing. Another number that is no class fails when the loss is read.
+    """
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:
         shapes = f"{scores._array.shape} and {target._array.shape}"
         raise ValueError(f"cross_entropy: shapes of scores and target do not go together: {shapes}")
-    logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
+    if not chances and "int" not in target._array.dtype.name:
+        raise TypeError(f"cross_entropy: classes must be integers, not {target._array.dtype.name}")
     if chances:
-        picked: _T = scores._run(lambda x, y: np.sum(x * y, axis=-1), logs, target)
-    else:
-        picked = scores._run(npx.pick, logs, target)
-    return reduced(-picked, reduction)
+        logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
+        apart: _T = scores._run(lambda x, y: -np.sum(x * y, axis=-1), logs, target)
+        return reduced(apart, reduction)
+    counted = np.not_equal(target._array, ignore_index)
+
+    def picked(array: Any, classes: Any) -> Any:
+        logs = npx.log_softmax(array, axis=-1)
+        return np.where(counted, -npx.pick(logs, np.where(counted, classes, 0), mode="raise"), 0)
+
+    made: _T = scores._run(picked, scores, target)
+    if reduction != "mean":
+        return reduced(made, reduction)
+    mean: _T = scores._run(lambda array: np.sum(array) / np.sum(counted), made)
+    return mean
 
 
 def reduced(losses: _T, reduction: str) -> _T:

@@ -179,7 +179,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     axis
         The axis of the classes.
     sparse_label
-        Whether labels are numbers of classes; else they are probabilities of each.
+        Whether labels are numbers of classes; else they are probabilities of each. A number that is no class is an
+        ``IndexError`` when the loss is read; floats will do, and their fractions are cut off.
     from_logits
         Whether the predictions are logarithms of probabilities already.
     weight, batch_axis, **arguments
@@ -212,7 +213,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         if not self._from_logits:
             pred = npx.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            loss = -npx.pick(pred, label, axis=self._axis, keepdims=True)
+            loss = -npx.pick(pred, label, axis=self._axis, mode="raise", keepdims=True)
         else:
             loss = -(pred * _like(label, pred)).sum(self._axis, keepdims=True)
         return self._finish(loss, sample_weight)

@@ -52,7 +52,7 @@ def imag(val: ArrayLike) -> ndarray:
 
 
 def conj(x: ArrayLike) -> ndarray:
-    """Negate the imaginary parts; a real array is given as it is.
+    """Negate the imaginary parts; of a real array, give a copy.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def conj(x: ArrayLike) -> ndarray:
     array([1.-2.j, 3.-0.j], dtype=complex64)
     """
     z = to_array(x)
-    return compose(pointwise(_REAL, z), -pointwise(_IMAG, z)) if _is_complex(z) else z
+    return compose(pointwise(_REAL, z), -pointwise(_IMAG, z)) if _is_complex(z) else z.copy()
 
 
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:

@@ -295,6 +295,7 @@ def linspace(
     >>> np.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    num = index(num)
     if num < 0:
         raise ValueError(f"linspace: number of samples must not be negative, got {num}")
     intervals = num - 1 if endpoint else num

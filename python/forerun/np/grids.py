@@ -11,8 +11,21 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._device import asked
 from forerun._forerun import Device, default_float, float64, ndarray
-from forerun._pointwise import cos, floor_divide, i0, less_equal, power, remainder, sqrt, where
+from forerun._pointwise import (
+    cos,
+    floor_divide,
+    greater_equal,
+    i0,
+    less,
+    less_equal,
+    logical_or,
+    power,
+    remainder,
+    sqrt,
+    where,
+)
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
+from forerun.np._sizes import refuse_impossible
 from forerun.np.creation import eye, linspace
 from forerun.np.manipulation import broadcast_to, stack
 
@@ -171,7 +184,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 def _below(shape: tuple[int, ...], k: int, device: Device | None = None) -> ndarray:
     """Tell for each place of a matrix whether it lies on or below a diagonal."""
     row, column = _counted(shape[-2], device).reshape(-1, 1), _counted(shape[-1], device)
-    return less_equal(column, row + k)
+    return less_equal(column, row + _within(k, shape[-2], shape[-1]))
 
 
 def tri(
@@ -238,12 +251,39 @@ def _zero(x: ndarray) -> ndarray:
     return _forerun.full((), 0, x.dtype, x.device)
 
 
-def _places(rows: list[range]) -> tuple[ndarray, ndarray]:
-    """Make the indices of a part of each row."""
+def _places(op: str, rows: int, columns: int, k: int, above: bool) -> tuple[ndarray, ndarray]:
+    """Make the indices on and below the ``k``-th diagonal of a matrix, or those that are not."""
+    import numpy
+
+    k = _within(k, rows, columns)
+    # Rows from the first are shorter than the matrix is wide, those from the second on are not.
+    first, second = min(max(-k, 0), rows), min(max(columns - k - 1, 0), rows)
+    below = sum((first + k + 1, second + k)) * (second - first) // 2 if second > first else 0
+    below += (rows - max(first, second)) * columns
+    total = rows * columns - below if above else below
+    refuse_impossible(op, total, 2 * 8, held=True)
+    if total == 0:
+        return _counted(0), _counted(0)
+    ends = numpy.clip(numpy.arange(rows) + (k + 1), 0, columns)
+    counts = columns - ends if above else ends
+    # A row's first place among all, taken from the count of places so far, leaves its columns.
+    before = counts.cumsum() - counts - (ends if above else 0)
     return (
-        to_array([row for row, part in enumerate(rows) for _ in part], "int64"),
-        to_array([column for part in rows for column in part], "int64"),
+        to_array(numpy.repeat(numpy.arange(rows), counts)),
+        to_array(numpy.arange(total) - numpy.repeat(before, counts)),
     )
+
+
+def _extents(op: str, n: SupportsIndex, m: SupportsIndex | None) -> tuple[int, int]:
+    rows, columns = index(n), index(n if m is None else m)
+    if min(rows, columns) < 0:
+        raise ValueError(f"{op}: an extent must not be negative, got {rows} and {columns}")
+    return rows, columns
+
+
+def _within(k: int, rows: int, columns: int) -> int:
+    """Bring the number of a diagonal to the nearest one outside the matrix, if it is farther away."""
+    return max(-rows, min(index(k), columns))
 
 
 def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
@@ -255,8 +295,7 @@ def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
     >>> np.tril_indices(2)
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    columns = index(n if m is None else m)
-    return _places([range(max(min(row + k + 1, columns), 0)) for row in range(index(n))])
+    return _places("tril_indices", *_extents("tril_indices", n, m), k, above=False)
 
 
 def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
@@ -268,8 +307,7 @@ def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
     >>> np.triu_indices(2)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    columns = index(n if m is None else m)
-    return _places([range(min(max(row + k, 0), columns), columns) for row in range(index(n))])
+    return _places("triu_indices", *_extents("triu_indices", n, m), k - 1, above=True)
 
 
 def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:
@@ -329,7 +367,7 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
 def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
     """Give the indices of each axis that belong to positions in the flattened array.
 
-    Whether the positions are inside is not looked at.
+    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read.
 
     Examples
     --------
@@ -341,10 +379,29 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
     if "int" not in left.dtype.name:
         raise TypeError(f"unravel_index: indices must be integers, not {left.dtype.name}")
     extents = list(map(index, shape)) if isinstance(shape, Sequence) else [index(shape)]
+    left = _inside(left, math.prod(extents), indices)
     for extent in reversed(extents[1:]):
         made.append(remainder(left, extent))
         left = floor_divide(left, extent)
     return tuple(reversed([*made, left] if extents else []))
+
+
+def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
+    """Check positions: at once if their values are at hand, else when they are read."""
+    if not isinstance(given, ndarray):
+        import numpy
+
+        read = numpy.asarray(given).reshape(-1)
+        wrong = read[(read < 0) | (read >= size)]
+        if wrong.size:
+            raise ValueError(f"unravel_index: index {wrong[0]} is out of bounds for an array of {size} elements")
+        return positions.copy()
+    if size == 0:
+        return positions.copy()
+    positions = positions.astype("int64", copy=False)
+    # In a list of one, whatever is not 0 fails and is named.
+    beyond = where(logical_or(less(positions, 0), greater_equal(positions, size)), positions, 0)
+    return positions + _forerun.full((1,), 0, "int64", positions.device).take(beyond, mode="refuse")
 
 
 def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: ShapeLike, mode: str = "raise") -> ndarray:

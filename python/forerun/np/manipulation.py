@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import Device, ndarray
 from forerun._types import ArrayLike, AxisLike, DTypeLike, ShapeLike
+from forerun.np._sizes import refuse_impossible
+
+if TYPE_CHECKING:
+    import numpy
+
+# What a view and its place in a list take, about.
+BYTES_OF_A_VIEW = 100
+# An array has at most so many.
+_MOST_DIMENSIONS = 32
 
 
 def reshape(a: ArrayLike, shape: ShapeLike, *, copy: bool | None = None) -> ndarray:
@@ -192,6 +202,7 @@ def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 
         sections = index(indices_or_sections)
         if sections <= 0 or extent % sections:
             raise ValueError(f"split: {extent} elements along axis {along} do not make {sections} equal parts")
+        refuse_impossible("split", sections, BYTES_OF_A_VIEW, held=True)
         cuts = [extent // sections * part for part in range(1, sections)]
     return [part_of(x, along, slice(*ends)) for ends in zip([0, *cuts], [*cuts, extent], strict=True)]
 
@@ -224,27 +235,38 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) 
     counts = _counts(repeats)
     if len(counts) not in (1, extent):
         raise ValueError(f"repeat: {len(counts)} counts for {extent} elements along axis {along}")
-    if any(count < 0 for count in counts):
-        raise ValueError(f"repeat: a count must not be negative, got {next(count for count in counts if count < 0)}")
-    if len(counts) != 1:
-        places = [place for place, count in enumerate(counts) for _ in range(count)]
-        return x.take(to_array(places, "int64", x.device), along)
-    (count,) = counts
+    least = int(counts.min()) if len(counts) else 0
+    if least < 0:
+        raise ValueError(f"repeat: a count must not be negative, got {least}")
     before, after = x.shape[: along + 1], x.shape[along + 1 :]
-    wide = _forerun.broadcast_to(_forerun.expand_dims(x, along + 1), (*before, count, *after))
-    return wide.reshape(*before[:-1], extent * count, *after)
+    # Where the sum of integers might overflow, one of floats is near enough to be refused.
+    total = extent * int(counts[0]) if len(counts) == 1 else int(counts.sum(dtype=float))
+    refuse_impossible("repeat", math.prod((*before[:-1], total, *after)), x.dtype.itemsize)
+    if len(counts) != 1:
+        import numpy
+
+        refuse_impossible("repeat", total, 8, held=True)
+        return x.take(to_array(numpy.repeat(numpy.arange(extent), counts), None, x.device), along)
+    wide = _forerun.broadcast_to(_forerun.expand_dims(x, along + 1), (*before, int(counts[0]), *after))
+    # The copy comes first: where each element is there once, the shape alone would give a view.
+    return wide.copy().reshape(*before[:-1], total, *after)
 
 
-def _counts(repeats: ArrayLike) -> list[int]:
+def _counts(repeats: ArrayLike) -> numpy.ndarray:
     """Read how often; one count stands for all."""
-    if isinstance(repeats, Sequence):
-        return [index(count) for count in repeats]
+    import numpy
+
     if isinstance(repeats, SupportsIndex) and getattr(repeats, "ndim", 0) == 0:
-        return [index(repeats)]
-    counts = to_array(repeats)
+        # Of any size: it is refused by what it makes.
+        return numpy.array([index(repeats)], object)
+    counts = numpy.asarray(repeats)
     if counts.ndim > 1:
         raise ValueError(f"repeat: counts must have at most one dimension, got {counts.shape}")
-    return [index(count) for count in counts.reshape(-1).tolist()]
+    if counts.size == 0 and isinstance(repeats, Sequence):
+        counts = counts.astype(numpy.int64)
+    if counts.dtype.kind not in "biu":
+        raise TypeError(f"repeat: counts must be integers, not {counts.dtype}")
+    return counts.reshape(-1).astype(numpy.int64)
 
 
 def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
@@ -263,12 +285,25 @@ def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
         raise ValueError(f"tile: a count must not be negative, got {reps}")
     counts = [1] * (x.ndim - len(counts)) + counts
     x = x.reshape((1,) * (len(counts) - x.ndim) + x.shape)
+    shape = tuple(extent * count for extent, count in zip(x.shape, counts, strict=True))
+    refuse_impossible("tile", math.prod(shape), x.dtype.itemsize)
+    if 0 in shape:
+        return _forerun.full(shape, 0, x.dtype, x.device)
+    # An axis of copies stands before each axis that has more than one.
+    narrow: list[int] = []
+    wide: list[int] = []
+    for extent, count in zip(x.shape, counts, strict=True):
+        narrow += [extent] if count == 1 else [1, extent]
+        wide += [extent] if count == 1 else [count, extent]
+    if len(wide) <= _MOST_DIMENSIONS:
+        return _forerun.broadcast_to(x.reshape(*narrow), wide).copy().reshape(shape)
     for axis, count in enumerate(counts):
-        if count == 0:
-            x = part_of(x, axis, slice(0, 0))
-        elif count > 1:
-            x = _forerun.concatenate([x] * count, axis)
-    return x.copy()
+        if count > 1:
+            before, after = x.shape[:axis], x.shape[axis:]
+            rows = x.reshape(math.prod(before), 1, math.prod(after))
+            rows = _forerun.broadcast_to(rows, (math.prod(before), count, math.prod(after)))
+            x = rows.copy().reshape(*before, after[0] * count, *after[1:])
+    return x
 
 
 def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:

@@ -11,6 +11,7 @@ from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
+from forerun.np._sizes import refuse_impossible
 from forerun.np.diagonals import diag
 from forerun.np.differences import convolve
 from forerun.np.indexing import flatnonzero
@@ -107,7 +108,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
         raise ValueError("polydiv: the divisor has no coefficients")
     steps = left.size - by.size + 1
     if steps < 1:
-        return _forerun.full((1,), 0, left.dtype, left.device), left
+        return _forerun.full((1,), 0, left.dtype, left.device), left.copy()
     quotient = []
     for _ in range(steps):
         one = left[:1] / by[0]
@@ -147,6 +148,8 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> ndarray:
     if m < 0:
         raise ValueError(f"polyint: order must not be negative, got {m}")
     x = floating(_vector("polyint", p))
+    # A sum of records, each of a longer array than the last.
+    refuse_impossible("polyint", m * (x.size + m), x.dtype.itemsize, held=True)
     constants = _zeros(x, m) if k is None else to_array(k, x.dtype, x.device).ravel()
     if constants.size == 1 and m > 1:
         constants = broadcast_to(constants, (m,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import zip_longest
 from operator import index
@@ -11,7 +12,8 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, AxisLike, ShapeLike
-from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of, split, swapaxes
+from forerun.np._sizes import refuse_impossible
+from forerun.np.manipulation import BYTES_OF_A_VIEW, axis_of, broadcast_to, concatenate, part_of, split, swapaxes, tile
 
 __all__ = [
     "append",
@@ -436,6 +438,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIn
     x, sections = to_array(ary), index(indices_or_sections)
     if sections <= 0:
         raise ValueError(f"array_split: needs at least one part, got {sections}")
+    refuse_impossible("array_split", sections, BYTES_OF_A_VIEW, held=True)
     small, more = divmod(x.shape[axis_of(axis, x.ndim)], sections)
     return split(x, [part * small + min(part, more) for part in range(1, sections)], axis)
 
@@ -499,13 +502,13 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> ndarray:
     shape = tuple(map(index, new_shape)) if isinstance(new_shape, Sequence) else (index(new_shape),)
     if any(extent < 0 for extent in shape):
         raise ValueError(f"resize: an extent must not be negative, got {shape}")
-    wanted = 1
-    for extent in shape:
-        wanted *= extent
+    wanted = math.prod(shape)
+    refuse_impossible("resize", wanted, x.dtype.itemsize)
     if x.size == 0 or wanted == 0:
         return _forerun.full(shape, 0, x.dtype, x.device)
-    flat = x.ravel()
-    return concatenate([flat] * -(-wanted // x.size), 0)[:wanted].reshape(shape)
+    if wanted <= x.size:
+        return x.ravel()[:wanted].copy().reshape(shape)
+    return tile(x.ravel(), -(-wanted // x.size))[:wanted].reshape(shape)
 
 
 row_stack = vstack

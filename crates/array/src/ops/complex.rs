@@ -2,7 +2,7 @@
 
 use crate::array::{Arg, Array};
 use crate::index::Index;
-use crate::ops::{full, index, matmul, pointwise, reduce, reshape, transpose};
+use crate::ops::{copy, full, index, matmul, pointwise, reduce, reshape, transpose};
 use forerun_base::{Loc, Result, Scalar};
 use forerun_ops::{Point, ReduceKind, infer};
 
@@ -33,6 +33,10 @@ pub(super) fn reduce_parts(kind: ReduceKind, x: &Array, mask: u32, keepdims: boo
     let order: Vec<isize> = gone.iter().chain(&kept).copied().collect();
     let rest = kept.iter().map(|&i| shape[i as usize]).product::<usize>() as isize;
     let mut factors = reshape(&transpose(x, Some(&order))?, &[count as isize, rest], loc)?;
+    if count == 1 {
+        // A single factor is the product, but not the same array.
+        factors = copy(&factors, loc)?;
+    }
     while factors.shape()[0] > 1 {
         let half = factors.shape()[0] as isize / 2;
         let part = |start, stop| index(&factors, &[Index::Slice { start: Some(start), stop: Some(stop), step: 1 }]);

@@ -201,7 +201,13 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
         unsafe { std::ptr::copy_nonoverlapping(ptr, target, meta.bytes) };
     } else if meta.size > 0 {
         // SAFETY: as the caller promised for the layout; nobody else sees the target yet.
-        unsafe { gather(ptr, target, dtype, layout) };
+        unsafe { gather(ptr, target, if dtype == DType::Bool { DType::U8 } else { dtype }, layout) };
+    }
+    if dtype == DType::Bool {
+        // SAFETY: the target was filled above, a byte an element; nobody else sees it yet.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(target, meta.bytes) };
+        // Other libraries take any byte but 0 for true; kernels count on 0 and 1.
+        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
     node.publish_ready(generation);
     // Submitted like any other: what is on its way to a device need not be waited for.

@@ -1,12 +1,13 @@
 //! Elements that another library keeps on an accelerator, copied there.
 
-use crate::array::Array;
+use crate::array::{Arg, Array};
 use crate::buffer::Buffer;
 use crate::device::check_device;
-use crate::ops::{copy, full, view_as};
+use crate::ops::{copy, full, pointwise, view_as};
 use crate::wait::Wait;
 use crate::window::window;
 use forerun_base::{DType, Device, Layout, Loc, Result, Scalar, Shape};
+use forerun_ops::Point;
 use forerun_plan::Meta;
 
 /// An array of elements in the memory of an accelerator, copied there before this returns: it waits for the copy.
@@ -16,6 +17,12 @@ use forerun_plan::Meta;
 /// written by the time of the call.
 pub unsafe fn from_device(address: *mut u8, dtype: DType, layout: Layout, device: Device, loc: Loc) -> Result<Array> {
     check_device(device)?;
+    if dtype == DType::Bool {
+        // Other libraries take any byte but 0 for true; kernels count on 0 and 1.
+        // SAFETY: the caller's promise is this one; a byte is as large as a truth value.
+        let bytes = unsafe { from_device(address, DType::U8, layout, device, loc) }?;
+        return pointwise(Point::NotEqual, &[Arg::Array(&bytes), Arg::Scalar(Scalar::Int(0))], loc);
+    }
     let Some((low, high)) = layout.extent() else {
         return crate::on_device(device, || full(&layout.shape, Scalar::Int(0), dtype, loc));
     };

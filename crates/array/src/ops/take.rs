@@ -104,14 +104,20 @@ pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyon
     if named != kept && named != dropped {
         return Err(t.value(format!("index of shape {} does not fit {shape} without axis {axis}", index.shape())));
     }
-    if extent == 0 && index.size() > 0 {
+    if extent == 0 && index.size() > 0 && !beyond.may_fail() {
         return Err(t.value(format!("axis {axis} of {shape} is empty")));
     }
     let index = if index.dtype() == DType::I64 { index.clone() } else { cast(index, DType::I64, loc)? };
     let position = match beyond {
         Beyond::Clip => t.two(Point::Minimum, &t.two(Point::Maximum, &index, 0)?, extent as i64 - 1)?,
         Beyond::Wrap => t.two(Point::Remainder, &index, extent.max(1) as i64)?,
-        Beyond::Raise => return Err(t.value("an index beyond the ends is clipped or wrapped".into())),
+        // Looked up among the positions, which fails where there is none. A negative number is no class.
+        Beyond::Raise | Beyond::Refuse => {
+            let positions = on_device(x.device(), || {
+                arange(Scalar::Int(0), Scalar::Int(extent as i64), Scalar::Int(1), None, loc)
+            })?;
+            take(&positions, &index, 0, Beyond::Refuse, loc)?
+        }
     };
     // Where each one lies among the elements in one dimension.
     let position = reshape(&position, &[outer as isize, inner as isize], loc)?;

@@ -38,8 +38,10 @@ DEV i64 position(i64 index, i64 extent) {
     return at >= 0 && at < extent ? at : -1;
 #elif BEYOND == 1
     return index < 0 ? 0 : index >= extent ? extent - 1 : index;
-#else
+#elif BEYOND == 2
     const i64 left = index % extent;
     return left < 0 ? left + extent : left;
+#else
+    return index >= 0 && index < extent ? index : -1;
 #endif
 }

@@ -3,7 +3,6 @@
 use super::routine;
 use crate::gpu::Raised;
 use forerun_base::{Error, ErrorKind};
-use forerun_ops::Beyond;
 use forerun_plan::Kernel;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ pub type Complain = dyn Fn(Raised) -> Error + Send + Sync;
 /// What a raised status of a kernel says; nothing for one that raises none.
 pub fn complaint(kernel: &Kernel) -> Option<Arc<Complain>> {
     match kernel {
-        Kernel::Take(rows) | Kernel::ScatterAdd(rows) if rows.beyond == Beyond::Raise => {
+        Kernel::Take(rows) | Kernel::ScatterAdd(rows) if rows.beyond.may_fail() => {
             let (axis, extent) = (rows.axis, rows.base.shape[rows.axis]);
             Some(Arc::new(move |raised| beyond(raised.index, axis, extent)))
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from forerun import _forerun
 from forerun.gluon.data.batchify import default_batchify
 from forerun.gluon.data.dataset import Dataset, SimpleDataset
 from forerun.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -104,7 +105,10 @@ class DataLoader:
 
     def _ahead(self) -> Iterator[Any]:
         """Let threads make the next batches while the program uses this one."""
-        pool = ThreadPoolExecutor(self._num_workers, thread_name_prefix="forerun-loader")
+        # What the threads submit is asked for by the line that goes through the loader.
+        pool = ThreadPoolExecutor(
+            self._num_workers, "forerun-loader", _forerun.work_for_line, (_forerun.user_line_id(),)
+        )
         pending: deque[Future[Any]] = deque()
         try:
             for indices in self._batch_sampler:

@@ -264,10 +264,11 @@ class CrossEntropyLoss(_Loss):
     0.6931
     """
 
-    def __init__(self, reduction: str = "mean", soft_label: bool = False) -> None:
+    def __init__(self, ignore_index: int = -100, reduction: str = "mean", soft_label: bool = False) -> None:
         super().__init__(reduction)
+        self.ignore_index = ignore_index
         self.soft_label = soft_label
 
     def forward(self, input: Tensor, label: Tensor) -> Tensor:
         """Compute the loss."""
-        return F.cross_entropy(input, label, self.reduction, self.soft_label)
+        return F.cross_entropy(input, label, self.reduction, self.soft_label, ignore_index=self.ignore_index)

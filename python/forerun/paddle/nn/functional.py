@@ -96,7 +96,9 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
     return losses.absolute(input, label, reduction)
 
 
-def cross_entropy(input: Tensor, label: Tensor, reduction: str = "mean", soft_label: bool = False) -> Tensor:
+def cross_entropy(
+    input: Tensor, label: Tensor, reduction: str = "mean", soft_label: bool = False, *, ignore_index: int = -100
+) -> Tensor:
     """Return how badly scores along the last dimension predict classes.
 
     Parameters
@@ -109,6 +111,8 @@ def cross_entropy(input: Tensor, label: Tensor, reduction: str = "mean", soft_la
         ``"mean"``, ``"sum"`` or ``"none"``.
     soft_label : bool
         Whether ``label`` holds chances.
+    ignore_index : int
+        The class of rows that count for nothing.
 
     Examples
     --------
@@ -118,7 +122,7 @@ def cross_entropy(input: Tensor, label: Tensor, reduction: str = "mean", soft_la
     """
     if not soft_label and label.ndim == input.ndim and label.shape[-1] == 1:
         label = label.squeeze(-1)
-    return losses.cross_entropy(input, label, reduction, soft_label)
+    return losses.cross_entropy(input, label, reduction, soft_label, ignore_index)
 
 
 __getattr__ = module_getattr(__name__, globals(), {})

@@ -44,7 +44,7 @@ class L1Loss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """How badly rows of scores predict classes.
+    """How badly rows of scores predict classes; rows of the class ``ignore_index`` count for nothing.
 
     Examples
     --------
@@ -53,6 +53,10 @@ class CrossEntropyLoss(_Loss):
     tensor(0.6931)
     """
 
+    def __init__(self, *, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.ignore_index = ignore_index
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compute the loss."""
-        return F.cross_entropy(input, target, self.reduction)
+        return F.cross_entropy(input, target, self.reduction, ignore_index=self.ignore_index)

@@ -89,7 +89,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return losses.absolute(input, target, reduction)
 
 
-def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean", *, ignore_index: int = -100) -> Tensor:
     """Return how badly rows of scores, ``input``, predict classes.
 
     Parameters
@@ -97,9 +97,12 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Ten
     input : Tensor
         Scores of shape (rows, classes), or (classes,).
     target : Tensor
-        A class a row, or probabilities of the shape of ``input``.
+        A class a row, an integer, or probabilities of the shape of ``input``. What is no class is an ``IndexError``
+        when the loss is read.
     reduction : str
         ``"mean"``, ``"sum"`` or ``"none"``.
+    ignore_index : int
+        The class of rows that count for nothing.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Ten
     if input.ndim not in (1, 2):
         raise ValueError(f"cross_entropy: scores of shape (rows, classes) are needed, not {input.shape}")
     chances = target.shape == input.shape and target.dtype.name.startswith("float")
-    return losses.cross_entropy(input, target, reduction, chances)
+    return losses.cross_entropy(input, target, reduction, chances, ignore_index)
 
 
 def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
