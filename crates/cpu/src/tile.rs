@@ -173,6 +173,11 @@ impl Tiles {
         self
     }
 
+    /// Whether the program has no outputs: somebody reads a register after each tile, and may stop early.
+    pub(crate) fn stores_nothing(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// Whether an input may have to be gathered.
     fn gathers(&self) -> bool {
         self.inputs.iter().any(|input| matches!(input.access, Access::Strided(_)))

@@ -173,8 +173,11 @@ def all(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     >>> np.all(np.array([True, False]))
     array(False)
     """
-    # A product of truth values, so that an empty array gives true.
-    return not_equal(not_equal(to_array(a), 0).prod(axis, keepdims=keepdims), 0)
+    x = _truth(a)
+    if x.size == 0:
+        # A product of no truth values is true.
+        return not_equal(x.prod(axis, keepdims=keepdims), 0)
+    return x.min(axis, keepdims=keepdims)
 
 
 def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
@@ -186,7 +189,16 @@ def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     >>> np.any(np.array([True, False]))
     array(True)
     """
-    return not_equal(not_equal(to_array(a), 0).sum(axis, keepdims=keepdims), 0)
+    x = _truth(a)
+    if x.size == 0:
+        return not_equal(x.sum(axis, keepdims=keepdims), 0)
+    return x.max(axis, keepdims=keepdims)
+
+
+def _truth(a: ArrayLike) -> ndarray:
+    """Give what counts as true. The smallest truth value of a scan that ends early is ``all``, the largest ``any``."""
+    x = to_array(a)
+    return x if x.dtype.name == "bool" else not_equal(x, 0)
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:

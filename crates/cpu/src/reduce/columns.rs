@@ -140,7 +140,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                         S::vectorize(Piece(
                             #[inline(always)]
                             || {
-                                let mut source = Source { machine, arg: r.arg };
+                                let mut source = Source { machine: &mut *machine, arg: r.arg };
                                 r.fold_rows::<V, F>(&mut source, io, &strip, first, last, result);
                             },
                         ));
@@ -172,7 +172,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 S::vectorize(Piece(
                     #[inline(always)]
                     || {
-                        let mut source = Source { machine, arg: r.arg };
+                        let mut source = Source { machine: &mut *machine, arg: r.arg };
                         let mut result = [F::start(); STRIP];
                         for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
                             let strip = r.strip(n);
@@ -198,22 +198,42 @@ pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &
     split(r, team, r.strips(), &|n| {
         // SAFETY: the elements of the strip, and its results.
         unsafe {
-            r.tiles.with_machine(addresses.get(), |machine| {
+            let io = addresses.get();
+            r.tiles.with_machine(io, |machine| {
                 S::vectorize(Piece(
                     #[inline(always)]
                     || {
-                        let mut source = Source { machine, arg: r.arg };
+                        let mut source = Source { machine: &mut *machine, arg: r.arg };
                         let strip = r.strip(n);
                         let mut best = [F::start::<V::Elem>(); STRIP];
                         let mut place = [0i64; STRIP];
-                        for row in 0..r.reduced {
+                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
+                        let whole = strip.width == r.inner;
+                        let together = match r.direct {
+                            Some(_) => r.reduced,
+                            None if whole => (r.tiles.tile / strip.width).max(1),
+                            None => 1,
+                        };
+                        for row in (0..r.reduced).step_by(together.max(1)) {
                             let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
-                            let elements = source.read::<V::Elem>(start, strip.width);
-                            for i in 0..strip.width {
-                                let new = elements.add(i).read();
-                                if row == 0 || F::wins(new, best[i]) {
-                                    best[i] = new;
-                                    place[i] = row as i64;
+                            let rows = together.min(r.reduced - row);
+                            let elements = match r.direct {
+                                Some(input) => io.inputs[input].cast::<V::Elem>().add(start),
+                                None => source.read::<V::Elem>(start, rows * strip.width),
+                            };
+                            let apart = if r.direct.is_some() { r.inner } else { strip.width };
+                            for j in 0..rows {
+                                let line = std::slice::from_raw_parts(elements.add(j * apart), strip.width);
+                                let number = (row + j) as i64;
+                                let (best, place) = (&mut best[..strip.width], &mut place[..strip.width]);
+                                if number == 0 {
+                                    best.copy_from_slice(line);
+                                    continue;
+                                }
+                                for ((new, best), place) in line.iter().zip(best).zip(place) {
+                                    let wins = F::wins(*new, *best);
+                                    *best = if wins { *new } else { *best };
+                                    *place = if wins { number } else { *place };
                                 }
                             }
                         }

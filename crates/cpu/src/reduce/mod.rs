@@ -7,6 +7,7 @@ mod columns;
 mod fold;
 mod reducer;
 mod rows;
+mod truth;
 
 pub(crate) use fold::{Element, Fold, Largest, Sum};
 pub(crate) use reducer::Reducer;

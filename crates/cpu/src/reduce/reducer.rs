@@ -4,7 +4,7 @@
 //! at fixed places, and the blocks in a binary tree by their number, whatever thread folds which of them.
 
 use super::fold::{Element, Fold, Largest, Product, Smallest, Sum};
-use super::{columns, rows};
+use super::{columns, rows, truth};
 use crate::pointwise::Shared;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
 use crate::stretch;
@@ -47,6 +47,16 @@ impl Reducer {
             program.code.push(Instr { op: Point::Copy, dtype: reduce.dtype, out: reduce.dtype, dst, args: [arg; 3] });
             arg = dst;
         }
+        // Truth values that are cast to be added up are counted instead.
+        let mut counts = false;
+        if let (ReduceKind::Sum, DType::I64, 1) = (reduce.kind, reduce.dtype, reduce.inner)
+            && let Some(Instr { op: Point::Cast, dtype: DType::Bool, dst, args, .. }) = program.code.last()
+            && *dst == arg
+            && matches!((dst, args[0]), (Reg::Temp(_), Reg::Input(_) | Reg::Temp(_)))
+        {
+            (arg, counts) = (args[0], true);
+            program.code.pop();
+        }
         let direct = match arg {
             Reg::Input(n) if program.code.is_empty() && program.inputs[n as usize].layout.is_dense() => {
                 Some(n as usize)
@@ -60,7 +70,7 @@ impl Reducer {
             outer: reduce.outer,
             reduced: reduce.reduced,
             inner: reduce.inner,
-            run: find(target.isa, reduce.kind, reduce.dtype),
+            run: if counts { counting(target.isa) } else { find(target.isa, reduce.kind, reduce.dtype) },
         }
     }
 
@@ -102,10 +112,12 @@ impl Source<'_, '_> {
 /// A piece of a reduction, to be run with an instruction set's features.
 pub(super) struct Piece<W>(pub(super) W);
 
-impl<W: FnOnce()> Work for Piece<W> {
+// `FnMut`, not `FnOnce`: a closure is called once through a function of the compiler's, which is not always inlined, and
+// then the closure is compiled without the features.
+impl<W: FnMut()> Work for Piece<W> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    fn run(mut self) {
         (self.0)()
     }
 }
@@ -128,6 +140,24 @@ pub(super) unsafe fn index_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
     unsafe { if r.inner == 1 { rows::index::<S, V, F>(r, io, team) } else { columns::index::<S, V, F>(r, io, team) } }
 }
 
+/// Truth values over the last dimension have a scan of their own.
+unsafe fn truth_all<S: Set, Q: truth::Question, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    // SAFETY: the caller's promise is this one.
+    unsafe { if r.inner == 1 { truth::fold::<S, Q>(r, io, team) } else { columns::fold::<S, S::Bool, F>(r, io, team) } }
+}
+
+fn counting(isa: Isa) -> Run {
+    match isa {
+        Isa::Baseline => truth::fold::<Baseline, truth::Count>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => truth::fold::<crate::simd::Avx2, truth::Count>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => truth::fold::<crate::simd::Avx512, truth::Count>,
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => truth::fold::<Baseline, truth::Count>,
+    }
+}
+
 pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
     fn of_kind<S: Set, V: Memory<Elem: Element> + Num>(kind: ReduceKind) -> Run {
         match kind {
@@ -140,6 +170,11 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
         }
     }
     fn of_set<S: Set>(kind: ReduceKind, dtype: DType) -> Run {
+        match (dtype, kind) {
+            (DType::Bool, ReduceKind::Max) => return truth_all::<S, truth::Any, Largest>,
+            (DType::Bool, ReduceKind::Min) => return truth_all::<S, truth::All, Smallest>,
+            _ => {}
+        }
         match dtype {
             DType::Bool => of_kind::<S, S::Bool>(kind),
             DType::I32 => of_kind::<S, S::I32>(kind),

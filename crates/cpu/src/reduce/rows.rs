@@ -14,6 +14,8 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 const BLOCK: usize = 512;
+/// Elements whose extreme is found before it is looked for among them: they are still in the first-level cache.
+const SEARCHED: usize = 4096;
 /// Virtual lanes of a row.
 pub(crate) const WIDTH: usize = 64;
 
@@ -88,6 +90,149 @@ unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, 
         }
     }
     lanes
+}
+
+/// As [`tree`], whole vectors at a time as long as there are some.
+#[inline(always)]
+fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
+    let mut held: [V; 8] = [V::splat(F::start()); 8];
+    for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
+        // SAFETY: vectors of the lanes.
+        *held = unsafe { V::load(lanes.as_ptr().add(v * V::LANES)) };
+    }
+    let mut half = WIDTH / V::LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            held[i] = F::fold(held[i], held[i + half]);
+        }
+        half /= 2;
+    }
+    let mut last = [F::start::<V::Elem>(); 16];
+    // SAFETY: a vector has at most 16 lanes.
+    unsafe { held[0].store(last.as_mut_ptr()) };
+    let mut half = V::LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            last[i] = F::fold(last[i], last[i + half]);
+        }
+        half /= 2;
+    }
+    last[0]
+}
+
+/// Elements up to which rows are folded beside each other, a vector of rows at a time.
+pub(super) const SHORT: usize = 32;
+
+/// Brings `V::LANES` rows of `reduced` elements together by column.
+#[inline(always)]
+unsafe fn by_column<V: Memory<Elem: Element>>(from: *const V::Elem, reduced: usize, to: &mut [[V::Elem; 16]; SHORT]) {
+    // SAFETY: the caller promises the elements, of at most SHORT columns.
+    unsafe {
+        match reduced {
+            2 => (0..V::LANES).for_each(|r| (0..2).for_each(|j| to[j][r] = from.add(r * 2 + j).read())),
+            3 => (0..V::LANES).for_each(|r| (0..3).for_each(|j| to[j][r] = from.add(r * 3 + j).read())),
+            4 => (0..V::LANES).for_each(|r| (0..4).for_each(|j| to[j][r] = from.add(r * 4 + j).read())),
+            _ => {
+                for r in 0..V::LANES {
+                    (0..reduced).for_each(|j| to[j][r] = from.add(r * reduced + j).read());
+                }
+            }
+        }
+    }
+}
+
+/// The results of `rows` short rows that follow each other: the same tree as over 64 lanes, whose others are empty.
+#[inline(always)]
+unsafe fn fold_short<V: Memory<Elem: Element> + Num, F: Fold>(
+    from: *const V::Elem,
+    rows: usize,
+    reduced: usize,
+    to: *mut V::Elem,
+) {
+    let start = F::start::<V::Elem>();
+    let mut columns = [[start; 16]; SHORT];
+    let whole = rows - rows % V::LANES;
+    // SAFETY: the caller promises the elements, and a result for each row.
+    unsafe {
+        for row in (0..whole).step_by(V::LANES) {
+            by_column::<V>(from.add(row * reduced), reduced, &mut columns);
+            let mut half = reduced.next_power_of_two() / 2;
+            let column = |columns: &[[V::Elem; 16]; SHORT], j: usize| V::load(columns[j].as_ptr());
+            if half == 0 {
+                F::fold(V::splat(start), column(&columns, 0)).store(to.add(row));
+                continue;
+            }
+            // Empty lanes change nothing, so they are left out.
+            for j in 0..half {
+                let mut sum = F::fold(V::splat(start), column(&columns, j));
+                if j + half < reduced {
+                    sum = F::fold(sum, F::fold(V::splat(start), column(&columns, j + half)));
+                }
+                sum.store(columns[j].as_mut_ptr());
+            }
+            while half > 1 {
+                half /= 2;
+                for j in 0..half {
+                    F::fold(column(&columns, j), column(&columns, j + half)).store(columns[j].as_mut_ptr());
+                }
+            }
+            column(&columns, 0).store(to.add(row));
+        }
+        for row in whole..rows {
+            let mut lanes = [start; WIDTH];
+            into_lanes::<V, F>(&mut lanes, from.add(row * reduced), reduced);
+            to.add(row).write(tree_of::<V, F>(&lanes));
+        }
+    }
+}
+
+/// The places of the first extremes of `rows` short rows that follow each other.
+#[inline(always)]
+unsafe fn index_short<V: Memory<Elem: Element> + Num, F: Fold>(
+    from: *const V::Elem,
+    rows: usize,
+    reduced: usize,
+    to: *mut i64,
+) {
+    let mut columns = [[F::start::<V::Elem>(); 16]; SHORT];
+    let whole = rows - rows % V::LANES;
+    // SAFETY: the caller promises the elements, and a result for each row.
+    unsafe {
+        for row in (0..whole).step_by(V::LANES) {
+            by_column::<V>(from.add(row * reduced), reduced, &mut columns);
+            let (mut best, mut place) = (columns[0], [0i32; 16]);
+            for (j, column) in columns[1..reduced].iter().enumerate() {
+                for r in 0..16 {
+                    let wins = F::wins(column[r], best[r]);
+                    best[r] = if wins { column[r] } else { best[r] };
+                    place[r] = if wins { j as i32 + 1 } else { place[r] };
+                }
+            }
+            (0..V::LANES).for_each(|r| to.add(row + r).write(place[r] as i64));
+        }
+        for row in whole..rows {
+            let row_of = std::slice::from_raw_parts(from.add(row * reduced), reduced);
+            let mut best = 0;
+            for (j, x) in row_of.iter().enumerate() {
+                best = if F::wins(*x, row_of[best]) { j } else { best };
+            }
+            to.add(row).write(best as i64);
+        }
+    }
+}
+
+/// The place of the first element that is `extreme`, which is there.
+#[inline(always)]
+fn find_first<T: Element>(elements: &[T], extreme: T) -> usize {
+    let nan = extreme.is_nan();
+    let is_it = |x: &T| if nan { x.is_nan() } else { Num::eq(*x, extreme) };
+    for (line, chunk) in elements.chunks(64).enumerate() {
+        // Whether it is among these is asked without a branch.
+        if chunk.iter().fold(false, |found, x| found | is_it(x)) {
+            return line * 64 + chunk.iter().position(is_it).unwrap_or(0);
+        }
+    }
+    0
 }
 
 /// The fold of the 64 lanes.
@@ -181,7 +326,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                         S::vectorize(Piece(
                             #[inline(always)]
                             || {
-                                let mut source = Source { machine, arg: r.arg };
+                                let mut source = Source { machine: &mut *machine, arg: r.arg };
                                 let lanes = r.lanes::<V, F>(&mut source, io, row * reduced + from, count);
                                 partials.at(chunk).write(lanes);
                             },
@@ -214,23 +359,30 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 S::vectorize(Piece(
                     #[inline(always)]
                     || {
-                        let mut source = Source { machine, arg: r.arg };
-                        if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
+                        let mut source = Source { machine: &mut *machine, arg: r.arg };
+                        if let (Some(input), 1..=SHORT) = (r.direct, reduced) {
+                            let from = io.inputs[input].cast::<V::Elem>().add(first * reduced);
+                            fold_short::<V, F>(from, last - first, reduced, to.at(first));
+                        } else if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
                             // Several rows a tile: the program starts once for all of them.
                             let rows = r.tiles.tile / reduced;
                             for row in (first..last).step_by(rows) {
                                 let n = rows.min(last - row);
                                 let elements = source.read::<V::Elem>(row * reduced, n * reduced);
+                                if reduced <= SHORT {
+                                    fold_short::<V, F>(elements, n, reduced, to.at(row));
+                                    continue;
+                                }
                                 for i in 0..n {
                                     let mut lanes = [F::start(); WIDTH];
                                     into_lanes::<V, F>(&mut lanes, elements.add(i * reduced), reduced);
-                                    to.at(row + i).write(tree::<V::Elem, F>(lanes));
+                                    to.at(row + i).write(tree_of::<V, F>(&lanes));
                                 }
                             }
                         } else {
                             for row in first..last {
                                 let lanes = r.lanes::<V, F>(&mut source, io, row * reduced, reduced);
-                                to.at(row).write(tree::<V::Elem, F>(lanes));
+                                to.at(row).write(tree_of::<V, F>(&lanes));
                             }
                         }
                     },
@@ -238,6 +390,41 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             });
         }
     });
+}
+
+impl Reducer {
+    /// The first extreme of elements `start .. start + count` of the iteration space, and how far it is from `start`.
+    #[inline(always)]
+    unsafe fn first_extreme<V: Memory<Elem: Element> + Num, F: Fold>(
+        &self,
+        source: &mut Source<'_, '_>,
+        io: Io<'_>,
+        start: usize,
+        count: usize,
+    ) -> Option<(V::Elem, usize)> {
+        let mut best: Option<(V::Elem, usize)> = None;
+        let most = if self.direct.is_some() { SEARCHED } else { self.tiles.tile };
+        let mut at = 0;
+        while at < count {
+            let n = most.min(count - at);
+            // SAFETY: the caller promises the elements.
+            unsafe {
+                let elements = match self.direct {
+                    Some(input) => io.inputs[input].cast::<V::Elem>().add(start + at),
+                    None => source.read::<V::Elem>(start + at, n),
+                };
+                let mut lanes = [F::start(); WIDTH];
+                into_lanes::<V, F>(&mut lanes, elements, n);
+                let extreme = tree_of::<V, F>(&lanes);
+                if best.is_none_or(|(old, _)| F::wins(extreme, old)) {
+                    let place = find_first(std::slice::from_raw_parts(elements, n), extreme);
+                    best = Some((extreme, at + place));
+                }
+            }
+            at += n;
+        }
+        best
+    }
 }
 
 /// Index of the first extreme of each row.
@@ -248,33 +435,72 @@ pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
     let addresses = shared(io);
     let reduced = r.reduced;
+    if reduced >= 2 * PIECE && r.outer < team.width() && r.splits(team) {
+        // Few rows: each is cut, and the first of equal extremes is that of the first piece.
+        let per_chunk = reduced.div_ceil(CHUNKS).max(PIECE);
+        let chunks = reduced.div_ceil(per_chunk);
+        let mut space = [const { MaybeUninit::<Option<(V::Elem, usize)>>::uninit() }; CHUNKS];
+        let partials = Partials::new(space.as_mut_ptr().cast::<Option<(V::Elem, usize)>>());
+        for row in 0..r.outer {
+            stretch::split(team, chunks, &|chunk| {
+                let first = chunk * per_chunk;
+                let count = per_chunk.min(reduced - first);
+                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
+                unsafe {
+                    let io = addresses.get();
+                    r.tiles.with_machine(io, |machine| {
+                        S::vectorize(Piece(
+                            #[inline(always)]
+                            || {
+                                let mut source = Source { machine: &mut *machine, arg: r.arg };
+                                let start = row * reduced + first;
+                                let best = r.first_extreme::<V, F>(&mut source, io, start, count);
+                                partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
+                            },
+                        ));
+                    });
+                }
+            });
+            let mut best: Option<(V::Elem, usize)> = None;
+            for chunk in 0..chunks {
+                // SAFETY: every chunk of the row has been written.
+                if let Some(new) = unsafe { partials.at(chunk).read() }
+                    && best.is_none_or(|(old, _)| F::wins(new.0, old))
+                {
+                    best = Some(new);
+                }
+            }
+            // SAFETY: there is a result for each row.
+            unsafe { to.at(row).write(best.map_or(0, |(_, at)| at as i64)) };
+        }
+        return;
+    }
     let per_piece = (PIECE / reduced.max(1)).max(1);
     split(r, team, r.outer.div_ceil(per_piece), &|piece| {
+        let (first, last) = (piece * per_piece, r.outer.min((piece + 1) * per_piece));
         // SAFETY: the elements of the piece's rows, and their results.
         unsafe {
-            r.tiles.with_machine(addresses.get(), |machine| {
+            let io = addresses.get();
+            r.tiles.with_machine(io, |machine| {
                 S::vectorize(Piece(
                     #[inline(always)]
                     || {
-                        let mut source = Source { machine, arg: r.arg };
-                        for row in piece * per_piece..r.outer.min((piece + 1) * per_piece) {
-                            let mut best: Option<(V::Elem, usize)> = None;
-                            let mut at = 0;
-                            while at < reduced {
-                                let n = r.tiles.tile.min(reduced - at);
-                                let elements = source.read::<V::Elem>(row * reduced + at, n);
-                                let mut lanes = [F::start(); WIDTH];
-                                into_lanes::<V, F>(&mut lanes, elements, n);
-                                let extreme = tree::<V::Elem, F>(lanes);
-                                if best.is_none_or(|(old, _)| F::wins(extreme, old)) {
-                                    let is_it =
-                                        |x: V::Elem| if extreme.is_nan() { x.is_nan() } else { Num::eq(x, extreme) };
-                                    let i = (0..n).find(|&i| is_it(elements.add(i).read())).unwrap_or(0);
-                                    best = Some((extreme, at + i));
-                                }
-                                at += n;
+                        let mut source = Source { machine: &mut *machine, arg: r.arg };
+                        if let 1..=SHORT = reduced {
+                            let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
+                            for row in (first..last).step_by(rows) {
+                                let n = rows.min(last - row);
+                                let elements = match r.direct {
+                                    Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
+                                    None => source.read::<V::Elem>(row * reduced, n * reduced),
+                                };
+                                index_short::<V, F>(elements, n, reduced, to.at(row));
                             }
-                            to.at(row).write(best.map_or(0, |(_, i)| i as i64));
+                            return;
+                        }
+                        for row in first..last {
+                            let best = r.first_extreme::<V, F>(&mut source, io, row * reduced, reduced);
+                            to.at(row).write(best.map_or(0, |(_, at)| at as i64));
                         }
                     },
                 ));

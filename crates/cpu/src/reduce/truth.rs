@@ -1,0 +1,217 @@
+//! Reductions of truth values: whether any holds, whether all hold, and how many hold.
+//!
+//! A byte is an element, so a row is scanned as bytes. Whether any or all hold is settled by one element: the scan of a row
+//! ends there, unless the program also stores its elements. Counts are whole numbers, exact in any order.
+
+use super::reducer::{Partials, Piece, Reducer, Source, shared, split};
+use crate::simd::Set;
+use forerun_base::Team;
+use forerun_plan::Io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Bytes scanned between two questions whether the result is settled.
+const STRIDE: usize = 512;
+/// Elements of a piece of a long row.
+const PIECE: usize = 256 * 1024;
+/// Elements of a long row that are scanned before the rest is handed out.
+const AHEAD: usize = 16 * 1024;
+
+/// What is asked of the truth values of a row.
+pub(super) trait Question: 'static {
+    /// The result's type.
+    type Out: Copy;
+    /// Whether one element can settle the result.
+    const SETTLES: bool;
+    /// A number for some elements; numbers of parts are added. With `SETTLES`, any number but 0 settles the result.
+    fn number(elements: &[u8]) -> u64;
+    /// The result for a number.
+    fn result(number: u64) -> Self::Out;
+}
+
+pub(super) enum Any {}
+pub(super) enum All {}
+pub(super) enum Count {}
+
+impl Question for Any {
+    type Out = bool;
+    const SETTLES: bool = true;
+    #[inline(always)]
+    fn number(elements: &[u8]) -> u64 {
+        (elements.iter().fold(0, |any, x| any | x) != 0) as u64
+    }
+    #[inline(always)]
+    fn result(number: u64) -> bool {
+        number != 0
+    }
+}
+
+impl Question for All {
+    type Out = bool;
+    const SETTLES: bool = true;
+    #[inline(always)]
+    fn number(elements: &[u8]) -> u64 {
+        (elements.iter().fold(1, |all, x| all & x) == 0) as u64
+    }
+    #[inline(always)]
+    fn result(number: u64) -> bool {
+        number == 0
+    }
+}
+
+impl Question for Count {
+    type Out = i64;
+    const SETTLES: bool = false;
+    #[inline(always)]
+    fn number(elements: &[u8]) -> u64 {
+        let lines = elements.chunks_exact(64);
+        let rest: u64 = lines.remainder().iter().map(|x| *x as u64).sum();
+        let mut total = rest;
+        // A byte counts to 255 before its sums move to wider ones.
+        let mut lines = lines.peekable();
+        while lines.peek().is_some() {
+            let mut sums = [0u8; 64];
+            for line in lines.by_ref().take(255) {
+                sums.iter_mut().zip(line).for_each(|(sum, x)| *sum += *x);
+            }
+            total += sums.iter().map(|sum| *sum as u64).sum::<u64>();
+        }
+        total
+    }
+    #[inline(always)]
+    fn result(number: u64) -> i64 {
+        number as i64
+    }
+}
+
+impl Reducer {
+    /// The number of elements `start .. start + count` of the iteration space.
+    ///
+    /// # Safety
+    /// They must be within it.
+    #[inline(always)]
+    unsafe fn number<Q: Question>(&self, source: &mut Source<'_, '_>, io: Io<'_>, start: usize, count: usize) -> u64 {
+        let ends = Q::SETTLES && self.tiles.stores_nothing();
+        let (mut number, mut at) = (0, 0);
+        // SAFETY: the caller promises the elements, which are a byte each.
+        unsafe {
+            while at < count {
+                let n;
+                let elements = match self.direct {
+                    Some(input) => {
+                        n = (count - at).min(if ends { STRIDE } else { count });
+                        io.inputs[input].add(start + at)
+                    }
+                    None => {
+                        n = self.tiles.tile.min(count - at);
+                        source.read::<u8>(start + at, n)
+                    }
+                };
+                number += Q::number(std::slice::from_raw_parts(elements, n));
+                if ends && number != 0 {
+                    break;
+                }
+                at += n;
+            }
+        }
+        number
+    }
+}
+
+/// The answer for each row.
+///
+/// # Safety
+/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features, and there is no dimension after the
+/// reduced ones.
+pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
+    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<Q::Out>());
+    let addresses = shared(io);
+    let (outer, reduced) = (r.outer, r.reduced);
+    // SAFETY: the caller promises the elements.
+    let number = |start: usize, count: usize| unsafe {
+        let mut number = 0;
+        r.tiles.with_machine(addresses.get(), |machine| {
+            S::vectorize(Piece(
+                #[inline(always)]
+                || {
+                    let mut source = Source { machine: &mut *machine, arg: r.arg };
+                    number = r.number::<Q>(&mut source, addresses.get(), start, count);
+                },
+            ));
+        });
+        number
+    };
+    if outer < team.width() && reduced >= 2 * PIECE && r.splits(team) {
+        let ends = Q::SETTLES && r.tiles.stores_nothing();
+        for row in 0..outer {
+            let total = AtomicU64::new(number(row * reduced, AHEAD));
+            let settled = AtomicBool::new(ends && total.load(Ordering::Relaxed) != 0);
+            let rest = reduced - AHEAD;
+            if !settled.load(Ordering::Relaxed) {
+                team.split(rest.div_ceil(PIECE), &|piece| {
+                    if settled.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let found = number(row * reduced + AHEAD + piece * PIECE, PIECE.min(rest - piece * PIECE));
+                    total.fetch_add(found, Ordering::Relaxed);
+                    if ends && found != 0 {
+                        settled.store(true, Ordering::Relaxed);
+                    }
+                });
+            }
+            // SAFETY: there is a result for each row.
+            unsafe { to.at(row).write(Q::result(total.load(Ordering::Relaxed))) };
+        }
+        return;
+    }
+    let per_piece = (PIECE / reduced.max(1)).max(1);
+    split(r, team, outer.div_ceil(per_piece), &|piece| {
+        let (first, last) = (piece * per_piece, outer.min((piece + 1) * per_piece));
+        // SAFETY: the elements of the piece's rows, and their results.
+        unsafe {
+            let io = addresses.get();
+            r.tiles.with_machine(io, |machine| {
+                S::vectorize(Piece(
+                    #[inline(always)]
+                    || {
+                        let mut source = Source { machine: &mut *machine, arg: r.arg };
+                        if reduced > 0 && reduced * 2 <= r.tiles.tile {
+                            // Several rows a tile: the program starts once for all of them.
+                            let rows = r.tiles.tile / reduced;
+                            for row in (first..last).step_by(rows) {
+                                let n = rows.min(last - row);
+                                let elements = match r.direct {
+                                    Some(input) => io.inputs[input].add(row * reduced),
+                                    None => source.read::<u8>(row * reduced, n * reduced),
+                                };
+                                short_rows::<Q>(elements, n, reduced, to.at(row));
+                            }
+                        } else {
+                            for row in first..last {
+                                let number = r.number::<Q>(&mut source, io, row * reduced, reduced);
+                                to.at(row).write(Q::result(number));
+                            }
+                        }
+                    },
+                ));
+            });
+        }
+    });
+}
+
+/// The answers for `rows` rows of `reduced` adjacent elements.
+#[inline(always)]
+unsafe fn short_rows<Q: Question>(elements: *const u8, rows: usize, reduced: usize, to: *mut Q::Out) {
+    // SAFETY: the caller promises the elements, and a result for each row.
+    unsafe {
+        for i in 0..rows {
+            let row = elements.add(i * reduced);
+            let number = match reduced {
+                2 => Q::number(std::slice::from_raw_parts(row, 2)),
+                3 => Q::number(std::slice::from_raw_parts(row, 3)),
+                4 => Q::number(std::slice::from_raw_parts(row, 4)),
+                _ => Q::number(std::slice::from_raw_parts(row, reduced)),
+            };
+            to.add(i).write(Q::result(number));
+        }
+    }
+}
