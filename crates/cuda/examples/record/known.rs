@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// One compiler's part of a record.
-pub struct Record {
+pub(crate) struct Record {
     file: Option<PathBuf>,
     heading: String,
     known: BTreeSet<String>,
@@ -13,7 +13,7 @@ pub struct Record {
 
 impl Record {
     /// The arguments of the program less `--record FILE`, and that file.
-    pub fn arguments() -> (Vec<String>, Option<PathBuf>) {
+    pub(crate) fn arguments() -> (Vec<String>, Option<PathBuf>) {
         let mut args: Vec<String> = std::env::args().skip(1).collect();
         let at = args.iter().position(|arg| arg == "--record").filter(|at| at + 1 < args.len());
         let file = at.map(|at| args.drain(at..at + 2).nth(1).map(PathBuf::from)).unwrap_or_default();
@@ -21,7 +21,7 @@ impl Record {
     }
 
     /// What a file says about a compiler, which is named by all that its output depends on besides the text.
-    pub fn open(file: Option<PathBuf>, compiler: &str) -> Record {
+    pub(crate) fn open(file: Option<PathBuf>, compiler: &str) -> Record {
         let heading = format!("# {compiler}");
         let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         let lines = text.lines().skip_while(|line| *line != heading).skip(1);
@@ -30,12 +30,12 @@ impl Record {
     }
 
     /// Whether a text has compiled before.
-    pub fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.known.contains(&hash(text))
     }
 
     /// Writes that these texts compile, and forgets all others of this compiler.
-    pub fn write(&self, texts: &[(String, String)]) -> std::io::Result<()> {
+    pub(crate) fn write(&self, texts: &[(String, String)]) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let hashes: BTreeSet<String> = texts.iter().map(|(_, text)| hash(text)).collect();
         if hashes == self.known {
