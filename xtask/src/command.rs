@@ -1,12 +1,48 @@
 //! Running other programs: cargo, Python, whatever they start.
 //!
-//! Invariant: every command is shown before it runs, so that a failure can be repeated by hand.
+//! Invariants: every command is shown before it runs, so that a failure can be repeated by hand. Stages that run at the same
+//! time do not mix their output: what a thread says in the background is kept, and shown as a whole.
 
 use crate::tree;
+use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+
+thread_local! {
+    /// What this thread has said, if it says it in the background.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Says a line: on the terminal, or to [`kept`].
+macro_rules! say {
+    ($($text:tt)*) => { $crate::command::tell(&format!("{}\n", format_args!($($text)*))) };
+}
+pub(crate) use say;
+
+/// Runs some work and returns what it said, in place of the terminal.
+pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, String) {
+    let before = KEPT.replace(Some(String::new()));
+    let done = work();
+    (done, KEPT.replace(before).unwrap_or_default())
+}
+
+/// Says a text as it is.
+pub(crate) fn tell(text: &str) {
+    let shown = KEPT.with_borrow_mut(|kept| match kept {
+        Some(kept) => {
+            kept.push_str(text);
+            false
+        }
+        None => true,
+    });
+    if shown {
+        // Nobody is left to be told that the terminal is gone.
+        let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+    }
+}
 
 /// A program about to run in the root of the workspace.
 pub(crate) fn program(name: impl AsRef<OsStr>, args: &[&str]) -> Command {
@@ -24,41 +60,66 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Runs a command whose output goes straight to the terminal.
+/// Runs a command whose output goes straight to the terminal, or to [`kept`].
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let line = shown(command);
-    eprintln!("$ {line}");
-    let status = command.status().map_err(|e| format!("{line}: {e}"))?;
+    say!("$ {line}");
+    let is_kept = KEPT.with_borrow(Option::is_some);
+    let status = if is_kept { execute(command, true).map(|(status, ..)| status) } else { command.status() };
+    let status = status.map_err(|e| format!("{line}: {e}"))?;
     if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
 }
 
-/// Runs a command, passes its standard output on line by line, and returns it with whether the command succeeded.
+/// Runs a command, shows what it prints, and returns its standard output with whether the command succeeded.
 pub(crate) fn run_and_read(command: &mut Command) -> Result<(bool, String), String> {
     let line = shown(command);
-    eprintln!("$ {line}");
-    let failed = |e| format!("{line}: {e}");
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
-    let mut text = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        let mut lines = BufReader::new(stdout);
-        let mut bytes = Vec::new();
-        while lines.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
-            let part = String::from_utf8_lossy(&bytes);
-            print!("{part}");
-            std::io::stdout().flush().map_err(failed)?;
-            text.push_str(&part);
-            bytes.clear();
+    say!("$ {line}");
+    let (status, output, _) = execute(command, true).map_err(|e| format!("{line}: {e}"))?;
+    Ok((status.success(), output))
+}
+
+/// Runs a command: its status, its standard output, and that together with its errors in the order of their lines. If it is
+/// to be shown, lines go to the terminal as they come, or together to [`kept`].
+pub(crate) fn execute(command: &mut Command, show: bool) -> std::io::Result<(ExitStatus, String, String)> {
+    let is_live = show && KEPT.with_borrow(Option::is_none);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn()?;
+    let (output, both) = (Mutex::new(String::new()), Mutex::new(String::new()));
+    let take = |part: &str, own: Option<&Mutex<String>>| {
+        for text in own.into_iter().chain([&both]) {
+            text.lock().unwrap_or_else(|e| e.into_inner()).push_str(part);
         }
+        if is_live {
+            tell(part);
+        }
+    };
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        scope.spawn(|| stderr.map(|pipe| each_line(pipe, |line| take(line, None))));
+        stdout.map(|pipe| each_line(pipe, |line| take(line, Some(&output))));
+    });
+    let plain = |text: Mutex<String>| text.into_inner().unwrap_or_else(|e| e.into_inner());
+    let (status, both) = (child.wait()?, plain(both));
+    if show && !is_live {
+        tell(&both);
     }
-    let status = child.wait().map_err(failed)?;
-    Ok((status.success(), text))
+    Ok((status, plain(output), both))
+}
+
+fn each_line(pipe: impl Read, mut take: impl FnMut(&str)) {
+    let mut lines = BufReader::new(pipe);
+    let mut bytes = Vec::new();
+    // A pipe that cannot be read has ended; the status of the command says how it went.
+    while lines.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
+        take(&String::from_utf8_lossy(&bytes));
+        bytes.clear();
+    }
 }
 
 /// The command as one would type it in the root, its variables first.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let root = format!("{}/", tree::root().display());
     let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
-    let ours = variables.filter(|(name, _)| *name != "PYO3_BUILD_EXTENSION_MODULE");
+    let ours = variables.filter(|(name, _)| *name != "PYO3_BUILD_EXTENSION_MODULE" && *name != "CARGO_MANIFEST_DIR");
     let variables = ours.map(|(name, value)| format!("{}='{}' ", name.to_string_lossy(), value.to_string_lossy()));
     // The cargo that started us is given by its full path, which says nothing to a reader.
     let name = Path::new(command.get_program());
@@ -78,5 +139,15 @@ mod tests {
         assert!(!good);
         assert_eq!(text, "a\nb\n");
         assert!(run(&mut program("sh", &["-c", "exit 1"])).unwrap_err().contains("exit"));
+    }
+
+    #[test]
+    fn what_is_said_in_the_background_is_kept_with_what_programs_print() {
+        let (done, said) = kept(|| {
+            say!("one");
+            run(&mut program("sh", &["-c", "echo two; sleep 0.1; echo three >&2"]))
+        });
+        assert_eq!(done, Ok(()));
+        assert_eq!(said, "one\n$ sh -c echo two; sleep 0.1; echo three >&2\ntwo\nthree\n");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a generator prints the whole file to its standard output and touches nothing.
 
-use crate::command::cargo;
+use crate::command::{cargo, say};
 use std::fs;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     for (generator, path) in GENERATED {
         let file = root.join(path);
         fs::write(&file, print(generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
-        println!("gen: {path}");
+        say!("gen: {path}");
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let differing = differing(root, GENERATED, print)?;
     if differing.is_empty() {
-        println!("gen: {} files up to date", GENERATED.len());
+        say!("gen: {} files up to date", GENERATED.len());
         return Ok(());
     }
     Err(format!("out of date, run `cargo xtask gen`: {}", differing.join(", ")))

@@ -3,7 +3,7 @@
 //! Invariant: it holds every file that a build reads. That is seen without one: its list of files is held against the tree's,
 //! and what a source includes must lie inside.
 
-use crate::command::{cargo, run};
+use crate::command::{cargo, run, say};
 use crate::python::Environment;
 use crate::tree;
 use crate::wheel::MATURIN;
@@ -44,7 +44,7 @@ pub(crate) fn build() -> Result<(), String> {
     if !read.status.success() {
         return Err(format!("{name}: {}", String::from_utf8_lossy(&read.stderr)));
     }
-    println!("{}", package.display());
+    say!("{}", package.display());
     Ok(())
 }
 
@@ -62,7 +62,7 @@ fn missing(root: &Path, package: &Path) -> Result<Vec<String>, String> {
 }
 
 /// The files that a source takes in by their paths, from the root.
-fn included(source: &Path, text: &str) -> Vec<PathBuf> {
+pub(crate) fn included(source: &Path, text: &str) -> Vec<PathBuf> {
     let taken = ["include_str!(\"", "include_bytes!(\"", "include!(\"", "#[path = \""];
     let paths = taken.iter().flat_map(|mark| text.split(mark).skip(1).filter_map(|rest| rest.split('"').next()));
     let beside = source.parent().unwrap_or(source);
@@ -82,7 +82,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The files of a folder but for those that are built in it.
-fn walk(root: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), String> {
+pub(crate) fn walk(root: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), String> {
     let unreadable = |e| format!("{}: {e}", folder.display());
     for entry in fs::read_dir(root.join(folder)).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;

@@ -3,7 +3,7 @@
 //! The rules are those of cargo-deny, which is asked too where it is installed; it is not needed, so a bare machine can tell.
 //! Invariant: a package whose licence cannot be read is a violation, never passed over.
 
-use crate::command::{cargo, run};
+use crate::command::{cargo, run, say};
 use crate::tree;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,15 +31,15 @@ pub(crate) fn check() -> Result<(), String> {
     let manifests = tree::sources(&root)?.into_iter().filter(|source| source.path.ends_with("Cargo.toml"));
     wrong.extend(manifests.flat_map(|manifest| wildcards(&manifest.path, &manifest.text)));
     for double in doubles {
-        println!("supply: {double}");
+        say!("supply: {double}");
     }
     for violation in &wrong {
-        println!("supply: {violation}");
+        say!("supply: {violation}");
     }
     if !wrong.is_empty() {
         return Err(format!("supply: {} violations", wrong.len()));
     }
-    println!("supply: {} packages, nothing found", packages.len());
+    say!("supply: {} packages, nothing found", packages.len());
     let installed = cargo(&["deny", "--version"]).output().is_ok_and(|output| output.status.success());
     if installed { run(&mut cargo(&["deny", "check", "licenses", "bans", "sources"])) } else { Ok(()) }
 }

@@ -1,14 +1,21 @@
 //! The Python package: building the wheel, installing it, showing the tour.
 
-use crate::command::run;
+use crate::command::{run, say};
 use crate::python::{Environment, interpreter};
 use crate::tree;
 use std::fs;
 use std::path::PathBuf;
 
 /// What the working environment of the package holds besides the package.
-const WORKSHOP: &[&str] =
-    &["numpy>=2", "ml_dtypes>=0.5", "pytest>=9,<10", "hypothesis>=6,<7", "ruff==0.17.4", "mypy==2.4.1"];
+const WORKSHOP: &[&str] = &[
+    "numpy>=2",
+    "ml_dtypes>=0.5",
+    "pytest>=9,<10",
+    "pytest-xdist==3.8.0",
+    "hypothesis>=6,<7",
+    "ruff==0.17.4",
+    "mypy==2.4.1",
+];
 
 /// What builds the package.
 pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
@@ -16,9 +23,9 @@ pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
-    /// Shares its dependencies with `cargo test`: the quickest to build after the tests.
+    /// Shares everything with the tests' own build: what the tests use.
     Dev,
-    /// Full optimisation: what the tests, the tour and the benches use.
+    /// Full optimisation: what the tour and the benches use.
     Release,
     /// As published: link-time optimisation over everything, at the price of a long link.
     Published,
@@ -44,16 +51,6 @@ pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
     build_into("wheels-one", Profile::Published, python, &["--no-default-features"])
 }
 
-/// Builds the package with fail points and unpacks it into a folder of its own, beside the one that is installed.
-pub(crate) fn build_with_faults(environment: &Environment) -> Result<PathBuf, String> {
-    let wheel = build_into("wheels-faults", Profile::Dev, &interpreter(), &["--features", "faults"])?;
-    let folder = tree::target().join("faults");
-    let (from, to) = (wheel.to_string_lossy(), folder.to_string_lossy());
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--upgrade"];
-    run(environment.python(&install).args(["--target", &*to, &*from]))?;
-    Ok(folder)
-}
-
 fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
@@ -65,7 +62,7 @@ fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -
     let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", python, "--out", &out];
     run(builder.tool("maturin", &command).args(features))?;
     let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
-    println!("{}", built.display());
+    say!("{}", built.display());
     Ok(built)
 }
 

@@ -1,7 +1,8 @@
 //! Fail points: named places where a test makes something go wrong that seldom does.
 //!
-//! They are there under the feature `faults` alone; without it [`fail_point!`](crate::fail_point) expands to nothing. A new place is a row
-//! of [`SITES`] and a call of the macro; `cargo xtask tidy` checks that the two agree. A test arms a site by [`arm`]; a process
+//! Builds with debug assertions have them, so the tests need no build of their own; a build without has them under the feature
+//! `faults` alone, and otherwise [`fail_point!`](crate::fail_point) expands to nothing. A new place is a row of [`SITES`] and a call of
+//! the macro; `cargo xtask tidy` checks that the two agree. A test arms a site by [`arm`]; a process
 //! that a test starts, by `FORERUN_TEST_FAULTS=site=how@nth,...`. Each arming is for one hit.
 
 use crate::{Error, ErrorKind, Result};
@@ -127,11 +128,38 @@ pub fn hits(name: &str) -> u64 {
     find(name).map_or(0, |(_, state)| state.hits.load(SeqCst))
 }
 
-/// A site is reached: says what goes wrong, if anything; a panic is made here. Called by [`fail_point!`](crate::fail_point).
+/// Where a site stands in the table; evaluated when the code is compiled, where a wrong name is an error.
+pub const fn index(name: &str) -> usize {
+    let mut at = 0;
+    while at < SITES.len() {
+        if is_same(SITES[at].name, name) {
+            return at;
+        }
+        at += 1;
+    }
+    panic!("no such fail point")
+}
+
+/// Constant evaluation has no `==` of strings.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+/// A site is reached that is known by its name alone, as Python's are.
 pub fn hit(name: &str) -> Option<How> {
+    hit_at(index(name))
+}
+
+/// A site is reached: says what goes wrong, if anything; a panic is made here. Called by [`fail_point!`](crate::fail_point).
+pub fn hit_at(index: usize) -> Option<How> {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(read_environment);
-    let Some((site, state)) = find(name) else { panic!("no fail point `{name}`") };
+    let (site, state) = (&SITES[index], &STATES[index]);
     let now = state.hits.fetch_add(1, SeqCst) + 1;
     let at = state.fails_at.load(SeqCst);
     if at == 0 || now < at || state.fails_at.compare_exchange(at, 0, SeqCst, SeqCst).is_err() {

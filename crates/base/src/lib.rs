@@ -8,7 +8,7 @@ mod default_float;
 mod device;
 mod dtype;
 mod error;
-#[cfg(feature = "faults")]
+#[cfg(any(feature = "faults", debug_assertions))]
 pub mod fail;
 mod fail_point;
 mod half;

@@ -1,14 +1,19 @@
-//! Assembles every text in PTX, without a device: `cargo run --example ptx <assembler> [arch] [part of a name]`. The assembler is
-//! `ptxas` of NVIDIA's compiler.
+//! Assembles every text in PTX, without a device: `cargo run --example ptx <assembler> [arch] [part of a name] [--record FILE]`. The
+//! assembler is `ptxas` of NVIDIA's compiler. Texts that the record has are not assembled again.
+
+#[path = "record/known.rs"]
+mod record;
 
 use forerun_cuda::ptx_texts;
+use record::Record;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
+    let (args, file) = Record::arguments();
+    let mut args = args.into_iter();
     let Some(assembler) = args.next().map(PathBuf::from) else {
         eprintln!("ptx: where is ptxas?");
         return ExitCode::FAILURE;
@@ -16,7 +21,10 @@ fn main() -> ExitCode {
     let (arch, part) = (args.next().unwrap_or("sm_90".to_owned()), args.next().unwrap_or_default());
     let number = arch.trim_start_matches("sm_").parse().unwrap_or(0);
     let all = ptx_texts((number / 10, number % 10));
-    let all: Vec<_> = all.into_iter().filter(|(name, _)| name.contains(&part)).collect();
+    let wanted: Vec<_> = all.into_iter().filter(|(name, _)| name.contains(&part)).collect();
+    // A part of the texts says nothing about the others.
+    let record = Record::open(file.filter(|_| part.is_empty()), &format!("{} {arch}", release(&assembler)));
+    let all: Vec<_> = wanted.iter().filter(|(_, text)| !record.has(text)).collect();
     let folder = std::env::temp_dir().join(format!("forerun-ptx-{}", std::process::id()));
     if let Err(error) = std::fs::create_dir_all(&folder) {
         eprintln!("ptx: {}: {error}", folder.display());
@@ -42,8 +50,22 @@ fn main() -> ExitCode {
     let _ = std::fs::remove_dir_all(&folder);
     let failed = failed.into_inner();
     println!("{} texts for {arch} in {:.1} s", all.len(), begun.elapsed().as_secs_f64());
-    println!("{} assembled, {failed} failed", all.len() - failed);
-    if failed == 0 && !all.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("{} assembled, {failed} failed, {} in the record", all.len() - failed, wanted.len() - all.len());
+    if failed > 0 || wanted.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    if let Err(error) = record.write(&wanted) {
+        eprintln!("ptx: the record cannot be written: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// The assembler's own name and release, as `ptxas V12.9.86`.
+fn release(assembler: &Path) -> String {
+    let output = Command::new(assembler).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    format!("ptxas {}", text.split_whitespace().find(|word| word.starts_with('V')).unwrap_or("of an unknown release"))
 }
 
 /// Machine code is made and thrown away; what the assembler says is the error.

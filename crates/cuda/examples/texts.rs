@@ -1,14 +1,19 @@
-//! Compiles every text that the room prints, without a device: `cargo run --example texts [arch] [part of a name]`. The compiler's library is
-//! looked for in `FORERUN_CUDA_PATH` too.
+//! Compiles every text that the room prints, without a device: `cargo run --example texts [arch] [part of a name] [--record FILE]`. The
+//! compiler's library is looked for in `FORERUN_CUDA_PATH` too. Texts that the record has are not compiled again.
+
+#[path = "record/known.rs"]
+mod record;
 
 use forerun_cuda::{TextCompiler, texts};
+use record::Record;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 fn main() -> ExitCode {
-    let arch = std::env::args().nth(1).unwrap_or("sm_90".to_owned());
+    let (args, file) = Record::arguments();
+    let arch = args.first().cloned().unwrap_or("sm_90".to_owned());
     let compiler = match TextCompiler::open(12, &arch) {
         Ok(compiler) => compiler,
         Err(text) => {
@@ -16,8 +21,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let part = std::env::args().nth(2).unwrap_or_default();
-    let all: Vec<_> = texts().into_iter().filter(|(name, _)| name.contains(&part)).collect();
+    let part = args.get(1).cloned().unwrap_or_default();
+    let wanted: Vec<_> = texts().into_iter().filter(|(name, _)| name.contains(&part)).collect();
+    // A part of the texts says nothing about the others.
+    let record = Record::open(file.filter(|_| part.is_empty()), &format!("NVRTC {}", compiler.stamp()));
+    let all: Vec<_> = wanted.iter().filter(|(_, text)| !record.has(text)).collect();
     let begun = Instant::now();
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let slowest = Mutex::new((0.0, ""));
@@ -48,6 +56,13 @@ fn main() -> ExitCode {
         slowest.1,
         slowest.0
     );
-    println!("{} compiled, {failed} failed", all.len() - failed);
-    if failed == 0 && !all.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("{} compiled, {failed} failed, {} in the record", all.len() - failed, wanted.len() - all.len());
+    if failed > 0 || wanted.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    if let Err(error) = record.write(&wanted) {
+        eprintln!("texts: the record cannot be written: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

@@ -26,7 +26,7 @@ pub use forerun_array::{
     whole_inputs, write_back,
 };
 /// Fail points, for tests.
-#[cfg(feature = "faults")]
+#[cfg(any(feature = "faults", debug_assertions))]
 pub use forerun_base::fail;
 #[doc(hidden)]
 pub use forerun_base::fail_point;

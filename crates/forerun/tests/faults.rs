@@ -1,6 +1,8 @@
 //! Every fail point that Rust reaches, in every way it can go wrong: what depends on the failure raises and names both lines,
 //! everything else has the bits of a run without it, the next program is right, and no memory is lost.
 
+#![cfg(any(feature = "faults", debug_assertions))]
+
 use forerun::fail::{self, How, SITES, Site};
 use forerun::grad::{self, Differentiable, record, record_function};
 use forerun::{Array, Beyond, Device, Error, ErrorKind, Index, Loc, Mode, SimOptions, ops};

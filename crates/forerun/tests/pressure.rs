@@ -1,6 +1,8 @@
 //! Memory pressure: every allocation of a training step fails in turn. The program gets an error that says who holds the
 //! memory; what was there before stays as it was, what fits afterwards works, and nothing is lost.
 
+#![cfg(any(feature = "faults", debug_assertions))]
+
 use forerun::fail::{self, How};
 use forerun::grad::{Differentiable, record};
 use forerun::nn::{Activation, Adam, Dense, Layer, Sequential, l2_loss};

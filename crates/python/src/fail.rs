@@ -1,4 +1,4 @@
-//! Fail points, for the tests of the Python face. There under the feature `faults` alone.
+//! Fail points, for the tests of the Python face. Builds with debug assertions or the feature `faults` have them.
 
 use crate::error::raise;
 use crate::loc::here;

@@ -17,7 +17,7 @@ mod dlpack;
 mod dtype;
 mod error;
 mod exchange;
-#[cfg(feature = "faults")]
+#[cfg(any(feature = "faults", debug_assertions))]
 mod fail;
 mod fresh;
 mod functions;

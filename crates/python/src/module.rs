@@ -35,7 +35,7 @@ mod _forerun {
     use crate::dtype::{PyDType, default_float, result_type, set_default_float};
     #[pymodule_export]
     use crate::exchange::{from_numpy, placement, set_writable_asnumpy};
-    #[cfg(feature = "faults")]
+    #[cfg(any(feature = "faults", debug_assertions))]
     #[pymodule_export]
     use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]

@@ -1,4 +1,7 @@
-//! How many tests passed and failed, read from what the test programs print.
+//! Which tests passed and failed, read from what the test programs print. A test has a name, so that one that runs in several
+//! modes is one test.
+
+use std::collections::BTreeMap;
 
 /// Individual tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -9,19 +12,74 @@ pub(super) struct Counts {
     pub(super) failed: usize,
 }
 
-/// Sums the `test result:` lines of `cargo test`.
-pub(super) fn of_cargo(output: &str) -> Counts {
-    let results = output.lines().filter_map(|line| line.trim().strip_prefix("test result:"));
-    sum(results.flat_map(|result| result.split([';', '.'])))
+/// Tests by name, and whether each passed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Outcomes(BTreeMap<String, bool>);
+
+impl Outcomes {
+    /// One test.
+    pub(super) fn one(name: impl Into<String>, passed: bool) -> Outcomes {
+        Outcomes(BTreeMap::from([(name.into(), passed)]))
+    }
+
+    /// Enters a test; one that failed once has failed.
+    pub(super) fn enter(&mut self, name: impl Into<String>, passed: bool) {
+        *self.0.entry(name.into()).or_insert(true) &= passed;
+    }
+
+    /// Enters all tests of others.
+    pub(super) fn extend(&mut self, others: &Outcomes) {
+        others.0.iter().for_each(|(name, passed)| self.enter(name, *passed));
+    }
+
+    /// How many there are.
+    pub(super) fn counts(&self) -> Counts {
+        let passed = self.0.values().filter(|passed| **passed).count();
+        Counts { passed, failed: self.0.len() - passed }
+    }
+
+    /// How many of them others do not have.
+    pub(super) fn beside(&self, others: &Outcomes) -> usize {
+        self.0.keys().filter(|name| !others.0.contains_key(*name)).count()
+    }
 }
 
-/// Reads the closing line of pytest.
-pub(super) fn of_pytest(output: &str) -> Counts {
-    let closing = output.lines().rev().find_map(|line| {
-        let (counts, _) = line.trim_matches(['=', ' ']).rsplit_once(" in ")?;
-        counts.starts_with(|c: char| c.is_ascii_digit()).then_some(counts)
-    });
-    sum(closing.unwrap_or_default().split(','))
+/// Reads the lines `test name ... ok` of one of Rust's test programs or of its doctests.
+///
+/// What a test's own threads print may stand in the middle of such a line. The closing line tells how many there are; those
+/// whose names could not be read are numbered.
+pub(super) fn of_cargo(program: &str, output: &str) -> Outcomes {
+    let mut found = Outcomes::default();
+    for line in output.lines() {
+        let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) else { continue };
+        // `ok` or `ok <0.1s>`; others are ignored, or their lines are broken.
+        match rest.split_whitespace().next() {
+            Some("ok") => found.enter(format!("{program} {name}"), true),
+            Some("FAILED") => found.enter(format!("{program} {name}"), false),
+            _ => {}
+        }
+    }
+    let closing = output.lines().filter_map(|line| line.trim().strip_prefix("test result:"));
+    let told = sum(closing.flat_map(|result| result.split([';', '.'])));
+    let read = found.counts();
+    (read.passed..told.passed).for_each(|number| found.enter(format!("{program} passed {number}"), true));
+    (read.failed..told.failed).for_each(|number| found.enter(format!("{program} failed {number}"), false));
+    found
+}
+
+/// Reads the report that pytest writes in the form of JUnit: one element a test, empty if it passed.
+pub(super) fn of_pytest(report: &str) -> Outcomes {
+    let mut found = Outcomes::default();
+    for case in report.split("<testcase").skip(1) {
+        let attribute =
+            |name: &str| case.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next());
+        let name = format!("{}::{}", attribute("classname").unwrap_or(""), attribute("name").unwrap_or(""));
+        // What a test printed is escaped, so these are elements.
+        if !case.contains("<skipped") {
+            found.enter(name, !case.contains("<failure") && !case.contains("<error"));
+        }
+    }
+    found
 }
 
 fn sum<'a>(parts: impl Iterator<Item = &'a str>) -> Counts {
@@ -34,7 +92,7 @@ fn sum<'a>(parts: impl Iterator<Item = &'a str>) -> Counts {
         };
         match what {
             "passed" => counts.passed += number,
-            "failed" | "error" | "errors" => counts.failed += number,
+            "failed" => counts.failed += number,
             _ => {}
         }
     }
@@ -46,17 +104,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cargo_results_are_summed() {
-        let output = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
-                      test result: FAILED. 3 passed; 4 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.25s\n";
-        assert_eq!(of_cargo(output), Counts { passed: 5, failed: 4 });
+    fn names_are_read_and_broken_lines_counted() {
+        let output = "running 4 tests\ntest a ... ok\ntest b - should panic ... ok\ntest c ... forerun: 3 lost\nok\ntest d ... ignored\n\
+                      test e ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; finished in 0.00s\n";
+        let found = of_cargo("p", output);
+        assert_eq!(found.counts(), Counts { passed: 3, failed: 1 });
+        assert_eq!(found.0.keys().next().map(String::as_str), Some("p a"));
     }
 
     #[test]
-    fn pytest_closing_lines_are_read() {
-        let loud = "12 passed in a row\n======= 1 failed, 12 passed, 3 skipped, 2 errors in 0.50s =======\n";
-        assert_eq!(of_pytest(loud), Counts { passed: 12, failed: 3 });
-        assert_eq!(of_pytest("....\n4 passed, 1 xfailed in 61.50s (0:01:01)\n"), Counts { passed: 4, failed: 0 });
-        assert_eq!(of_pytest("no tests ran in 0.01s\n"), Counts::default());
+    fn reports_of_pytest_are_read() {
+        let report = "<testsuite errors=\"0\"><testcase classname=\"t.a\" name=\"x[1]\" time=\"0.1\" /><testcase classname=\"t.a\" \
+                      name=\"y\" time=\"0\"><failure message=\"&lt;skipped\">E</failure></testcase><testcase classname=\"t.a\" name=\"z\">\
+                      <skipped type=\"s\" /></testcase><testcase classname=\"t\" name=\"w\"><system-out>a</system-out></testcase></testsuite>";
+        assert_eq!(of_pytest(report).counts(), Counts { passed: 2, failed: 1 });
+        assert_eq!(of_pytest(""), Outcomes::default());
+    }
+
+    #[test]
+    fn a_test_in_two_modes_is_one_and_fails_if_it_fails_in_one() {
+        let mut all = of_cargo("p", "test a ... ok\ntest b ... ok\n");
+        let other = of_cargo("p", "test a ... FAILED\ntest c ... ok\n");
+        assert_eq!(other.beside(&all), 1);
+        all.extend(&other);
+        assert_eq!(all.counts(), Counts { passed: 2, failed: 1 });
     }
 }

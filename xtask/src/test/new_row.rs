@@ -5,9 +5,10 @@
 //! rows; it shares that, and nothing else.
 
 use crate::command::{cargo, run, run_and_read};
-use crate::tree;
+use crate::{sdist, tree};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The table that gets the row, and the manifest of its crate.
@@ -53,6 +54,15 @@ const PRINTED: &[(&[&str], &str)] = &[
 
 /// Tests that go through all rows: every instruction set and dtype; machine code; gradients against finite differences.
 const TESTED: &[&str] = &["--test", "pointwise", "--test", "jit", "--test", "gradients", "--test", "new_row"];
+
+/// The crates that a row goes through, and this stage itself: what it looks at, from the root.
+pub(super) fn covered() -> Result<BTreeSet<PathBuf>, String> {
+    let mut found = BTreeSet::from([PathBuf::from("xtask/src/test/new_row.rs")]);
+    for room in ["array", "base", "cpu", "cuda", "grad", "ops", "plan"] {
+        sdist::walk(&tree::root(), &Path::new("crates").join(room), &mut found)?;
+    }
+    Ok(found)
+}
 
 /// Adds the row to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
 pub(super) fn check(kernels: &str) -> Result<(), String> {

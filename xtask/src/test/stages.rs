@@ -1,129 +1,130 @@
-//! The stages, in the order in which a mistake is cheapest to find.
+//! The stages, in the order in which a mistake is cheapest to find. All of them share one build: see [`programs`].
 
-use super::counts::{of_cargo, of_pytest};
-use super::ledger::Ledger;
-use super::new_row;
-use crate::command::{cargo, program, run as run_command};
+use super::ledger::{Ledger, in_background};
+use super::programs::{self, TestProgram, example};
+use super::record::Covered;
+use super::{models, new_row, suites};
+use crate::command::{cargo, execute, run as run_command, say, shown, tell};
 use crate::python::Environment;
-use crate::wheel::{self, Profile};
+use crate::wheel;
 use crate::{generated, sdist, supply, tidy, tree};
-use std::process::Command;
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Extent {
-    /// While working: one engine mode, no model checking.
+    /// While working: one engine mode, no model checking, no test that takes long.
     Quick,
     /// Before anything lands.
     Normal,
-    /// Overnight: adds the soak.
+    /// Overnight: everything, whatever the records say, and longer.
     Long,
 }
 
-/// Has no tests, but asks for features of what others use too. Cargo builds for those that are named, so wherever some are,
-/// this one is among them: what they use is then built once for all stages.
-const UNIFIER: &[&str] = &["--package", "forerun-python"];
+impl Extent {
+    /// What tells tests that draw or inject how much of it they are asked for.
+    pub(super) fn variable(self) -> (&'static str, &'static str) {
+        ("FORERUN_TEST_LONG", if self == Extent::Long { "1" } else { "0" })
+    }
+}
 
-/// The crates whose behaviour could differ between the engine's modes.
-const TWO_MODES: &[&str] = &["--package", "forerun-array", "--package", "forerun"];
+/// The packages whose behaviour could differ between the engine's modes.
+const TWO_MODES: &[&str] = &["array", "forerun"];
 
-/// The tests that need fail points.
-const FAULTS: &[&str] = &[
-    "test",
-    "--no-fail-fast",
-    "--features",
-    "faults",
-    "--package",
-    "forerun",
-    "--test",
-    "faults",
-    "--test",
-    "pressure",
-];
+/// Random programs over devices: the length of a day's run and of a night's.
+const DEVICE_PROGRAMS: (&str, &str) = ("2000", "20000");
 
 pub(crate) const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
+const CUDA_13: &str = "nvidia-cuda-nvrtc>=13,<14";
 
 /// The package of the assembler, and where it lies in it.
 const ASSEMBLER: (&str, &str) = ("nvidia-cuda-nvcc-cu12==12.9.*", "nvidia/cuda_nvcc/bin/ptxas");
 
-const RUST_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+/// The texts of the device room that have compiled.
+const TEXTS: &str = "docs/conformance/texts.txt";
 
 /// Runs the stages; fails when anything failed.
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
-    let mut ledger = Ledger::default();
-    rust(&mut ledger, extent);
-    match ledger.check("venv", wheel::workshop) {
-        Some(environment) => python(&mut ledger, extent, &environment),
+    let ledger = Ledger::default();
+    ledger.check("fmt", || run_command(&mut cargo(&["fmt", "--all", "--check"])));
+    ledger.check("tidy", tidy::run);
+    // Where a compiler waits for one crate, and pip for the network, the other has a core.
+    let (programs, environment) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| in_background(|| without_build(&ledger, extent)));
+        ledger.check("clippy", || {
+            run_command(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+        });
+        let programs = ledger.check("build", || programs::build(&[]));
+        (programs, beside.join().unwrap_or_default())
+    });
+    match programs {
+        Some(programs) => rust(&ledger, extent, &programs),
+        None => ledger.unreachable("cargo test", "build"),
+    }
+    match environment {
+        Some(environment) => suites::run(&ledger, extent, &environment),
         None => ledger.unreachable("python", "venv"),
     }
     ledger.close()
 }
 
-fn rust(ledger: &mut Ledger, extent: Extent) {
-    ledger.check("fmt", || run_command(&mut cargo(&["fmt", "--all", "--check"])));
-    ledger.check("tidy", tidy::run);
+/// What needs nothing that is built here; makes the environment of the package's tests.
+fn without_build(ledger: &Ledger, extent: Extent) -> Option<Environment> {
+    let environment = ledger.check("venv", wheel::workshop);
+    if let Some(environment) = &environment {
+        suites::lint(ledger, environment);
+    }
+    if extent != Extent::Quick {
+        ledger.check("sdist", sdist::build);
+        ledger.check("supply", supply::check);
+        // What the network gives is fetched while others compile; the stages that need it say what went wrong.
+        let _ = (kernel_compiler(CUDA_12), assembler());
+    }
+    environment
+}
+
+fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
+    let (day, night) = DEVICE_PROGRAMS;
+    let length = match extent {
+        Extent::Quick => "100",
+        Extent::Normal => day,
+        Extent::Long => night,
+    };
+    let variables = [("FORERUN_ENGINE", "async"), ("FORERUN_TEST_DEVICE_PROGRAMS", length), extent.variable()];
+    ledger.count("cargo test", || programs::run(programs, &variables, &[]));
     ledger.check("generated files", || generated::check(&tree::root()));
-    ledger.check("clippy", || {
-        run_command(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
-    });
-    ledger.count("cargo test", with(cargo(RUST_TESTS), "FORERUN_ENGINE", "async"), of_cargo);
     if extent == Extent::Quick {
         return;
     }
-    let mut sync = with(cargo(&["test", "--no-fail-fast"]), "FORERUN_ENGINE", "sync");
-    sync.args(TWO_MODES).args(UNIFIER);
-    ledger.count("cargo test, sync engine", sync, of_cargo);
-    ledger.check("supply", supply::check);
-    let marks = cargo(&["test", "--features", "faults", "--package", "forerun-base", "--lib"]);
-    ledger.count("fail points, marks", marks, of_cargo);
-    let mut faults = cargo(FAULTS);
-    faults.args(UNIFIER);
-    ledger.count("fail points", with_length(faults, extent), of_cargo);
-    let mut devices = cargo(&["test", "--package", "forerun", "--test", "device_programs"]);
-    devices.args(UNIFIER);
-    ledger.count("programs over devices", with(devices, "FORERUN_TEST_DEVICE_PROGRAMS", "10000"), of_cargo);
-    ledger.check("kernel texts, CUDA 12", || kernel_texts(CUDA_12));
-    ledger.check("kernel texts, PTX", ptx_texts);
-    ledger.check("a new row", || new_row::check(&kernel_compiler(CUDA_12)?));
+    ledger.count("cargo test, documentation", programs::doctests);
+    let two_modes = programs.iter().filter(|program| TWO_MODES.contains(&program.package().as_str()));
+    let two_modes: Vec<TestProgram> = two_modes.cloned().collect();
+    let sync = [("FORERUN_ENGINE", "sync"), extent.variable()];
+    ledger.count("cargo test, sync engine", || programs::run(&two_modes, &sync, &[]));
+    ledger.check_and_note("kernel texts, CUDA 12", || kernel_texts(CUDA_12, extent));
+    ledger.check_and_note("kernel texts, PTX", || ptx_texts(extent));
     if extent == Extent::Long {
-        ledger.check("kernel texts, CUDA 13", || kernel_texts("nvidia-cuda-nvrtc>=13,<14"));
+        ledger.check_and_note("kernel texts, CUDA 13", || kernel_texts(CUDA_13, extent));
     }
-    // Another configuration would throw away what the other stages built, so it gets a folder of its own.
-    let model =
-        cargo(&["test", "--release", "--package", "forerun-engine", "--package", "forerun-array", "--test", "loom"]);
-    let model = with(model, "CARGO_TARGET_DIR", &tree::target().join("loom").to_string_lossy());
-    ledger.count("loom", with(model, "RUSTFLAGS", "--cfg loom"), of_cargo);
-    if extent == Extent::Long {
-        if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-            ledger.check("thread sanitizer, core", || run_command(&mut sanitized_core()));
-        }
-        let mut soak = cargo(RUST_TESTS);
-        soak.args(["--release", "--", "--include-ignored"]);
-        let soak = with(with(soak, "FORERUN_TEST_TASKS", "1000000"), "FORERUN_TEST_PROGRAMS", "5000");
-        ledger.count("soak", with_length(soak, extent), of_cargo);
-        ledger.count("thread sanitizer", sanitized(), of_cargo);
-    }
+    ledger.check_and_note("a new row", || {
+        unless_passed(extent, Covered::new("a new row", &new_row::covered()?)?, || {
+            new_row::check(&kernel_compiler(CUDA_12)?)
+        })
+    });
+    models::run(ledger, extent);
 }
 
-/// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are not for a stable
-/// compiler, but its runtime is there; the standard library is not instrumented, which the test knows.
-fn sanitized_core() -> Command {
-    let target = "x86_64-unknown-linux-gnu";
-    let race = cargo(&["test", "--target", target, "--package", "forerun-engine", "--test", "race"]);
-    let race = with(race, "CARGO_TARGET_DIR", &tree::target().join("tsan").to_string_lossy());
-    let flags = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
-    with(with(race, "RUSTC_BOOTSTRAP", "1"), "RUSTFLAGS", flags)
-}
-
-/// The tests of threads under the thread sanitizer. The standard library is built with it too, so nothing need be
-/// suppressed; that takes a nightly toolchain with its sources.
-fn sanitized() -> Command {
-    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let mut command = program("rustup", &["run", "nightly", "cargo", "test", "-Zbuild-std", "--no-fail-fast"]);
-    command.args(["--target", &target, "--package", "forerun", "--package", "forerun-engine"]);
-    command.args(["--test", "threads", "--test", "resize", "--test", "race"]);
-    let folder = tree::target().join("sanitizer");
-    with(with(command, "RUSTFLAGS", "-Zsanitizer=thread"), "CARGO_TARGET_DIR", &folder.to_string_lossy())
+/// Runs a stage unless the record says that it passed with what is there now.
+fn unless_passed(
+    extent: Extent,
+    covered: Covered,
+    stage: impl FnOnce() -> Result<(), String>,
+) -> Result<String, String> {
+    if extent != Extent::Long && covered.has_passed() {
+        return Ok("in the record".to_owned());
+    }
+    stage()?;
+    covered.passed()?;
+    Ok("ok".to_owned())
 }
 
 /// Installs the compiler of the device's texts and says where.
@@ -132,64 +133,34 @@ pub(crate) fn kernel_compiler(package: &str) -> Result<String, String> {
     Environment::with(release, &[package])?.packages()
 }
 
-/// Compiles every text of the device room by the compiler of this package; that takes no device.
-fn kernel_texts(package: &str) -> Result<(), String> {
-    let packages = kernel_compiler(package)?;
-    let texts = cargo(&["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90"]);
-    run_command(&mut with(texts, "FORERUN_CUDA_PATH", &packages))
-}
-
-/// Assembles every text in PTX; that takes no device either.
-fn ptx_texts() -> Result<(), String> {
+/// Installs the assembler of texts in PTX and says where.
+fn assembler() -> Result<String, String> {
     let (package, place) = ASSEMBLER;
-    let assembler = format!("{}/{place}", Environment::with("ptxas-12", &[package])?.packages()?);
-    let texts = ["run", "--quiet", "--package", "forerun-cuda", "--example", "ptx", "--", &assembler, "sm_90"];
-    run_command(&mut cargo(&texts))
+    Ok(format!("{}/{place}", Environment::with("ptxas-12", &[package])?.packages()?))
 }
 
-fn python(ledger: &mut Ledger, extent: Extent, environment: &Environment) {
-    let pages = ["python", "tests/python", "benches"];
-    ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(pages)));
-    ledger
-        .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(pages)));
-    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
-    ledger.check("sdist", sdist::build);
-
-    let profile = if extent == Extent::Quick { Profile::Dev } else { Profile::Release };
-    if ledger.check("wheel", || environment.install_wheel(&wheel::build(profile)?)).is_none() {
-        ledger.unreachable("pytest", "wheel");
-        return;
-    }
-    let suite = || environment.python(&["-m", "pytest", "--quiet", "tests/python"]);
-    ledger.count("pytest", with(suite(), "FORERUN_ENGINE", "async"), of_pytest);
-    if extent != Extent::Quick {
-        ledger.count("pytest, sync engine", with(suite(), "FORERUN_ENGINE", "sync"), of_pytest);
-        ledger.count("pytest, nothing dropped", with(suite(), "FORERUN_DROP_DEAD", "0"), of_pytest);
-    }
-    if extent == Extent::Long {
-        ledger.count("pytest, long fuzzing", with(suite(), "FORERUN_TEST_LONG", "1"), of_pytest);
-    }
-    if extent != Extent::Quick {
-        match ledger.check("wheel with fail points", || wheel::build_with_faults(environment)) {
-            Some(folder) => {
-                let suites = ["tests/python/test_faults.py", "tests/python/test_pressure.py"];
-                let mut faults = environment.python(&["-m", "pytest", "--quiet"]);
-                faults.args(suites).env("PYTHONPATH", folder);
-                ledger.count("pytest, fail points", with_length(faults, extent), of_pytest);
-            }
-            None => ledger.unreachable("pytest, fail points", "wheel with fail points"),
-        }
-    }
-    let doctest = ["-m", "pytest", "--quiet", "--doctest-modules", "--pyargs", "forerun"];
-    ledger.count("doctest", environment.python(&doctest), of_pytest);
+/// Compiles the texts of the device room by the compiler of this package; that takes no device.
+fn kernel_texts(package: &str, extent: Extent) -> Result<String, String> {
+    texts("texts", &["sm_90"], extent, ("FORERUN_CUDA_PATH", &kernel_compiler(package)?))
 }
 
-/// Tests that draw or inject know by a variable how much of it they are asked for.
-fn with_length(command: Command, extent: Extent) -> Command {
-    with(command, "FORERUN_TEST_LONG", if extent == Extent::Long { "1" } else { "0" })
+/// Assembles the texts in PTX; that takes no device either.
+fn ptx_texts(extent: Extent) -> Result<String, String> {
+    texts("ptx", &[&assembler()?, "sm_90"], extent, ("FORERUN_CUDA_PATH", ""))
 }
 
-fn with(mut command: Command, name: &str, value: &str) -> Command {
-    command.env(name, value);
-    command
+/// Runs a program that compiles texts, and says how many it did. In the long tests it compiles all of them.
+fn texts(name: &str, args: &[&str], extent: Extent, variable: (&str, &str)) -> Result<String, String> {
+    let mut command = example(name, args);
+    command.env(variable.0, variable.1);
+    if extent != Extent::Long {
+        command.args(["--record", TEXTS]);
+    }
+    say!("$ {}", shown(&command));
+    let (status, output, both) = execute(&mut command, false).map_err(|e| e.to_string())?;
+    tell(&both);
+    if !status.success() {
+        return Err(format!("{}: {status}", shown(&command)));
+    }
+    Ok(output.lines().next_back().unwrap_or("ok").to_owned())
 }

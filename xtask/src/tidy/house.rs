@@ -4,6 +4,7 @@
 
 use crate::planted::TABLE;
 use crate::rust_text;
+use crate::test::MODES;
 use crate::tree::{self, Source};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +15,7 @@ const ARCHITECTURE: &str = "ARCHITECTURE.md";
 pub(crate) struct House {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages, licences and settings of the root, and the table of planted faults.
+    /// The Markdown pages, licences and settings of the root, the table of planted faults and the list of modes.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -34,9 +35,11 @@ impl House {
             }
             paths.insert(name);
         }
-        if let Ok(text) = tree::read(&root.join(TABLE)) {
-            documents.push(Source::new(TABLE, text));
-            paths.insert(TABLE.to_owned());
+        for table in [TABLE, MODES] {
+            if let Ok(text) = tree::read(&root.join(table)) {
+                documents.push(Source::new(table, text));
+                paths.insert(table.to_owned());
+            }
         }
         for entry in std::fs::read_dir(root.join("docs")).into_iter().flatten().flatten() {
             paths.insert(format!("docs/{}", entry.file_name().to_string_lossy()));

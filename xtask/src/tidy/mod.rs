@@ -10,6 +10,7 @@ mod fail_points;
 mod house;
 mod leftovers;
 mod listing;
+mod mode_files;
 mod module_docs;
 mod outcalls;
 mod parking;

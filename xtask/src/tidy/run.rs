@@ -2,9 +2,10 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, fail_points, leftovers, listing, module_docs, outcalls, parking, planted_faults,
-    settings, sizes, unsafe_places, vocabulary,
+    absences, arrows, documents, fail_points, leftovers, listing, mode_files, module_docs, outcalls, parking,
+    planted_faults, settings, sizes, unsafe_places, vocabulary,
 };
+use crate::command::say;
 use crate::tree;
 
 type Check = fn(&House) -> Vec<String>;
@@ -24,6 +25,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("settings", settings::check),
     ("fail points", fail_points::check),
     ("planted faults", planted_faults::check),
+    ("modes", mode_files::check),
 ];
 
 /// Walks every check; fails when any of them found something.
@@ -33,12 +35,12 @@ pub(crate) fn run() -> Result<(), String> {
     for (name, check) in CHECKS {
         let found = check(&house);
         for violation in &found {
-            println!("tidy: {name}: {violation}");
+            say!("tidy: {name}: {violation}");
         }
         total += found.len();
     }
     if total == 0 {
-        println!("tidy: {} checks, nothing found", CHECKS.len());
+        say!("tidy: {} checks, nothing found", CHECKS.len());
         Ok(())
     } else {
         Err(format!("tidy: {total} violations"))

@@ -34,7 +34,7 @@ impl TextCompiler {
     }
 
     /// What machine code depends on besides the text.
-    pub(super) fn stamp(&self) -> String {
+    pub fn stamp(&self) -> String {
         let options: Vec<&str> = self.options().collect();
         format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, options.join(" "))
     }

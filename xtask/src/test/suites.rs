@@ -1,0 +1,80 @@
+//! The stages of the Python package. The suite runs on as many processes as there are cores, against the package as the one build
+//! gives it: with debug assertions and fail points. The long tests run it against a release build too.
+
+use super::counts::{Outcomes, of_pytest};
+use super::ledger::Ledger;
+use super::modes;
+use super::stages::Extent;
+use crate::command::{execute, run as run_command, say, shown};
+use crate::python::Environment;
+use crate::tree;
+use crate::wheel::{self, Profile};
+use std::fs;
+
+/// What ruff looks at.
+const PAGES: &[&str] = &["python", "tests/python", "benches"];
+
+/// Checks that need neither the package nor anything built.
+pub(super) fn lint(ledger: &Ledger, environment: &Environment) {
+    ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(PAGES)));
+    ledger
+        .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(PAGES)));
+    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+}
+
+/// Runs the suite, its modes, and the examples of the documentation.
+pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
+    if ledger.check("wheel", || environment.install_wheel(&wheel::build(Profile::Dev)?)).is_none() {
+        ledger.unreachable("pytest", "wheel");
+        return;
+    }
+    let suite = |stage: &str, tests: &[&str], variables: &[(&str, &str)]| {
+        ledger.count(stage, || pytest(environment, stage, tests, variables));
+    };
+    let everything = ["tests/python"];
+    let brief = ["tests/python", "-m", "not slow"];
+    suite("pytest", if extent == Extent::Quick { &brief } else { &everything }, &[("FORERUN_ENGINE", "async")]);
+    suite("doctest", &["--doctest-modules", "--pyargs", "forerun"], &[]);
+    if extent == Extent::Quick {
+        return;
+    }
+    match ledger.check("modes", || modes::files(&tree::read(&tree::root().join(modes::LIST))?)) {
+        Some(files) => {
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            for (stage, variable, value) in modes::MODES {
+                suite(stage, &files, &[(variable, value)]);
+            }
+        }
+        None => ledger.unreachable("pytest, modes", "modes"),
+    }
+    if extent != Extent::Long {
+        return;
+    }
+    suite("pytest, long fuzzing", &everything, &[extent.variable()]);
+    if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Release)?)).is_some() {
+        suite("pytest, release build", &everything, &[]);
+        for (stage, variable, value) in modes::MODES {
+            suite(&format!("{stage}, everything"), &everything, &[(variable, value)]);
+        }
+    }
+}
+
+/// Runs pytest, and reads from its report what came of each test.
+///
+/// Tests go to whichever process is idle, since a few of them take most of the time.
+fn pytest(
+    environment: &Environment,
+    stage: &str,
+    tests: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<(bool, Outcomes), String> {
+    let report = tree::target().join("reports").join(stage.replace([',', ' '], "-") + ".xml");
+    // An older report must not be taken for the new one.
+    let _ = fs::remove_file(&report);
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get()).to_string();
+    let mut command = environment.python(&["-m", "pytest", "--quiet", "-n", &cores, "--dist", "worksteal"]);
+    command.args(tests).arg(format!("--junit-xml={}", report.display())).envs(variables.iter().copied());
+    say!("$ {}", shown(&command));
+    let (status, ..) = execute(&mut command, true).map_err(|e| e.to_string())?;
+    Ok((status.success(), of_pytest(&fs::read_to_string(&report).unwrap_or_default())))
+}
