@@ -50,6 +50,11 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
 
 def to_arrays(*values: ArrayLike) -> list[ndarray]:
     """Make arrays of operands that belong together: what is none yet goes where the first that is one lives."""
+    for value in values:
+        if not isinstance(value, ndarray):
+            break
+    else:
+        return [*values]  # type: ignore[list-item]
     home = next((value.device for value in values if isinstance(value, ndarray)), None)
     return [value if isinstance(value, ndarray) else to_array(value, None, home) for value in values]
 

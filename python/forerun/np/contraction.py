@@ -1,15 +1,18 @@
-"""Einstein's sums: any product of arrays over labelled axes, as a row of products of two.
+"""Einstein's sums: any product of arrays over labelled axes, as a sequence of products of two.
 
-Each product of two is a matrix product of transposed views; which two come next is chosen by what is left to do.
+Each product of two is a matrix product of transposed views, or an elementwise product; the next pair is the one whose
+product saves the most. What to do depends on labels and shapes alone: the steps are worked out once, on stand-ins that
+only have a shape, and kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import prod
-from operator import index
+from operator import index, mul
 from typing import Any, TypeAlias
 
 from forerun import _forerun
@@ -44,8 +47,37 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
     >>> np.einsum("ii", a)
     array(5)
     """
+    if operands and isinstance(operands[0], str):
+        arrays = to_arrays(*operands[1:])
+        return _run(_planned_text(operands[0], tuple(x.shape for x in arrays)), arrays)
     terms, result, arrays = _read(operands)
-    labels = [_spread(term, x.ndim) for term, x in zip(terms, arrays, strict=True)]
+    return _run(_planned(terms, result, tuple(x.shape for x in arrays)), arrays)
+
+
+#: A step: what to call with the arrays of its places and its arguments. Its result takes the next place.
+Step: TypeAlias = "tuple[Callable[..., ndarray], tuple[int, ...], tuple[Any, ...]]"
+
+
+def _run(steps: tuple[Step, ...], arrays: list[ndarray]) -> ndarray:
+    values = [*arrays]
+    for call, places, arguments in steps:
+        values.append(call(*[values[place] for place in places], *arguments))
+    return values[-1]
+
+
+@lru_cache(maxsize=1024)
+def _planned_text(text: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[Step, ...]:
+    bare = text.replace(" ", "")
+    inputs, arrow, output = bare.partition("->")
+    terms = [_letters(term) for term in inputs.split(",")]
+    if len(terms) != len(shapes):
+        raise ValueError(f"einsum: {len(terms)} terms in {bare!r} for {len(shapes)} arrays")
+    return _planned(terms, _letters(output) if arrow else None, shapes)
+
+
+def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tuple[int, ...], ...]) -> tuple[Step, ...]:
+    """Work out the steps for arrays of these shapes."""
+    labels = [_spread(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
     wide = max((sum(isinstance(label, int) and label < 0 for label in one) for one in labels), default=0)
     if result is None:
         counts = Counter(label for one in labels for label in one)
@@ -57,7 +89,61 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
             place = output.index(Ellipsis)
             output[place : place + 1] = range(-wide, 0)
     _check(output, labels)
-    return _contracted(arrays, labels, output)
+    steps: list[Step] = []
+    given = [_Planned(steps, len(shapes), place, shape) for place, shape in enumerate(shapes)]
+    _contracted(given, labels, output)
+    return tuple(steps)
+
+
+class _Planned:
+    """An array that has a shape and a place among the values, and notes what is done with it."""
+
+    def __init__(self, steps: list[Step], inputs: int, place: int, shape: Sequence[int]) -> None:
+        self.steps, self.inputs, self.place, self.shape = steps, inputs, place, tuple(shape)
+
+    def then(self, shape: Sequence[int], call: Callable[..., ndarray], *arguments: Any) -> _Planned:
+        return self.noted(shape, call, (self,), arguments)
+
+    def noted(
+        self, shape: Sequence[int], call: Callable[..., ndarray], of: tuple[_Planned, ...], arguments: tuple[Any, ...]
+    ) -> _Planned:
+        self.steps.append((call, tuple(one.place for one in of), arguments))
+        return _Planned(self.steps, self.inputs, self.inputs + len(self.steps) - 1, shape)
+
+    def diagonal(self, first: int, second: int) -> _Planned:
+        rest = [extent for place, extent in enumerate(self.shape) if place not in (first, second)]
+        return self.then([*rest, self.shape[first]], diagonal, 0, first, second)
+
+    def squeeze(self, axes: list[int]) -> _Planned:
+        rest = [extent for place, extent in enumerate(self.shape) if place not in axes]
+        return self.then(rest, ndarray.squeeze, tuple(axes))
+
+    def expand_dims(self, axis: int) -> _Planned:
+        return self.then([*self.shape[:axis], 1, *self.shape[axis:]], _forerun.expand_dims, axis)
+
+    def transpose(self, axes: list[int]) -> _Planned:
+        if axes == [*range(len(axes))]:
+            return self
+        return self.then([self.shape[axis] for axis in axes], ndarray.transpose, tuple(axes))
+
+    def reshape(self, shape: list[int]) -> _Planned:
+        return self if self.shape == tuple(shape) else self.then(shape, ndarray.reshape, tuple(shape))
+
+    def sum(self, axes: list[int]) -> _Planned:
+        rest = [extent for place, extent in enumerate(self.shape) if place not in axes]
+        return self.then(rest, _sum, axes)
+
+    def multiply(self, other: _Planned) -> _Planned:
+        shape = [max(a, b) if a and b else 0 for a, b in zip(self.shape, other.shape, strict=True)]
+        return self.noted(shape, mul, (self, other), ())
+
+    def matmul(self, other: _Planned) -> _Planned:
+        return self.noted([*self.shape[:-1], other.shape[-1]], _forerun.matmul, (self, other), ())
+
+
+def _sum(x: ndarray, axes: list[int]) -> ndarray:
+    # A sum of small integers is wider; a product of arrays keeps their dtype.
+    return x.sum(axes).astype(x.dtype, copy=False)
 
 
 def _order(label: Hashable) -> int:
@@ -65,15 +151,7 @@ def _order(label: Hashable) -> int:
 
 
 def _read(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any] | None, list[ndarray]]:
-    """Read both forms of arguments: labels of each array, labels of the result if there are any, arrays."""
-    if operands and isinstance(operands[0], str):
-        text = operands[0].replace(" ", "")
-        inputs, arrow, output = text.partition("->")
-        terms = [_letters(term) for term in inputs.split(",")]
-        arrays = to_arrays(*operands[1:])
-        if len(terms) != len(arrays):
-            raise ValueError(f"einsum: {len(terms)} terms in {text!r} for {len(arrays)} arrays")
-        return terms, _letters(output) if arrow else None, arrays
+    """Read arrays with a list of labels each: the labels, those of the result if there are any, the arrays."""
     last = operands[-1] if len(operands) % 2 else None
     arrays = to_arrays(*operands[: 2 * (len(operands) // 2) : 2])
     terms = [_numbers(term) for term in operands[1::2]]
@@ -116,7 +194,7 @@ def _check(output: Labels, labels: list[Labels]) -> None:
             raise ValueError(f"einsum: label {label!r} of the result is {'twice in it' if count > 1 else 'in no term'}")
 
 
-def _contracted(arrays: list[ndarray], labels: list[Labels], output: Labels) -> ndarray:
+def _contracted(arrays: list[_Planned], labels: list[Labels], output: Labels) -> None:
     extents: dict[Hashable, int] = {}
     for x, one in zip(arrays, labels, strict=True):
         for label, extent in zip(one, x.shape, strict=True):
@@ -136,11 +214,13 @@ def _contracted(arrays: list[ndarray], labels: list[Labels], output: Labels) -> 
     x = x.transpose([left.index(label) for label in output if label in left])
     # A label that was nowhere longer than 1 may have been dropped.
     for label in missing:
-        x = _forerun.expand_dims(x, output.index(label))
-    return x.copy() if any(x is given for given in arrays) else x
+        x = x.expand_dims(output.index(label))
+    if x.place != x.inputs + len(x.steps) - 1 or not x.steps:
+        # The result is an array as it was given: a view of it, as NumPy's is.
+        x.then(x.shape, ndarray.transpose, tuple(range(len(x.shape))))
 
 
-def _plain(x: ndarray, labels: Labels, extents: dict[Hashable, int]) -> tuple[ndarray, Labels]:
+def _plain(x: _Planned, labels: Labels, extents: dict[Hashable, int]) -> tuple[_Planned, Labels]:
     """Give a view where each label occurs once, and none that the array does not have in full."""
     labels = [*labels]
     for label in [label for label, count in Counter(labels).items() if count > 1]:
@@ -149,10 +229,10 @@ def _plain(x: ndarray, labels: Labels, extents: dict[Hashable, int]) -> tuple[nd
             second = labels.index(label, first + 1)
             if x.shape[first] != x.shape[second]:
                 short = first if x.shape[first] == 1 else second
-                x = x.squeeze(short)
+                x = x.squeeze([short])
                 labels.pop(short)
                 continue
-            x = diagonal(x, 0, first, second)
+            x = x.diagonal(first, second)
             labels = [one for place, one in enumerate(labels) if place not in (first, second)] + [label]
     short_ones = [place for place, label in enumerate(labels) if x.shape[place] == 1 and extents[label] != 1]
     if short_ones:
@@ -162,7 +242,7 @@ def _plain(x: ndarray, labels: Labels, extents: dict[Hashable, int]) -> tuple[nd
 
 
 def _cost(
-    parts: list[tuple[ndarray, Labels]], pair: tuple[int, int], output: Labels, extents: dict[Hashable, int]
+    parts: list[tuple[_Planned, Labels]], pair: tuple[int, int], output: Labels, extents: dict[Hashable, int]
 ) -> tuple[int, int]:
     """Rate a pair: how much larger its product is than the two, then how much work it is."""
     a, b = parts[pair[0]][1], parts[pair[1]][1]
@@ -175,17 +255,15 @@ def _cost(
     return size(union & {*output, *others}) - size(a) - size(b), size(union)
 
 
-def _summed(x: ndarray, labels: Labels, needed: set[Hashable]) -> tuple[ndarray, Labels]:
+def _summed(x: _Planned, labels: Labels, needed: set[Hashable]) -> tuple[_Planned, Labels]:
     """Sum over what nobody needs any more."""
     gone = [place for place, label in enumerate(labels) if label not in needed]
     if not gone:
         return x, labels
-    made = x.sum(gone)
-    # A sum of small integers is wider; a product of arrays keeps their dtype.
-    return made.astype(x.dtype, copy=False), [label for label in labels if label in needed]
+    return x.sum(gone), [label for label in labels if label in needed]
 
 
-def _product(a: tuple[ndarray, Labels], b: tuple[ndarray, Labels], needed: set[Hashable]) -> tuple[ndarray, Labels]:
+def _product(a: tuple[_Planned, Labels], b: tuple[_Planned, Labels], needed: set[Hashable]) -> tuple[_Planned, Labels]:
     """Multiply two, summed over what only they have and nobody needs."""
     (x, first), (y, second) = _summed(*a, needed | {*b[1]}), _summed(*b, needed | {*a[1]})
     both = [label for label in first if label in second and label in needed]
@@ -194,7 +272,7 @@ def _product(a: tuple[ndarray, Labels], b: tuple[ndarray, Labels], needed: set[H
     right = [label for label in second if label not in first]
     extents = dict(zip([*first, *second], [*x.shape, *y.shape], strict=True))
 
-    def laid(z: ndarray, labels: Labels, *groups: Labels) -> ndarray:
+    def laid(z: _Planned, labels: Labels, *groups: Labels) -> _Planned:
         return z.transpose([labels.index(label) for group in groups for label in group])
 
     def shape(*groups: Labels) -> list[int]:
@@ -205,8 +283,8 @@ def _product(a: tuple[ndarray, Labels], b: tuple[ndarray, Labels], needed: set[H
         # No sum, or of nothing but what both have: element by element.
         x = laid(x, first, both, left, gone).reshape([*shape(both, left), *[1] * len(right), *shape(gone)])
         y = laid(y, second, both, right, gone).reshape([*shape(both), *[1] * len(left), *shape(right, gone)])
-        return _summed(x * y, [*labels, *gone], {*labels})
+        return _summed(x.multiply(y), [*labels, *gone], {*labels})
     batch, rows, columns, inner = (prod(shape(group)) for group in (both, left, right, gone))
     x = laid(x, first, both, left, gone).reshape([*([batch] if both else []), rows, inner])
     y = laid(y, second, both, gone, right).reshape([*([batch] if both else []), inner, columns])
-    return _forerun.matmul(x, y).reshape(shape(labels)), labels
+    return x.matmul(y).reshape(shape(labels)), labels
