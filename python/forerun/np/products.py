@@ -43,7 +43,8 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     x, y = to_arrays(a, b)
     if x.size != y.size:
         raise ValueError(f"vdot: sizes differ: {x.shape} x {y.shape}")
-    return _forerun.matmul(conj(x.ravel()), y.ravel())
+    x, y = (one if one.ndim == 1 else one.ravel() for one in (x, y))
+    return _forerun.matmul(conj(x) if x.dtype.kind == "c" else x, y)
 
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
@@ -82,6 +83,8 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
         return x * y
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"inner: last dimensions differ: {x.shape} x {y.shape}")
+    if y.ndim == 1:
+        return _forerun.matmul(x, y)
     return tensordot(x, y, ([-1], [-1]))
 
 

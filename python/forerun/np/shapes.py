@@ -361,6 +361,21 @@ def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, e
     return places
 
 
+#: Up to so many runs are put together as views; of more, each element is looked up.
+_FEW_RUNS = 16
+
+
+def _of_runs(x: ndarray, runs: list[range], along: int) -> ndarray:
+    """Put runs of positions along an axis one after the other, in an array of its own."""
+    runs = [run for run in runs if run]
+    if 0 < len(runs) <= _FEW_RUNS:
+        return concatenate([part_of(x, along, slice(run.start, run.stop)) for run in runs], along)
+    import numpy
+
+    picked = numpy.concatenate([numpy.arange(run.start, run.stop) for run in runs] or [numpy.empty(0, "int64")])
+    return x.take(to_array(picked, "int64", x.device), along)
+
+
 def insert(
     arr: ArrayLike,
     obj: SupportsIndex | slice | Sequence[SupportsIndex],
@@ -393,14 +408,13 @@ def insert(
         places = places * new.shape[along]
     shape = (*x.shape[:along], len(places), *x.shape[along + 1 :])
     both = concatenate([x, broadcast_to(new, shape)], along)
-    # Positions of the result, each an old or a new element; equal ones keep their order.
+    # Runs of old and new elements in turn; equal positions keep their order.
     order, taken = sorted(range(len(places)), key=places.__getitem__), 0
-    picked: list[int] = []
+    runs: list[range] = []
     for which in order:
-        picked += [*range(taken, places[which]), extent + which]
+        runs += [range(taken, places[which]), range(extent + which, extent + which + 1)]
         taken = places[which]
-    picked += range(taken, extent)
-    return both.take(to_array(picked, "int64", x.device), along)
+    return _of_runs(both, [*runs, range(taken, extent)], along)
 
 
 def delete(
@@ -419,9 +433,11 @@ def delete(
         x, axis = x.ravel(), 0
     along = axis_of(axis, x.ndim)
     extent = x.shape[along]
-    gone = set(_places(obj, extent, extent))
-    kept = [place for place in range(extent) if place not in gone]
-    return x.take(to_array(kept, "int64", x.device), along)
+    runs, taken = [], 0
+    for place in sorted({*_places(obj, extent, extent)}):
+        runs.append(range(taken, place))
+        taken = place + 1
+    return _of_runs(x, [*runs, range(taken, extent)], along)
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 0) -> list[ndarray]:
