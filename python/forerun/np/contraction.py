@@ -6,7 +6,8 @@ Each product of two is a matrix product of transposed views; which two come next
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import prod
 from operator import index
@@ -44,6 +45,11 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
     >>> np.einsum("ii", a)
     array(5)
     """
+    if operands and isinstance(operands[0], str):
+        given = to_arrays(*operands[1:])
+        recipe = _recipe(operands[0], tuple(x.shape for x in given))
+        if recipe is not None:
+            return recipe(*given)
     terms, result, arrays = _read(operands)
     labels = [_spread(term, x.ndim) for term, x in zip(terms, arrays, strict=True)]
     wide = max((sum(isinstance(label, int) and label < 0 for label in one) for one in labels), default=0)
@@ -58,6 +64,98 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
             output[place : place + 1] = range(-wide, 0)
     _check(output, labels)
     return _contracted(arrays, labels, output)
+
+
+@lru_cache(1024)
+def _recipe(text: str, shapes: tuple[tuple[int, ...], ...]) -> Callable[..., ndarray] | None:
+    """Work out once what labels ask of one or two arrays of such shapes; none for dots, diagonals and what is wrong."""
+    inputs, arrow, output = text.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if not (len(terms) == len(shapes) <= 2) or not all(term.isalpha() for term in terms if term):
+        return None
+    extents: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        if len(set(term)) != len(term) or len(term) != len(shape):
+            return None
+        if any(extents.setdefault(label, extent) != extent for label, extent in zip(term, shape, strict=True)):
+            return None
+    if not arrow:
+        output = "".join(sorted(label for label in extents if inputs.count(label) == 1))
+    if len(set(output)) != len(output) or not set(output) <= extents.keys():
+        return None
+    return _one(terms[0], output) if len(terms) == 1 else _two(terms[0], terms[1], output, extents)
+
+
+def _laid(labels: str, wanted: str) -> tuple[int, ...] | None:
+    """Give the order of axes that brings labels to where they are wanted, or none if they are there."""
+    return None if labels == wanted else tuple(labels.index(label) for label in wanted)
+
+
+def _one(term: str, output: str) -> Callable[[ndarray], ndarray]:
+    gone = [place for place, label in enumerate(term) if label not in output]
+    order = _laid("".join(label for label in term if label in output), output)
+
+    def run(x: ndarray) -> ndarray:
+        made = x
+        if gone:
+            # A sum of small integers is wider; the result keeps the dtype.
+            made = x.sum(gone).astype(x.dtype, copy=False)
+        if order is not None:
+            made = made.transpose(order)
+        return x.copy() if made is x else made
+
+    return run
+
+
+def _two(first: str, second: str, output: str, extents: dict[str, int]) -> Callable[[ndarray, ndarray], ndarray] | None:
+    both = "".join(label for label in first if label in second and label in output)
+    gone = "".join(label for label in first if label in second and label not in output)
+    left = "".join(label for label in first if label not in second)
+    right = "".join(label for label in second if label not in first)
+    if not set(left + right) <= set(output):
+        # Something is summed over before the product.
+        return None
+    made = both + left + right
+    last = _laid(made, output)
+
+    def shape(*groups: str) -> list[int]:
+        return [extents[label] for label in "".join(groups)]
+
+    if not gone or not (left or right):
+        # No sum, or of nothing but what both have: element by element.
+        shape_x = [*shape(both, left), *[1] * len(right), *shape(gone)]
+        shape_y = [*shape(both), *[1] * len(left), *shape(right, gone)]
+        order_x, order_y = _laid(first, both + left + gone), _laid(second, both + right + gone)
+        axes = list(range(len(made), len(made) + len(gone)))
+
+        def multiply(x: ndarray, y: ndarray) -> ndarray:
+            x = x if order_x is None else x.transpose(order_x)
+            y = y if order_y is None else y.transpose(order_y)
+            x = x.reshape(shape_x) if right else x
+            y = y.reshape(shape_y) if left else y
+            product = x * y
+            if axes:
+                product = product.sum(axes).astype(product.dtype, copy=False)
+            return product if last is None else product.transpose(last)
+
+        return multiply
+    batch, rows, columns, inner = (prod(shape(group)) for group in (both, left, right, gone))
+    stack = [batch] if both else []
+    order_x, order_y = _laid(first, both + left + gone), _laid(second, both + gone + right)
+    shape_x, shape_y, shape_made = [*stack, rows, inner], [*stack, inner, columns], shape(made)
+    plain_x, plain_y = len(shape_x) == len(first), len(shape_y) == len(second)
+    plain_made = len(shape_made) == len(stack) + 2
+
+    def matmul(x: ndarray, y: ndarray) -> ndarray:
+        x = x if order_x is None else x.transpose(order_x)
+        y = y if order_y is None else y.transpose(order_y)
+        x = x if plain_x and left and gone else x.reshape(shape_x)
+        y = y if plain_y and right and gone else y.reshape(shape_y)
+        product = _forerun.matmul(x, y)
+        product = product if plain_made and left and right else product.reshape(shape_made)
+        return product if last is None else product.transpose(last)
+
+    return matmul
 
 
 def _order(label: Hashable) -> int:

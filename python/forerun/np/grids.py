@@ -236,12 +236,28 @@ def _zero(x: ndarray) -> ndarray:
     return _forerun.full((), 0, x.dtype, x.device)
 
 
-def _places(rows: list[range]) -> tuple[ndarray, ndarray]:
-    """Make the indices of a part of each row."""
-    return (
-        to_array([row for row, part in enumerate(rows) for _ in part], "int64"),
-        to_array([column for part in rows for column in part], "int64"),
-    )
+def _above(rows: int, columns: int, k: int) -> int:
+    """Count the places on and above the ``k``-th diagonal."""
+    whole = min(rows, max(0, 1 - k))
+    last = min(rows, columns - k)
+    if last <= whole:
+        return whole * columns
+    longest, shortest = columns - whole - k, columns - last + 1 - k
+    return whole * columns + (longest + shortest) * (last - whole) // 2
+
+
+def _places(rows: int, columns: int, k: int, above: bool) -> tuple[ndarray, ndarray]:
+    """Make the indices on and above the ``k``-th diagonal, or below it."""
+    rows, columns = max(rows, 0), max(columns, 0)
+    # A diagonal beyond the corners is as good as the first one beyond them.
+    k = min(max(k, -rows), columns)
+    upper = _above(rows, columns, k)
+    count = upper if above else rows * columns - upper
+    row = _forerun.arange(0, rows, 1, "int64").reshape(rows, 1)
+    column = _forerun.arange(0, columns, 1, "int64")
+    mask = less_equal(row + k, column) if above else less_equal(column, row + (k - 1))
+    places = _forerun.routine("nonzero", [mask], [count])
+    return places[0], places[1]
 
 
 def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
@@ -254,7 +270,7 @@ def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
     (array([0, 1, 1]), array([0, 0, 1]))
     """
     columns = index(n if m is None else m)
-    return _places([range(max(min(row + k + 1, columns), 0)) for row in range(index(n))])
+    return _places(index(n), columns, k + 1, False)
 
 
 def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
@@ -267,7 +283,7 @@ def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
     (array([0, 0, 1]), array([0, 1, 1]))
     """
     columns = index(n if m is None else m)
-    return _places([range(min(max(row + k, 0), columns), columns) for row in range(index(n))])
+    return _places(index(n), columns, k, True)
 
 
 def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:

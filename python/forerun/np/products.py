@@ -82,6 +82,8 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
         return x * y
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"inner: last dimensions differ: {x.shape} x {y.shape}")
+    if x.ndim == 1 and y.ndim == 1:
+        return _forerun.dot(x, y)
     return tensordot(x, y, ([-1], [-1]))
 
 

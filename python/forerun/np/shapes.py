@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from operator import index
 from typing import SupportsIndex, overload
 
@@ -346,6 +346,10 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
     return concatenate(to_arrays(arr, values), axis)
 
 
+#: So many positions cut an axis into parts that are joined; more are listed one by one.
+_FEW = 64
+
+
 def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, ends: int) -> list[int]:
     """List the positions that an argument means on an axis; ``ends`` may be one more than the last."""
     if isinstance(obj, slice):
@@ -390,6 +394,12 @@ def insert(
         new = new.transpose(order)
         places = places * new.shape[along]
     shape = (*x.shape[:along], len(places), *x.shape[along + 1 :])
+    if len(places) <= _FEW:
+        new, parts, taken = broadcast_to(new, shape), [], 0
+        for which in sorted(range(len(places)), key=places.__getitem__):
+            parts += [part_of(x, along, slice(taken, places[which])), part_of(new, along, slice(which, which + 1))]
+            taken = places[which]
+        return concatenate([*parts, part_of(x, along, slice(taken, extent))], along)
     both = concatenate([x, broadcast_to(new, shape)], along)
     # Positions of the result, each an old or a new element; equal ones keep their order.
     order, taken = sorted(range(len(places)), key=places.__getitem__), 0
@@ -418,6 +428,11 @@ def delete(
     along = axis_of(axis, x.ndim)
     extent = x.shape[along]
     gone = set(_places(obj, extent, extent))
+    if len(gone) <= _FEW:
+        ends = [-1, *sorted(gone), extent]
+        spans = [(start + 1, end) for start, end in pairwise(ends) if start + 1 < end]
+        parts = [part_of(x, along, slice(start, end)) for start, end in spans]
+        return concatenate(parts, along) if len(parts) > 1 else (parts or [part_of(x, along, slice(0, 0))])[0].copy()
     kept = [place for place in range(extent) if place not in gone]
     return x.take(to_array(kept, "int64", x.device), along)
 
