@@ -11,7 +11,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
 from forerun._forerun import Device, float64, int64, ndarray
-from forerun._pointwise import floor, log, maximum, minimum
+from forerun._pointwise import bitwise_and, bitwise_or, floor, log, maximum, minimum
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np import _counts as counts
 from forerun.np import _distributions as distributions
@@ -22,13 +22,18 @@ __all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
 
 
 def _order(count: int, place: Device | None) -> ndarray:
-    """Give a random order: numbers, put in order. Of 64 bits, two are hardly ever equal."""
+    """Give a random order: random bits above numbers, put in order. Of so many bits, two are hardly ever equal."""
     if place is None:
         bits = _forerun.routine("random_bits", [], [count])
     else:
         with place:
             bits = _forerun.routine("random_bits", [], [count])
-    return _forerun.routine("argsort", [bits], [0, 0])
+    if count < 2:
+        return _forerun.full((count,), 0, int64, bits.device)
+    # The numbers take the place of the lowest bits, so that what is put in order is one word each.
+    low = (1 << (count - 1).bit_length()) - 1
+    marked = bitwise_or(bitwise_and(bits, ~low), _forerun.arange(0, count, 1, int64, bits.device))
+    return bitwise_and(_forerun.routine("sort", [marked], [0, 0]), low)
 
 
 def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device | None = None) -> ndarray:

@@ -274,6 +274,26 @@ def _full_convolution(long: ndarray, short: ndarray) -> ndarray:
     return made
 
 
+def _few_taps(long: ndarray, short: ndarray, mode: str) -> ndarray:
+    """Convolve a vector with a short one: shifted views of the long one, scaled and added up in one pass."""
+    taps, middle = short.size, long.size - short.size + 1
+    inside: ndarray | None = None
+    for tap in range(taps):
+        product = long[taps - 1 - tap : taps - 1 - tap + middle] * short[tap]
+        inside = product if inside is None else inside + product
+    assert inside is not None, "a filter has at least one tap"
+    # Where the vectors overlap in part, nothing beside the long one is multiplied: 0 times infinity is no number.
+    before, after = taps - 1, taps - 1
+    if mode == "valid" or taps == 1:
+        return inside
+    if mode == "same":
+        before = taps - 1 - (taps - 1) // 2
+        after = (taps - 1) // 2
+    head = _full_convolution(long[: taps - 1], short)[taps - 1 - before : taps - 1]
+    tail = _full_convolution(long[1 - taps :], short)[taps - 1 : taps - 1 + after]
+    return concatenate([head, inside, tail])
+
+
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     """Convolve two vectors: products of all pairs, added up where their places add up to the same.
 
@@ -295,6 +315,8 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
         raise ValueError(f"convolve: needs two vectors with elements: {x.shape} x {y.shape}")
     x, y = x.ravel(), y.ravel()
     long, short = (x, y) if x.size >= y.size else (y, x)
+    if short.size <= _TAPS and long.size >= 4 * short.size and mode in ("full", "same", "valid"):
+        return _few_taps(long, short, mode)
     full = _full_convolution(long, short)
     match mode:
         case "full":

@@ -46,7 +46,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
         raise ValueError(f"bincount: minlength must not be negative: {minlength}")
     length = minlength
     if x.size:
-        x = x.astype(int64, copy=False)
+        x = x.astype(int64) if x.dtype.name == "bool" else x
         least, most = _forerun.stack([x.min(), x.max()], 0).tolist()
         if least < 0:
             raise ValueError(f"bincount: numbers must not be negative: {least}")

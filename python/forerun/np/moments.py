@@ -42,7 +42,9 @@ def count_nonzero(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False
     >>> np.count_nonzero(np.array([0, 1, 7]))
     array(2)
     """
-    return not_equal(to_array(a), 0).astype("int64").sum(axis, keepdims=keepdims)
+    x = to_array(a)
+    # A sum of truth values is a count.
+    return (x if x.dtype.name == "bool" else not_equal(x, 0)).sum(axis, keepdims=keepdims)
 
 
 def ptp(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:

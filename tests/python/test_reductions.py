@@ -1,0 +1,162 @@
+"""Reductions, orders and sums of products against NumPy, at the extents where their kernels change."""
+
+from __future__ import annotations
+
+import numpy as onp
+import pytest
+
+from forerun import np
+
+#: Around the rows that are folded side by side, the lanes of a vector, a block, and what threads share.
+SHAPES = [(7,), (33, 4), (17, 5), (65, 32), (65, 33), (1000, 3), (40, 1), (3, 5000), (2, 3, 4), (300000,), (70000, 2)]
+
+
+def alike(made: np.ndarray, wanted: object) -> None:
+    expected = onp.asarray(wanted)
+    assert made.shape == expected.shape
+    onp.testing.assert_allclose(made.asnumpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_of_any_length(shape: tuple[int, ...], dtype: str) -> None:
+    given = (onp.random.default_rng(3).standard_normal(shape) * 10).astype(dtype)
+    if dtype == "float32":
+        given.flat[given.size // 2] = onp.nan
+    x = np.array(given)
+    for axis in [None, *range(given.ndim)]:
+        for op in ["sum", "max", "min", "argmax", "argmin", "any", "all"]:
+            alike(getattr(x, op)(axis=axis), getattr(given, op)(axis=axis))
+        alike(np.count_nonzero(x, axis=axis), onp.count_nonzero(given, axis=axis))
+        alike((x > 0).sum(axis=axis), (given > 0).sum(axis=axis))
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 511, 513, 16385, 600001])
+@pytest.mark.parametrize("value", [False, True])
+def test_one_element_settles_any_and_all(count: int, value: bool) -> None:
+    for place in [None, 0, count // 2, count - 1]:
+        given = onp.full(count, value)
+        if place is not None:
+            given[place] = not value
+        x = np.array(given)
+        assert (bool(x.any()), bool(x.all())) == (given.any(), given.all())
+        assert int(np.count_nonzero(x)) == given.sum()
+
+
+def test_of_nothing() -> None:
+    assert (bool(np.zeros((0,)).any()), bool(np.zeros((0,)).all())) == (False, True)
+    assert np.zeros((2, 0)).all(axis=1).tolist() == [True, True]
+    assert np.zeros((2, 0)).any(axis=1).tolist() == [False, False]
+
+
+def test_an_early_end_leaves_what_else_is_computed() -> None:
+    x = np.array(onp.ones(4096, "float32"))
+    mask = x > 0
+    assert bool(mask.any())
+    assert int(mask.sum()) == 4096
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "float16"])
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 100, 128, 129, 255, 257, 1000, 70001])
+def test_sorts_of_any_length(count: int, dtype: str) -> None:
+    draw = onp.random.default_rng(count)
+    many = (draw.standard_normal(count) * 1000).astype(dtype)
+    few = draw.integers(0, 3, count).astype(dtype)
+    rising = onp.sort(many)
+    for given in [many, few, rising, rising[::-1].copy()]:
+        x = np.array(given)
+        assert np.sort(x).asnumpy().tobytes() == onp.sort(given).tobytes()
+        assert np.sort(x, descending=True).asnumpy().tobytes() == onp.sort(given)[::-1].tobytes()
+        assert np.argsort(x).asnumpy().tolist() == onp.argsort(given, kind="stable").tolist()
+
+
+def test_nan_last_and_zeros_as_they_came() -> None:
+    given = onp.array([0.0, onp.nan, -0.0, 1.0, -onp.inf, 0.0, -0.0, onp.nan, onp.inf] * 40, "float32")
+    made = np.sort(np.array(given)).asnumpy()
+    assert made.tobytes() == onp.sort(given, kind="stable").tobytes()
+    assert np.argsort(np.array(given)).tolist() == onp.argsort(given, kind="stable").tolist()
+
+
+def test_rows_and_columns_in_order() -> None:
+    for shape in [(50, 4), (20, 130), (3, 70000), (70000, 3), (5, 6, 7)]:
+        given = onp.random.default_rng(1).standard_normal(shape).astype("float32")
+        for axis in range(given.ndim):
+            assert (np.sort(np.array(given), axis).asnumpy() == onp.sort(given, axis)).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 50, 1000])
+def test_places_among_numbers_in_order(count: int) -> None:
+    draw = onp.random.default_rng(count)
+    numbers = onp.sort(draw.integers(0, 40, count).astype("float32"))
+    values = onp.concatenate([draw.integers(-2, 43, 100), [onp.nan, onp.inf, -onp.inf, 0.0, -0.0]]).astype("float32")
+    for side in ["left", "right"]:
+        wanted = onp.searchsorted(numbers, values, side)
+        assert np.searchsorted(np.array(numbers), np.array(values), side).tolist() == wanted.tolist()
+    if count:
+        for edges in [numbers, numbers[::-1].copy()]:
+            for right in [False, True]:
+                wanted = onp.digitize(values[:100], edges, right)
+                assert np.digitize(np.array(values[:100]), np.array(edges), right).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16", "complex128"])
+@pytest.mark.parametrize("count", [1, 15, 63, 64, 65, 200, 70001])
+def test_what_masks_choose(count: int, dtype: str) -> None:
+    draw = onp.random.default_rng(count)
+    given = draw.integers(0, 100, count).astype(dtype)
+    for share in [0.0, 0.01, 0.5, 1.0]:
+        mask = draw.random(count) < share
+        x, chosen = np.array(given), np.array(mask)
+        assert x[chosen].asnumpy().tolist() == given[mask].tolist()
+        assert np.nonzero(chosen)[0].tolist() == mask.nonzero()[0].tolist()
+
+
+TERMS = [
+    *("ij,ij->i", "ij,ij->j", "ij,ij->", "ij,ji->ij", "i,j->ij", "i,j->ji", "i,i", "ij,jk", "ij,jk->ki", "bij,bjk->bik"),
+    *("bij,bjk->bki", "bij,jk->bik", "ij->ji", "ij->j", "ij->", "ij", "ji", "ij,j->i", "i,ij->j", "i,ij->ij", "i,->i"),
+    *("ij,kj->ik", "ij,k->ijk", "bij,bij->b", "ij,j", ",->", "bij,bj->bi", "ij,ijk->k", "ij,jk->i", "ijk,k->", "ij->ij"),
+]
+
+
+@pytest.mark.parametrize("text", TERMS)
+def test_einsum_of_one_and_two(text: str) -> None:
+    extents, draw = {"i": 4, "j": 5, "k": 6, "b": 3}, onp.random.default_rng(2)
+    for dtype in ["float32", "int32", "int64"]:
+        terms = text.split("->")[0].split(",")
+        given = [(draw.standard_normal([extents[label] for label in term]) * 5).astype(dtype) for term in terms]
+        made, wanted = np.einsum(text, *[np.array(x) for x in given]), onp.einsum(text, *given)
+        alike(made, wanted)
+        assert made.dtype.name == wanted.dtype.name
+
+
+def test_einsum_gives_what_is_its_own() -> None:
+    x = np.ones((2, 2))
+    y = np.einsum("ij->ij", x)
+    y[0, 0] = 5
+    assert float(x[0, 0]) == 1
+
+
+@pytest.mark.parametrize("taps", [1, 2, 3, 9, 16, 17])
+def test_convolve_with_few_taps(taps: int) -> None:
+    draw = onp.random.default_rng(taps)
+    for count in [20, 100, 1000]:
+        a, v = draw.standard_normal(count), draw.standard_normal(taps)
+        for mode in ["full", "same", "valid"]:
+            alike(np.convolve(np.array(a), np.array(v), mode), onp.convolve(a, v, mode))
+            alike(np.correlate(np.array(a), np.array(v), mode), onp.correlate(a, v, mode))
+    v[0] = onp.inf
+    made, wanted = np.convolve(np.array(a), np.array(v)).asnumpy(), onp.convolve(a, v)
+    assert (onp.isnan(made) == onp.isnan(wanted)).all()
+
+
+def test_products_with_vectors_and_of_small_matrices() -> None:
+    draw = onp.random.default_rng(5)
+    for m, k in [(1, 7), (2, 3), (3, 5), (5, 600), (700, 33), (1024, 1025)]:
+        a, v, w = (draw.standard_normal(shape).astype("float32") for shape in [(m, k), (k,), (m,)])
+        x = np.array(a)
+        onp.testing.assert_allclose((x @ np.array(v)).asnumpy(), a @ v, rtol=1e-3, atol=1e-3)
+        onp.testing.assert_allclose((np.array(w) @ x).asnumpy(), w @ a, rtol=1e-3, atol=1e-3)
+        onp.testing.assert_allclose((x.T @ np.array(w)).asnumpy(), a.T @ w, rtol=1e-3, atol=1e-3)
+    for n in [2, 3, 4, 5, 8]:
+        a, b = (draw.standard_normal((3000, n, n)).astype("float32") for _ in range(2))
+        onp.testing.assert_allclose((np.array(a) @ np.array(b)).asnumpy(), a @ b, rtol=1e-3, atol=1e-4)
