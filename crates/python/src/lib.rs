@@ -19,6 +19,7 @@ mod error;
 mod exchange;
 #[cfg(feature = "faults")]
 mod fail;
+mod forwarded;
 mod fresh;
 mod functions;
 mod index;
