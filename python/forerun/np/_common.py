@@ -45,7 +45,7 @@ def check_order(op: str, order: str) -> Order:
     """
     if order is None:
         return "K"
-    if order.upper() not in ("C", "F", "A", "K"):
+    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
         raise ValueError(f"{op}: order must be C, F, A or K, got {order!r}")
     return "F" if order in "Ff" else "C"
 
