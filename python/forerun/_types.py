@@ -81,6 +81,7 @@ class DeviceMemoryStats(_Memory):
     description: str
 
 
+Out: TypeAlias = "ndarray | tuple[ndarray] | None"
 Number: TypeAlias = "bool | int | float | complex"
 ArrayLike: TypeAlias = "ndarray | Number | SupportsArray | Sequence[Any]"
 DTypeLike: TypeAlias = "dtype | str | type | Any"

@@ -19,6 +19,7 @@ mod error;
 mod exchange;
 #[cfg(any(feature = "faults", debug_assertions))]
 mod fail;
+mod forwarded;
 mod fresh;
 mod functions;
 mod index;

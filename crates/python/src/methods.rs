@@ -16,7 +16,7 @@ use crate::submit;
 use forerun::{Arg, Array, ReduceKind, on_device, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PySlice, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PySlice, PyTuple};
 
 impl PyArray {
     fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
@@ -44,6 +44,16 @@ impl PyArray {
         )
     }
 
+    /// The array, or with order "F" its transpose.
+    fn columns_first(&self, order: &str) -> PyResult<forerun::Result<Array>> {
+        Ok(if by_columns(order)? { ops::transpose(&self.0, None) } else { Ok(self.0.clone()) })
+    }
+
+    /// A copy.
+    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        submit::object(py, ops::copy(&self.0, here(py)))
+    }
+
     fn as_dtype(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Array> {
         match dtype::optional(dtype)? {
             Some(dtype) if dtype != self.0.dtype() => ops::cast(&self.0, dtype, here(py)).map_err(raise),
@@ -54,10 +64,26 @@ impl PyArray {
 
 #[pymethods]
 impl PyArray {
-    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already.
-    #[pyo3(signature = (dtype, copy = true))]
-    fn astype(slf: &Bound<'_, Self>, dtype: Any, copy: bool) -> PyResult<Py<PyAny>> {
+    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already. ``order`` and
+    /// ``subok`` are NumPy's, and change nothing.
+    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = true))]
+    fn astype(
+        slf: &Bound<'_, Self>,
+        dtype: Any,
+        order: Option<Any>,
+        casting: &str,
+        subok: bool,
+        copy: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let _ = (order, subok);
         let (py, array, dtype) = (slf.py(), &slf.get().0, dtype::dtype_of(dtype)?);
+        if casting != "unsafe" {
+            let (from, to) = (dtype::object(py, array.dtype()), dtype::object(py, dtype));
+            if !face(py, "can_cast", (from, to, casting))?.is_truthy()? {
+                let text = format!("cannot cast {} to {dtype} according to the rule '{casting}'", array.dtype());
+                return Err(PyTypeError::new_err(format!("astype: {text}")));
+            }
+        }
         match (dtype == array.dtype(), copy) {
             (true, false) => Ok(slf.clone().into_any().unbind()),
             (true, true) => submit::object(py, ops::copy(array, here(py))),
@@ -65,9 +91,11 @@ impl PyArray {
         }
     }
 
-    /// A copy.
-    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        submit::object(py, ops::copy(&self.0, here(py)))
+    /// A copy. NumPy's ``order`` changes nothing: elements lie with the last index changing fastest.
+    #[pyo3(name = "copy", signature = (order = "C"))]
+    fn copy_in(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
+        let _ = by_columns(order)?;
+        self.copy(py)
     }
 
     /// Makes the array a variable: backward writes, or adds to, its gradient.
@@ -144,10 +172,17 @@ impl PyArray {
         Ok(other.clone().unbind())
     }
 
-    /// The elements under another shape; one dimension may be -1. A view where that is possible.
-    #[pyo3(signature = (*shape))]
-    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
-        submit::object(py, ops::reshape(&self.0, &index::spread(shape)?, here(py)))
+    /// The elements under another shape; one dimension may be -1. A view where that is possible. With ``order="F"`` they are
+    /// counted with the first index changing fastest.
+    #[pyo3(signature = (*shape, order = "C"))]
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<Py<PyAny>> {
+        let (mut shape, loc) = (index::spread(shape)?, here(py));
+        if !by_columns(order)? {
+            return submit::object(py, ops::reshape(&self.0, &shape, loc));
+        }
+        shape.reverse();
+        let turned = ops::transpose(&self.0, None).and_then(|x| ops::reshape(&x, &shape, loc));
+        submit::object(py, turned.and_then(|x| ops::transpose(&x, None)))
     }
 
     /// A view with the dimensions in another order; without an order, reversed.
@@ -215,95 +250,176 @@ impl PyArray {
     }
 
     /// Whether every element over axes is true.
-    #[pyo3(signature = (axis = None, *, keepdims = false))]
-    fn all<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
-        face_with(slf.py(), "all", (slf, axis), keepdims)
+    #[pyo3(signature = (axis = None, out = None, keepdims = false, *, r#where = None))]
+    fn all(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        face_with(slf, "all", axis, keepdims, &[("out", out), ("where", r#where)])
     }
 
     /// Whether some element over axes is true.
-    #[pyo3(signature = (axis = None, *, keepdims = false))]
-    fn any<'py>(slf: &Bound<'py, Self>, axis: Option<Any<'_, 'py>>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
-        face_with(slf.py(), "any", (slf, axis), keepdims)
+    #[pyo3(signature = (axis = None, out = None, keepdims = false, *, r#where = None))]
+    fn any(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        face_with(slf, "any", axis, keepdims, &[("out", out), ("where", r#where)])
     }
 
-    /// A copy in one dimension.
-    fn flatten(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    /// A copy in one dimension; with ``order="F"`` the first index changes fastest.
+    #[pyo3(signature = (order = "C"))]
+    fn flatten(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         let loc = here(py);
-        submit::object(py, ops::copy(&self.0, loc).and_then(|copy| ops::reshape(&copy, &[-1], loc)))
+        let copy = self.columns_first(order)?.and_then(|x| ops::copy(&x, loc));
+        submit::object(py, copy.and_then(|copy| ops::reshape(&copy, &[-1], loc)))
     }
 
-    /// The elements in one dimension; a view where that is possible.
-    fn ravel(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        submit::object(py, ops::reshape(&self.0, &[-1], here(py)))
+    /// The elements in one dimension; a view where that is possible. With ``order="F"`` the first index changes fastest.
+    #[pyo3(signature = (order = "C"))]
+    fn ravel(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
+        submit::object(py, self.columns_first(order)?.and_then(|x| ops::reshape(&x, &[-1], here(py))))
     }
 
     /// NumPy's dot.
-    fn dot(&self, py: Python<'_>, other: Any) -> PyResult<Py<PyAny>> {
-        let loc = here(py);
-        submit::object(py, ops::dot(&self.0, &operand::array(other, "dot", self.0.device())?, loc))
+    #[pyo3(signature = (other, out = None))]
+    fn dot(slf: &Bound<'_, Self>, other: Any, out: Option<Any>) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), &slf.get().0);
+        if out.is_some() {
+            return face(py, "dot", (slf, other, out)).map(Bound::unbind);
+        }
+        submit::object(py, ops::dot(x, &operand::array(other, "dot", x.device())?, here(py)))
     }
 
     /// The sum over axes.
-    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
-    fn sum(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        self.total(py, ReduceKind::Sum, axis, dtype, keepdims)
+    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None))]
+    fn sum(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        initial: Option<Any>,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        let rest = [("dtype", dtype), ("out", out), ("initial", initial), ("where", r#where)];
+        match rest[1..].iter().all(|(_, given)| given.is_none()) {
+            true => slf.get().total(slf.py(), ReduceKind::Sum, axis, dtype, keepdims),
+            false => face_with(slf, "sum", axis, keepdims, &rest),
+        }
     }
 
     /// The product over axes.
-    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
-    fn prod(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        self.total(py, ReduceKind::Prod, axis, dtype, keepdims)
+    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None))]
+    fn prod(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        initial: Option<Any>,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        let rest = [("dtype", dtype), ("out", out), ("initial", initial), ("where", r#where)];
+        match rest[1..].iter().all(|(_, given)| given.is_none()) {
+            true => slf.get().total(slf.py(), ReduceKind::Prod, axis, dtype, keepdims),
+            false => face_with(slf, "prod", axis, keepdims, &rest),
+        }
     }
 
-    /// The mean over axes.
-    #[pyo3(signature = (axis = None, dtype = None, *, keepdims = false))]
-    fn mean(&self, py: Python<'_>, axis: Option<Any>, dtype: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
+    /// The mean over axes; of integers, in float64.
+    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, *, r#where = None))]
+    fn mean(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        dtype: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), slf.get());
+        if out.is_some() || r#where.is_some() {
+            return face_with(slf, "mean", axis, keepdims, &[("dtype", dtype), ("out", out), ("where", r#where)]);
+        }
         let axes = index::axes(axis)?;
-        submit::object(py, ops::mean(&self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
+        submit::object(py, ops::mean(&x.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
     }
 
-    /// The variance over axes.
-    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    /// The variance over axes; of integers, in float64.
+    #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
     fn var(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         axis: Option<Any>,
         dtype: Option<Any>,
+        out: Option<Any>,
         ddof: f64,
         keepdims: bool,
+        r#where: Option<Any>,
     ) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), slf.get());
+        if out.is_some() || r#where.is_some() {
+            let ddof = PyFloat::new(py, ddof).into_any();
+            let rest = [("dtype", dtype), ("out", out), ("where", r#where), ("ddof", Some(&ddof))];
+            return face_with(slf, "var", axis, keepdims, &rest);
+        }
         let axes = index::axes(axis)?;
-        submit::object(py, ops::var(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+        submit::object(py, ops::var(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
     }
 
-    /// The standard deviation over axes.
-    #[pyo3(signature = (axis = None, dtype = None, ddof = 0.0, *, keepdims = false))]
+    /// The standard deviation over axes; of integers, in float64.
+    #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
     fn std(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         axis: Option<Any>,
         dtype: Option<Any>,
+        out: Option<Any>,
         ddof: f64,
         keepdims: bool,
+        r#where: Option<Any>,
     ) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), slf.get());
+        if out.is_some() || r#where.is_some() {
+            let ddof = PyFloat::new(py, ddof).into_any();
+            let rest = [("dtype", dtype), ("out", out), ("where", r#where), ("ddof", Some(&ddof))];
+            return face_with(slf, "std", axis, keepdims, &rest);
+        }
         let axes = index::axes(axis)?;
-        submit::object(py, ops::std(&self.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+        submit::object(py, ops::std(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
     }
 
     /// Nothing below `min` or above `max`.
-    #[pyo3(signature = (min = None, max = None))]
-    fn clip(&self, py: Python<'_>, min: Option<Any>, max: Option<Any>) -> PyResult<Py<PyAny>> {
-        let bound = |object| on_device(self.0.device(), || operand::required(object, "clip"));
+    #[pyo3(signature = (min = None, max = None, out = None))]
+    fn clip(slf: &Bound<'_, Self>, min: Option<Any>, max: Option<Any>, out: Option<Any>) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), &slf.get().0);
+        if out.is_some() {
+            return face(py, "clip", (slf, min, max, out)).map(Bound::unbind);
+        }
+        let bound = |object| on_device(x.device(), || operand::required(object, "clip"));
         let (low, high) = (min.map(bound).transpose()?, max.map(bound).transpose()?);
         let (low, high) = (low.as_ref().map(Operand::arg), high.as_ref().map(Operand::arg));
-        submit::object(py, ops::clip(&self.0, low, high, here(py)))
+        submit::object(py, ops::clip(x, low, high, here(py)))
     }
 
     /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
-    #[pyo3(signature = (indices, axis = None, mode = "raise"))]
-    fn take(&self, py: Python<'_>, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
-        let indices = operand::array(indices, "take", self.0.device())?;
-        layers::taken(py, &self.0, &indices, axis, mode)
+    #[pyo3(signature = (indices, axis = None, out = None, mode = "raise"))]
+    fn take(
+        slf: &Bound<'_, Self>,
+        indices: Any,
+        axis: Option<isize>,
+        out: Option<Any>,
+        mode: &str,
+    ) -> PyResult<Py<PyAny>> {
+        let (py, x) = (slf.py(), &slf.get().0);
+        if out.is_some() {
+            return face(py, "take", (slf, indices, axis, out, mode)).map(Bound::unbind);
+        }
+        layers::taken(py, x, &operand::array(indices, "take", x.device())?, axis, mode)
     }
 
     /// The positions of elements that are not zero, an array for each dimension.
@@ -351,15 +467,37 @@ impl PyArray {
     }
 
     /// The largest element over axes; NaN if any is.
-    #[pyo3(signature = (axis = None, *, keepdims = false))]
-    fn max(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        self.reduced(py, ReduceKind::Max, axis, keepdims)
+    #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
+    fn max(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        initial: Option<Any>,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        let rest = [("out", out), ("initial", initial), ("where", r#where)];
+        match rest.iter().all(|(_, given)| given.is_none()) {
+            true => slf.get().reduced(slf.py(), ReduceKind::Max, axis, keepdims),
+            false => face_with(slf, "max", axis, keepdims, &rest),
+        }
     }
 
     /// The smallest element over axes; NaN if any is.
-    #[pyo3(signature = (axis = None, *, keepdims = false))]
-    fn min(&self, py: Python<'_>, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        self.reduced(py, ReduceKind::Min, axis, keepdims)
+    #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
+    fn min(
+        slf: &Bound<'_, Self>,
+        axis: Option<Any>,
+        out: Option<Any>,
+        keepdims: bool,
+        initial: Option<Any>,
+        r#where: Option<Any>,
+    ) -> PyResult<Py<PyAny>> {
+        let rest = [("out", out), ("initial", initial), ("where", r#where)];
+        match rest.iter().all(|(_, given)| given.is_none()) {
+            true => slf.get().reduced(slf.py(), ReduceKind::Min, axis, keepdims),
+            false => face_with(slf, "min", axis, keepdims, &rest),
+        }
     }
 
     /// The index of the first largest element along an axis.
@@ -384,13 +522,30 @@ pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl outcall::Args<'p
     outcall::call(&outcall::function(py, "forerun.np", name)?, args)
 }
 
-fn face_with<'py>(
-    py: Python<'py>,
+/// A reduction of `forerun.np` with arguments that the catalogue's does not have; those that are not given are left out.
+fn face_with(
+    x: &Bound<'_, PyArray>,
     name: &str,
-    args: impl outcall::Args<'py>,
+    axis: Option<Any>,
     keepdims: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let named = PyDict::new(py);
+    rest: &[(&str, Option<Any>)],
+) -> PyResult<Py<PyAny>> {
+    let named = PyDict::new(x.py());
     named.set_item("keepdims", keepdims)?;
-    outcall::call_with(&outcall::function(py, "forerun.np", name)?, args, Some(&named))
+    for (key, value) in rest {
+        if let Some(value) = value {
+            named.set_item(key, value)?;
+        }
+    }
+    outcall::call_with(&outcall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)
+}
+
+/// Whether elements are counted with the first index changing fastest. "A" and "K" ask for what an array has, which is the
+/// last index.
+fn by_columns(order: &str) -> PyResult<bool> {
+    match order {
+        "C" | "A" | "K" | "c" | "a" | "k" => Ok(false),
+        "F" | "f" => Ok(true),
+        _ => Err(PyValueError::new_err(format!("order must be C, F, A or K, got {order:?}"))),
+    }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
@@ -32,6 +32,22 @@ def alike(a: ArrayLike, b: ArrayLike) -> tuple[ndarray, ndarray]:
     x, y = to_array(a, None, home), to_array(b, None, home)
     both = common_dtype(x, y)
     return x.astype(both, copy=False), y.astype(both, copy=False)
+
+
+Order = Literal["C", "F", "A", "K"]
+
+
+def check_order(op: str, order: str) -> Order:
+    """Give one of NumPy's orders.
+
+    Elements of every array lie with the last index changing fastest; so "A" and "K", which ask for what an array has,
+    are "C". "F" has a meaning where elements are counted, and none for how an array lies in memory.
+    """
+    if order is None:
+        return "K"
+    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
+        raise ValueError(f"{op}: order must be C, F, A or K, got {order!r}")
+    return "F" if order in "Ff" else "C"
 
 
 def is_float(x: ndarray) -> bool:

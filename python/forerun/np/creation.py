@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from operator import index
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
 from forerun._convert import to_array
@@ -11,13 +12,17 @@ from forerun._device import asked
 from forerun._forerun import Device, default_float, float64, from_python, ndarray
 from forerun._forerun import dtype as _dtype
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
+from forerun.np._common import Order, check_order
 
 
 def array(
     object: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
-    copy: bool = True,
+    copy: bool | None = True,
+    order: Order = "K",
+    subok: bool = False,
+    ndmin: int = 0,
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
@@ -34,6 +39,10 @@ def array(
         The dtype wanted.
     copy
         Whether an array that fits already is copied.
+    order, subok
+        Accepted as NumPy's. Elements lie with the last index changing fastest, whatever the order.
+    ndmin
+        How many dimensions there are at least: those that lack come first, with extent 1.
     ctx, device
         Where it shall live; without one an array stays where it is, and anything else goes to the current device.
 
@@ -48,15 +57,19 @@ def array(
     """
     place = device if ctx is None else asked("array", ctx, device)
     # Lists of Python's own numbers are what is written most.
-    if place is None and (quick := from_python(object, dtype)) is not None:
+    if place is None and ndmin == 0 and (quick := from_python(object, dtype)) is not None:
         return quick
+    if order != "K":
+        check_order("array", order)
     made = to_array(object, dtype, asked("array", None, place))
-    return made.copy() if copy and made is object else made
+    made = made.copy() if copy and made is object else made
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 
 
 def asarray(
     object: ArrayLike,
     dtype: DTypeLike | None = None,
+    order: Order = "K",
     *,
     copy: bool | None = None,
     ctx: Device | None = None,
@@ -76,13 +89,15 @@ def asarray(
     >>> np.asarray(x) is x
     True
     """
+    if order != "K":
+        check_order("asarray", order)
     made = to_array(object, dtype, asked("asarray", ctx, device))
     if copy is False and made is not object:
         raise ValueError("asarray: no array can be made of what was given without a copy")
     return made.copy() if copy and made is object else made
 
 
-def copy(a: ArrayLike) -> ndarray:
+def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> ndarray:
     """Return a copy, on the same device.
 
     Examples
@@ -94,13 +109,14 @@ def copy(a: ArrayLike) -> ndarray:
     >>> x
     array([1., 1.])
     """
-    return array(a)
+    return array(a, order=order)
 
 
 def full(
     shape: ShapeLike,
     fill_value: Number,
     dtype: DTypeLike | None = None,
+    order: Order = "C",
     *,
     ctx: Device | None = None,
     device: Device | None = None,
@@ -115,6 +131,7 @@ def full(
            [7, 7]])
     """
     place = asked("full", ctx, device)
+    check_order("full", order)
     if dtype is None:
         dtype = _width(fill_value)
     return _forerun.full(shape, fill_value, dtype, place)
@@ -129,7 +146,12 @@ def _width(*values: object) -> _dtype | None:
 
 
 def ones(
-    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "C",
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array of ones, on the current device unless another is given.
 
@@ -141,11 +163,18 @@ def ones(
     >>> np.ones((1, 2), device=npx.cpu(1)).device
     cpu(1)
     """
+    if order != "C":
+        check_order("ones", order)
     return _forerun.full(shape, 1.0, dtype, asked("ones", ctx, device))
 
 
 def zeros(
-    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "C",
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array of zeros, on the current device unless another is given.
 
@@ -155,11 +184,18 @@ def zeros(
     >>> np.zeros(3)
     array([0., 0., 0.])
     """
+    if order != "C":
+        check_order("zeros", order)
     return _forerun.full(shape, 0.0, dtype, asked("zeros", ctx, device))
 
 
 def empty(
-    shape: ShapeLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "C",
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array to be filled later, on the current device unless another is given. Until then it holds zeros.
 
@@ -169,14 +205,16 @@ def empty(
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype, device=asked("empty", ctx, device))
+    return zeros(shape, dtype, order, device=asked("empty", ctx, device))
 
 
 def full_like(
     a: ArrayLike,
     fill_value: Number,
     dtype: DTypeLike | None = None,
+    order: Order = "K",
     *,
+    shape: ShapeLike | None = None,
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
@@ -189,13 +227,23 @@ def full_like(
     array([5., 5.])
     """
     place, like = asked("full_like", ctx, device), to_array(a)
+    check_order("full_like", order)
     return _forerun.full(
-        like.shape, fill_value, like.dtype if dtype is None else dtype, like.device if place is None else place
+        like.shape if shape is None else shape,
+        fill_value,
+        like.dtype if dtype is None else dtype,
+        like.device if place is None else place,
     )
 
 
 def ones_like(
-    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "K",
+    *,
+    shape: ShapeLike | None = None,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array of ones with the shape and dtype of another, and on its device unless another is given.
 
@@ -205,11 +253,17 @@ def ones_like(
     >>> np.ones_like(np.arange(3))
     array([1, 1, 1])
     """
-    return full_like(a, 1, dtype, device=asked("ones_like", ctx, device))
+    return full_like(a, 1, dtype, order, shape=shape, device=asked("ones_like", ctx, device))
 
 
 def zeros_like(
-    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "K",
+    *,
+    shape: ShapeLike | None = None,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array of zeros with the shape and dtype of another, and on its device unless another is given.
 
@@ -219,11 +273,17 @@ def zeros_like(
     >>> np.zeros_like(np.arange(3))
     array([0, 0, 0])
     """
-    return full_like(a, 0, dtype, device=asked("zeros_like", ctx, device))
+    return full_like(a, 0, dtype, order, shape=shape, device=asked("zeros_like", ctx, device))
 
 
 def empty_like(
-    a: ArrayLike, dtype: DTypeLike | None = None, *, ctx: Device | None = None, device: Device | None = None
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: Order = "K",
+    *,
+    shape: ShapeLike | None = None,
+    ctx: Device | None = None,
+    device: Device | None = None,
 ) -> ndarray:
     """Make an array to be filled later with the shape and dtype of another, and on its device unless another is given.
 
@@ -235,7 +295,7 @@ def empty_like(
     >>> np.empty_like(np.ones((2, 3))).shape
     (2, 3)
     """
-    return full_like(a, 0, dtype, device=asked("empty_like", ctx, device))
+    return full_like(a, 0, dtype, order, shape=shape, device=asked("empty_like", ctx, device))
 
 
 def arange(
@@ -264,28 +324,60 @@ def arange(
     return _forerun.arange(start, stop, step, dtype, asked("arange", ctx, device))
 
 
+@overload
 def linspace(
-    start: float,
-    stop: float,
-    num: int = 50,
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: SupportsIndex = 50,
     endpoint: bool = True,
+    retstep: Literal[False] = False,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
     *,
     ctx: Device | None = None,
     device: Device | None = None,
-) -> ndarray:
+) -> ndarray: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: SupportsIndex = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> tuple[ndarray, ndarray | float]: ...
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: SupportsIndex = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    ctx: Device | None = None,
+    device: Device | None = None,
+) -> ndarray | tuple[ndarray, ndarray | float]:
     """Make ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Parameters
     ----------
     start, stop
-        The interval.
+        The interval; arrays for several at once.
     num
         How many numbers.
     endpoint
         Whether ``stop`` is the last of them.
+    retstep
+        Whether the distance between two of them is given too.
     dtype
         The dtype wanted; the default float without one.
+    axis
+        Where the numbers of several intervals lie.
     ctx, device
         Where they shall live; the current device without one.
 
@@ -294,20 +386,39 @@ def linspace(
     >>> from forerun import np
     >>> np.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> np.linspace(0, 1, 5, retstep=True)[1]
+    0.25
     """
-    num = index(num)
-    if num < 0:
-        raise ValueError(f"linspace: number of samples must not be negative, got {num}")
-    intervals = num - 1 if endpoint else num
-    step = (stop - start) / intervals if intervals > 0 else 0.0
-    # In double precision and rounded once at the end, as NumPy does.
-    values = _forerun.arange(0, num, 1, float64, asked("linspace", ctx, device)) * step + start
-    if endpoint and num > 1:
-        values[-1] = stop
+    count = index(num)
+    if count < 0:
+        raise ValueError(f"linspace: number of samples must not be negative, got {count}")
+    intervals = count - 1 if endpoint else count
     if dtype is None:
         width = _width(start, stop)
-        dtype = width if width is not None and width.kind == "f" else default_float()
-    return values.astype(dtype, copy=False)
+        dtype = width if width is not None and width.kind in "fc" else default_float()
+    place = asked("linspace", ctx, device)
+    # In double precision and rounded once at the end, as NumPy does.
+    first, last = (_wide_number(each, place) for each in (start, stop))
+    step = (last - first) / intervals if intervals > 0 else math.nan if retstep else (last - first) * 0.0
+    several = max(first.ndim if isinstance(first, ndarray) else 0, last.ndim if isinstance(last, ndarray) else 0)
+    steps = _forerun.arange(0, count, 1, float64, place).reshape((count,) + (1,) * several)
+    values = steps * (step if intervals > 0 else 0.0) + (first if intervals > 0 else first + (last - first) * 0.0)
+    if endpoint and count > 1:
+        values[-1] = last
+    made = values.astype(dtype, copy=False)
+    if several and axis % (several + 1):
+        order = list(range(1, several + 1))
+        order.insert(axis % (several + 1), 0)
+        made = made.transpose(order)
+    return (made, step) if retstep else made
+
+
+def _wide_number(value: ArrayLike, place: Device | None) -> ndarray | float:
+    """Give a number as it is, and an array in double precision."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    made = to_array(value, None, place)
+    return made if made.dtype.kind == "c" else made.astype(float64, copy=False)
 
 
 def eye(

@@ -8,13 +8,14 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
 from forerun._pointwise import isnan, where
-from forerun._types import ArrayLike, DTypeLike
+from forerun._reducing import written
+from forerun._types import ArrayLike, DTypeLike, Out
 from forerun.np._common import is_float, is_whole, one_axis
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 
 
-def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None) -> ndarray:
+def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Out = None) -> ndarray:
     """Add up each element and all before it along an axis.
 
     Parameters
@@ -25,6 +26,8 @@ def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | N
         The axis; all elements in one line without one.
     dtype
         The dtype to add up in.
+    out
+        An array for the result.
 
     Examples
     --------
@@ -32,10 +35,12 @@ def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | N
     >>> np.cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
-    return _scan("cumsum", a, axis, dtype)
+    return written("cumsum", _scan("cumsum", a, axis, dtype), out)
 
 
-def cumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None) -> ndarray:
+def cumprod(
+    a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Out = None
+) -> ndarray:
     """Multiply each element and all before it along an axis.
 
     Parameters
@@ -46,6 +51,8 @@ def cumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | 
         The axis; all elements in one line without one.
     dtype
         The dtype to multiply in.
+    out
+        An array for the result.
 
     Examples
     --------
@@ -53,7 +60,7 @@ def cumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | 
     >>> np.cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
-    return _scan("cumprod", a, axis, dtype)
+    return written("cumprod", _scan("cumprod", a, axis, dtype), out)
 
 
 def _scan(op: str, a: ArrayLike, axis: SupportsIndex | None, dtype: DTypeLike | None) -> ndarray:

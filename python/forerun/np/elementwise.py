@@ -20,7 +20,8 @@ from forerun._pointwise import (
     trunc,
     where,
 )
-from forerun._types import ArrayLike
+from forerun._reducing import written
+from forerun._types import ArrayLike, Out
 from forerun.np.complex import compose, imag, iscomplexobj, real
 
 __all__ = ["around", "divmod", "frexp", "modf", "nan_to_num", "round"]
@@ -71,7 +72,7 @@ def frexp(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
     return _forerun.pointwise(_MANTISSA, number), _forerun.pointwise(_EXPONENT, number).astype("int32")
 
 
-def round(a: ArrayLike, decimals: int = 0) -> ndarray:
+def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     """Round to so many decimals, ties to even; with a negative number of them, to tens, hundreds and so on.
 
     Examples
@@ -82,6 +83,8 @@ def round(a: ArrayLike, decimals: int = 0) -> ndarray:
     >>> np.round(np.array([15, 25]), -1)
     array([20, 20])
     """
+    if out is not None:
+        return written("round", round(a, decimals), out)
     x = to_array(a)
     if x.dtype == "bool":
         raise TypeError("round: not defined for bool")

@@ -93,7 +93,7 @@ def logspace(
     >>> np.logspace(0, 2, 3)
     array([  1.,  10., 100.])
     """
-    exponents = linspace(start, stop, num, endpoint, float64, device=asked("logspace", ctx, device))
+    exponents = linspace(start, stop, num, endpoint, dtype=float64, device=asked("logspace", ctx, device))
     return power(float(base), exponents).astype(default_float() if dtype is None else dtype, copy=False)
 
 

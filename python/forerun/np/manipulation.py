@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import Device, ndarray
-from forerun._types import ArrayLike, AxisLike, DTypeLike, ShapeLike
+from forerun._reducing import written
+from forerun._types import ArrayLike, AxisLike, DTypeLike, Out, ShapeLike
+from forerun.np._common import Order, check_order
 from forerun.np._sizes import refuse_impossible
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ BYTES_OF_A_VIEW = 100
 _MOST_DIMENSIONS = 32
 
 
-def reshape(a: ArrayLike, shape: ShapeLike, *, copy: bool | None = None) -> ndarray:
+def reshape(a: ArrayLike, shape: ShapeLike, order: Order = "C", *, copy: bool | None = None) -> ndarray:
     """Give the elements another shape; one dimension may be -1.
 
     Parameters
@@ -31,6 +33,8 @@ def reshape(a: ArrayLike, shape: ShapeLike, *, copy: bool | None = None) -> ndar
         The array.
     shape
         The extents.
+    order
+        "F" counts the elements with the first index changing fastest, before and after; all else with the last.
     copy
         Whether the elements are copied: if they must be, unless it is said; False refuses where they must be.
 
@@ -42,15 +46,15 @@ def reshape(a: ArrayLike, shape: ShapeLike, *, copy: bool | None = None) -> ndar
            [2, 3]])
     """
     x = to_array(a)
-    made = x.reshape(shape)
+    made = x.reshape(shape, order=check_order("reshape", order))
     is_view = _forerun.shares_cell(x, made)
     if copy is False and not is_view:
         raise ValueError(f"reshape: {x.shape} to {made.shape} takes a copy of these elements")
     return made.copy() if copy and is_view else made
 
 
-def ravel(a: ArrayLike) -> ndarray:
-    """Give the elements in one dimension.
+def ravel(a: ArrayLike, order: Order = "C") -> ndarray:
+    """Give the elements in one dimension; with order "F" the first index changes fastest.
 
     Examples
     --------
@@ -58,7 +62,7 @@ def ravel(a: ArrayLike) -> ndarray:
     >>> np.ravel(np.eye(2))
     array([1., 0., 0., 1.])
     """
-    return to_array(a).ravel()
+    return to_array(a).ravel(check_order("ravel", order))
 
 
 def transpose(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> ndarray:
@@ -117,16 +121,27 @@ def moveaxis(a: ArrayLike, source: ShapeLike, destination: ShapeLike) -> ndarray
     return x.transpose(order)
 
 
-def expand_dims(a: ArrayLike, axis: SupportsIndex) -> ndarray:
-    """Give a view with one more dimension, of extent 1.
+def expand_dims(a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex]) -> ndarray:
+    """Give a view with one more dimension, of extent 1, or with several: their places are those in the view.
 
     Examples
     --------
     >>> from forerun import np
     >>> np.expand_dims(np.zeros((2, 3)), 1).shape
     (2, 1, 3)
+    >>> np.expand_dims(np.zeros(3), (0, 2)).shape
+    (1, 3, 1)
     """
-    return _forerun.expand_dims(to_array(a), axis)
+    x = to_array(a)
+    if not isinstance(axis, Sequence):
+        return _forerun.expand_dims(x, axis)
+    ndim = x.ndim + len(axis)
+    places = sorted({axis_of(each, ndim) for each in axis})
+    if len(places) < len(axis):
+        raise ValueError(f"expand_dims: an axis is named twice: {tuple(axis)}")
+    for place in places:
+        x = _forerun.expand_dims(x, place)
+    return x
 
 
 def squeeze(a: ArrayLike, axis: AxisLike = None) -> ndarray:
@@ -155,7 +170,14 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike) -> ndarray:
     return _forerun.broadcast_to(to_array(array), shape)
 
 
-def concatenate(arrays: Sequence[ArrayLike], axis: SupportsIndex | None = 0) -> ndarray:
+def concatenate(
+    arrays: Sequence[ArrayLike],
+    axis: SupportsIndex | None = 0,
+    out: Out = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> ndarray:
     """Join arrays along an axis; without one, flattened.
 
     Examples
@@ -165,11 +187,22 @@ def concatenate(arrays: Sequence[ArrayLike], axis: SupportsIndex | None = 0) -> 
     array([1., 1., 0.])
     """
     if axis is None:
-        return _forerun.concatenate([to_array(array).ravel() for array in arrays], 0)
-    return _forerun.concatenate(arrays, axis)
+        made = _forerun.concatenate([to_array(array).ravel() for array in arrays], 0)
+    else:
+        made = _forerun.concatenate(arrays, axis)
+    if dtype is not None:
+        made = made.astype(dtype, copy=False, casting=casting)
+    return made if out is None else written("concatenate", made, out, casting=casting)
 
 
-def stack(arrays: Sequence[ArrayLike], axis: SupportsIndex = 0) -> ndarray:
+def stack(
+    arrays: Sequence[ArrayLike],
+    axis: SupportsIndex = 0,
+    out: Out = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> ndarray:
     """Join arrays along a new axis.
 
     Examples
@@ -179,7 +212,10 @@ def stack(arrays: Sequence[ArrayLike], axis: SupportsIndex = 0) -> ndarray:
     array([[1., 1.],
            [0., 0.]])
     """
-    return _forerun.stack(arrays, axis)
+    made = _forerun.stack(arrays, axis)
+    if dtype is not None:
+        made = made.astype(dtype, copy=False, casting=casting)
+    return made if out is None else written("stack", made, out, casting=casting)
 
 
 def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 0) -> list[ndarray]:
@@ -321,7 +357,9 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
     return x[tuple(slice(None, None, -1) if one in turned else slice(None) for one in range(x.ndim))]
 
 
-def take(a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, mode: str = "raise") -> ndarray:
+def take(
+    a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, mode: str = "raise"
+) -> ndarray:
     """Gather rows along an axis by an array of indices; without an axis, elements of the flattened array.
 
     An index beyond the ends fails when the result is read, or is clipped or wrapped if ``mode`` says so.
@@ -333,7 +371,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, mo
     array([[5, 6],
            [1, 2]])
     """
-    return _forerun.take(a, indices, axis, mode)
+    made = _forerun.take(a, indices, axis, mode)
+    return made if out is None else written("take", made, out)
 
 
 def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device | str | None = None) -> ndarray:

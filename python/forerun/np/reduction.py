@@ -6,26 +6,81 @@ import builtins
 from typing import SupportsIndex
 
 from forerun import _forerun
-from forerun._convert import to_array, to_arrays
+from forerun._convert import averaging, to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import abs, equal, isnan, less_equal, logical_and, logical_or, multiply, not_equal, subtract
-from forerun._types import ArrayLike, AxisLike, DTypeLike
+from forerun._pointwise import (
+    abs,
+    add,
+    divide,
+    equal,
+    isnan,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    not_equal,
+    sqrt,
+    subtract,
+)
+from forerun._reducing import reduced, written
+from forerun._types import ArrayLike, AxisLike, DTypeLike, Out
 
 
-def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
+def sum(
+    a: ArrayLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
+) -> ndarray:
     """Add up over axes.
+
+    Parameters
+    ----------
+    a
+        The elements. Truth values and narrow integers are added up as int64 or uint64.
+    axis
+        The axes; all without any.
+    dtype
+        The dtype to compute in.
+    out
+        An array for the result.
+    keepdims
+        Whether the axes stay with extent 1.
+    initial
+        What to start from.
+    where
+        Which elements take part.
 
     Examples
     --------
     >>> from forerun import np
     >>> np.sum(np.ones((2, 3)), axis=1)
     array([3., 3.])
+    >>> np.sum(np.array([1, 2, 3]), initial=10, where=np.array([True, False, True]))
+    array(14)
     """
-    return to_array(a).sum(axis, dtype, keepdims=keepdims)
+    x = to_array(a)
+    if out is None and initial is None and where is True:
+        return x.sum(axis, dtype, keepdims=keepdims)
+    return reduced(add, x, axis, dtype, out, keepdims, initial, where)
 
 
-def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
-    """Multiply over axes.
+def prod(
+    a: ArrayLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
+) -> ndarray:
+    """Multiply over axes; the arguments are those of :func:`sum`.
 
     Examples
     --------
@@ -33,11 +88,27 @@ def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *,
     >>> np.prod(np.array([2.0, 3.0]))
     array(6.)
     """
-    return to_array(a).prod(axis, dtype, keepdims=keepdims)
+    x = to_array(a)
+    if out is None and initial is None and where is True:
+        return x.prod(axis, dtype, keepdims=keepdims)
+    return reduced(multiply, x, axis, dtype, out, keepdims, initial, where)
 
 
-def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
-    """Take the mean over axes.
+def mean(
+    a: ArrayLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+) -> ndarray:
+    """Take the mean over axes. That of integers is float64, which holds it.
+
+    Parameters
+    ----------
+    a, axis, dtype, out, keepdims, where
+        As for :func:`sum`.
 
     Examples
     --------
@@ -45,19 +116,44 @@ def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *,
     >>> np.mean(np.array([1.0, 2.0]))
     array(1.5)
     """
-    return to_array(a).mean(axis, dtype, keepdims=keepdims)
+    x = to_array(a)
+    if where is True:
+        made = x.mean(axis, dtype, keepdims=keepdims)
+    else:
+        x = averaging(x) if dtype is None else x.astype(dtype, copy=False)
+        made = _mean(x, axis, keepdims, to_array(where, "bool", x.device))
+    return made if out is None else written("mean", made, out)
+
+
+def _mean(x: ndarray, axis: AxisLike, keepdims: bool, mask: ndarray) -> ndarray:
+    total = reduced(add, x, axis, None, None, keepdims, None, mask)
+    return divide(total, _counted(x, axis, keepdims, mask)).astype(x.dtype, copy=False)
+
+
+def _counted(x: ndarray, axis: AxisLike, keepdims: bool, mask: ndarray) -> ndarray:
+    """Count the elements that take part."""
+    return _forerun.broadcast_to(mask, x.shape).sum(axis, keepdims=keepdims)
 
 
 def var(
     a: ArrayLike,
     axis: AxisLike = None,
     dtype: DTypeLike | None = None,
+    out: Out = None,
     ddof: float = 0,
-    *,
     keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
     correction: float | None = None,
 ) -> ndarray:
     """Take the variance over axes; ``ddof``, or ``correction``, is taken off the number of elements.
+
+    Parameters
+    ----------
+    a, axis, dtype, out, keepdims, where
+        As for :func:`mean`.
+    ddof, correction
+        Two names of what is taken off the number of elements.
 
     Examples
     --------
@@ -65,19 +161,35 @@ def var(
     >>> np.var(np.array([1.0, 3.0]))
     array(1.)
     """
-    return to_array(a).var(axis, dtype, _correction("var", ddof, correction), keepdims=keepdims)
+    off = _correction("var", ddof, correction)
+    if where is True:
+        made = to_array(a).var(axis, dtype, ddof=off, keepdims=keepdims)
+    else:
+        made = _var(to_array(a), axis, dtype, off, keepdims, where)
+    return made if out is None else written("var", made, out)
+
+
+def _var(x: ndarray, axis: AxisLike, dtype: DTypeLike | None, ddof: float, keepdims: bool, where: ArrayLike) -> ndarray:
+    x = averaging(x) if dtype is None else x.astype(dtype, copy=False)
+    mask = to_array(where, "bool", x.device)
+    centred = abs(subtract(x, _mean(x, axis, True, mask)))
+    total = reduced(add, multiply(centred, centred), axis, None, None, keepdims, None, mask)
+    count = maximum(subtract(_counted(x, axis, keepdims, mask), ddof), 0)
+    return divide(total, count).astype(centred.dtype, copy=False)
 
 
 def std(
     a: ArrayLike,
     axis: AxisLike = None,
     dtype: DTypeLike | None = None,
+    out: Out = None,
     ddof: float = 0,
-    *,
     keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
     correction: float | None = None,
 ) -> ndarray:
-    """Take the standard deviation over axes; ``ddof``, or ``correction``, is taken off the number of elements.
+    """Take the standard deviation over axes; the arguments are those of :func:`var`.
 
     Examples
     --------
@@ -85,7 +197,12 @@ def std(
     >>> np.std(np.array([1.0, 5.0]))
     array(2.)
     """
-    return to_array(a).std(axis, dtype, _correction("std", ddof, correction), keepdims=keepdims)
+    off = _correction("std", ddof, correction)
+    if where is True:
+        made = to_array(a).std(axis, dtype, ddof=off, keepdims=keepdims)
+    else:
+        made = sqrt(_var(to_array(a), axis, dtype, off, keepdims, where))
+    return made if out is None else written("std", made, out)
 
 
 def _correction(name: str, ddof: float, correction: float | None) -> float:
@@ -98,6 +215,7 @@ def clip(
     a: ArrayLike,
     min: ArrayLike | None = None,
     max: ArrayLike | None = None,
+    out: Out = None,
     *,
     a_min: ArrayLike | None = None,
     a_max: ArrayLike | None = None,
@@ -113,11 +231,19 @@ def clip(
     for one, other, name in ((min, a_min, "min"), (max, a_max, "max")):
         if one is not None and other is not None:
             raise ValueError(f"clip: {name} and a_{name} are the same bound, give one")
-    return to_array(a).clip(a_min if min is None else min, a_max if max is None else max)
+    made = to_array(a).clip(a_min if min is None else min, a_max if max is None else max)
+    return made if out is None else written("clip", made, out)
 
 
-def max(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Take the largest element over axes; NaN if any is.
+def max(
+    a: ArrayLike,
+    axis: AxisLike = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
+) -> ndarray:
+    """Take the largest element over axes; NaN if any is. The arguments are those of :func:`sum`.
 
     Examples
     --------
@@ -125,11 +251,21 @@ def max(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     >>> np.max(np.array([[1, 5], [3, 2]]), axis=0)
     array([3, 5])
     """
-    return to_array(a).max(axis, keepdims=keepdims)
+    x = to_array(a)
+    if out is None and initial is None and where is True:
+        return x.max(axis, keepdims=keepdims)
+    return reduced(maximum, x, axis, None, out, keepdims, initial, where)
 
 
-def min(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Take the smallest element over axes; NaN if any is.
+def min(
+    a: ArrayLike,
+    axis: AxisLike = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
+) -> ndarray:
+    """Take the smallest element over axes; NaN if any is. The arguments are those of :func:`sum`.
 
     Examples
     --------
@@ -137,10 +273,13 @@ def min(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     >>> np.min(np.array([[1, 5], [3, 2]]), axis=0)
     array([1, 2])
     """
-    return to_array(a).min(axis, keepdims=keepdims)
+    x = to_array(a)
+    if out is None and initial is None and where is True:
+        return x.min(axis, keepdims=keepdims)
+    return reduced(minimum, x, axis, None, out, keepdims, initial, where)
 
 
-def argmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
+def argmax(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
     """Find the first largest element along an axis.
 
     Examples
@@ -149,10 +288,11 @@ def argmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = 
     >>> np.argmax(np.array([1, 5, 5]))
     array(1)
     """
-    return to_array(a).argmax(axis, keepdims=keepdims)
+    made = to_array(a).argmax(axis, keepdims=keepdims)
+    return made if out is None else written("argmax", made, out)
 
 
-def argmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
+def argmin(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
     """Find the first smallest element along an axis.
 
     Examples
@@ -161,11 +301,14 @@ def argmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = 
     >>> np.argmin(np.array([1, 5, 1]))
     array(0)
     """
-    return to_array(a).argmin(axis, keepdims=keepdims)
+    made = to_array(a).argmin(axis, keepdims=keepdims)
+    return made if out is None else written("argmin", made, out)
 
 
-def all(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Tell whether every element is true.
+def all(
+    a: ArrayLike, axis: AxisLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> ndarray:
+    """Tell whether every element over axes is true, of those that ``where`` names.
 
     Examples
     --------
@@ -174,14 +317,17 @@ def all(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     array(False)
     """
     x = _truth(a)
-    if x.size == 0:
-        # A product of no truth values is true.
-        return not_equal(x.prod(axis, keepdims=keepdims), 0)
-    return x.min(axis, keepdims=keepdims)
+    if where is not True:
+        x = logical_or(x, logical_not(to_array(where, "bool", x.device)))
+    # The smallest truth value, found by a scan that ends early; of none, their product.
+    made = x.min(axis, keepdims=keepdims) if x.size else not_equal(x.prod(axis, keepdims=keepdims), 0)
+    return made if out is None else written("all", made, out)
 
 
-def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Tell whether some element is true.
+def any(
+    a: ArrayLike, axis: AxisLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> ndarray:
+    """Tell whether some element over axes is true, of those that ``where`` names.
 
     Examples
     --------
@@ -190,13 +336,15 @@ def any(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarr
     array(True)
     """
     x = _truth(a)
-    if x.size == 0:
-        return not_equal(x.sum(axis, keepdims=keepdims), 0)
-    return x.max(axis, keepdims=keepdims)
+    if where is not True:
+        x = logical_and(x, to_array(where, "bool", x.device))
+    # The largest truth value, found by a scan that ends early; of none, their sum.
+    made = x.max(axis, keepdims=keepdims) if x.size else not_equal(x.sum(axis, keepdims=keepdims), 0)
+    return made if out is None else written("any", made, out)
 
 
 def _truth(a: ArrayLike) -> ndarray:
-    """Give what counts as true. The smallest truth value of a scan that ends early is ``all``, the largest ``any``."""
+    """Give what counts as true."""
     x = to_array(a)
     return x if x.dtype.name == "bool" else not_equal(x, 0)
 
@@ -262,7 +410,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def dot(a: ArrayLike, b: ArrayLike) -> ndarray:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Multiply two arrays as NumPy's dot: inner product, matrix product or scaling, by the dimensions.
 
     Examples
@@ -272,10 +420,11 @@ def dot(a: ArrayLike, b: ArrayLike) -> ndarray:
     array([[3., 3.],
            [3., 3.]])
     """
-    return _forerun.dot(a, b)
+    made = _forerun.dot(a, b)
+    return made if out is None else written("dot", made, out)
 
 
-def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
+def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, dtype: DTypeLike | None = None) -> ndarray:
     """Multiply two matrices, or stacks of them.
 
     Examples
@@ -284,4 +433,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
     (5, 2, 4)
     """
-    return _forerun.matmul(x1, x2)
+    if dtype is not None:
+        x1, x2 = (each.astype(dtype, copy=False) for each in to_arrays(x1, x2))
+    made = _forerun.matmul(x1, x2)
+    return made if out is None else written("matmul", made, out)

@@ -1,0 +1,123 @@
+//! Methods of the array object that are functions of `forerun.np` with the array as the first argument.
+//!
+//! Invariant: as for [`crate::array`].
+
+use crate::array::{Any, PyArray};
+use crate::error::raise;
+use crate::loc::here;
+use crate::methods::face;
+use crate::outcall;
+use crate::submit;
+use crate::{dtype, wait};
+use forerun::{Arg, Point, ReduceKind, ops};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+type Args<'a, 'py> = &'a Bound<'py, PyTuple>;
+type Named<'a, 'py> = &'a Bound<'py, PyDict>;
+
+/// The function of that name, with the array before the other arguments.
+fn forward<'py>(
+    x: &Bound<'py, PyArray>,
+    name: &str,
+    args: Args<'_, 'py>,
+    named: Option<Named<'_, 'py>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let function = outcall::function(x.py(), "forerun.np", name)?;
+    let all: Vec<_> = std::iter::once(x.clone().into_any()).chain(args.iter()).collect();
+    outcall::call_with(&function, PyTuple::new(x.py(), all)?, named)
+}
+
+/// Writes what the function of that name gives into the array.
+fn in_place<'py>(x: &Bound<'py, PyArray>, name: &str, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
+    let made = forward(x, name, args, named)?.cast_into::<PyArray>()?;
+    ops::assign(&x.get().0, Arg::Array(&made.get().0), here(x.py())).map_err(raise)?;
+    wait::leave_room(x.py())
+}
+
+#[pymethods]
+impl PyArray {
+    /// The sum of each element and all before it along an axis; without one, of the flattened array.
+    #[pyo3(signature = (*args, **named))]
+    fn cumsum<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+        forward(slf, "cumsum", args, named)
+    }
+
+    /// The product of each element and all before it along an axis; without one, of the flattened array.
+    #[pyo3(signature = (*args, **named))]
+    fn cumprod<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+        forward(slf, "cumprod", args, named)
+    }
+
+    /// The indices that would sort the array along an axis.
+    #[pyo3(signature = (*args, **named))]
+    fn argsort<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+        forward(slf, "argsort", args, named)
+    }
+
+    /// The indices that would partition the array along an axis.
+    #[pyo3(signature = (*args, **named))]
+    fn argpartition<'py>(
+        slf: &Bound<'py, Self>,
+        args: Args<'_, 'py>,
+        named: Option<Named<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        forward(slf, "argpartition", args, named)
+    }
+
+    /// Where values would have to be inserted into the sorted array.
+    #[pyo3(signature = (*args, **named))]
+    fn searchsorted<'py>(
+        slf: &Bound<'py, Self>,
+        args: Args<'_, 'py>,
+        named: Option<Named<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        forward(slf, "searchsorted", args, named)
+    }
+
+    /// Sorts the array along an axis, in place.
+    #[pyo3(signature = (*args, **named))]
+    fn sort<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
+        in_place(slf, "sort", args, named)
+    }
+
+    /// Partitions the array along an axis, in place.
+    #[pyo3(signature = (*args, **named))]
+    fn partition<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
+        in_place(slf, "partition", args, named)
+    }
+
+    /// The elements with their imaginary parts negated.
+    fn conjugate<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        face(slf.py(), "conj", (slf,))
+    }
+
+    /// A view of the same elements. Elements cannot be shared as those of another dtype.
+    #[pyo3(signature = (dtype = None))]
+    fn view(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Py<PyAny>> {
+        let mine = self.0.dtype();
+        match dtype::optional(dtype)? {
+            Some(other) if other != mine => Err(PyTypeError::new_err(format!(
+                "view: elements of {mine} cannot be shared as {other}; np.frombuffer(x.tobytes(), '{other}') gives a copy"
+            ))),
+            _ => submit::object(py, ops::index(&self.0, &[])),
+        }
+    }
+
+    /// Whether some element equals a number.
+    fn __contains__(&self, py: Python<'_>, value: Any) -> PyResult<bool> {
+        let same = submit::binary(py, Point::Equal, self, value, false)?.into_bound(py);
+        let Ok(same) = same.cast::<PyArray>() else { return Ok(false) };
+        if same.get().0.size() == 0 {
+            return Ok(false);
+        }
+        let found = ops::reduce(ReduceKind::Max, &same.get().0, None, false, here(py)).map_err(raise)?;
+        Bound::new(py, PyArray(found))?.is_truthy()
+    }
+
+    /// The array in Python's pickle format.
+    fn dumps<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        outcall::call(&outcall::function(slf.py(), "pickle", "dumps")?, (slf,))
+    }
+}
