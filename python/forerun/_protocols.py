@@ -18,6 +18,9 @@ _REDUCED = {
     "logical_or": "any",
 }
 
+# Functions about where elements lie: an array made of ours may look at the same ones.
+_ABOUT_MEMORY = {"may_share_memory", "shares_memory"}
+
 # The versions of the standard that can be asked for: each contains those before it.
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
@@ -40,6 +43,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
         return NotImplemented
     options = dict(options or {})
     name = ufunc.__name__
+    # Who writes into NumPy's memory, or computes with what only NumPy has, gets NumPy's results.
+    written = inputs[:1] if method == "at" else options.get("out") or ()
+    if any(isinstance(array, numpy.ndarray) for array in written) or _only_numpys((inputs, options)):
+        return getattr(ufunc, method)(*_as_numpys(inputs), **_as_numpys(options))
     if options.pop("out", None) is not None:
         raise TypeError(f"numpy.{name}: out= is not supported where an array of forerun takes part")
     if method == "reduce":
@@ -58,13 +65,32 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
 
     if not all(issubclass(kind, (ndarray, numpy.ndarray)) for kind in types):
         return NotImplemented
+    if func.__name__ in _ABOUT_MEMORY and any(isinstance(arg, numpy.ndarray) for arg in args):
+        return _share(func, args, kwargs)
+    if isinstance(kwargs.get("out"), numpy.ndarray) or _only_numpys((args, kwargs)):
+        return func(*_as_numpys(args), **_as_numpys(kwargs))
     found = _function(func.__name__, func.__module__)
     if found is None:
         name = f"{func.__module__}.{func.__name__}"
         raise TypeError(f"{name}: not implemented for arrays of forerun; asnumpy() gives NumPy's")
     if kwargs.get("out") is not None:
         raise TypeError(f"numpy.{func.__name__}: out= is not supported where an array of forerun takes part")
-    return found(*args, **kwargs)
+    try:
+        return found(*args, **kwargs)
+    except TypeError:
+        # Python's objects beside an array are an array of objects, which only NumPy has.
+        if not any(arg is None or isinstance(arg, str) for arg in args):
+            raise
+        return func(*_as_numpys(args), **_as_numpys(kwargs))
+
+
+def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether an array of NumPy's and one of ours have elements in common. Waits for the values of ours."""
+    import numpy
+
+    # What NumPy may not write is perhaps what it was lent.
+    lent = any(isinstance(arg, numpy.ndarray) and not arg.flags.writeable for arg in args)
+    return bool((lent and func.__name__ == "may_share_memory") or func(*_as_numpys(args), **kwargs))
 
 
 def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -101,6 +127,26 @@ def _has_own_say(value: Any) -> bool:
     if isinstance(value, (ndarray, numpy.ndarray, numpy.generic)):
         return False
     return hasattr(type(value), "__array_ufunc__")
+
+
+def _only_numpys(value: Any) -> bool:
+    """Say whether something among arguments is of a dtype that NumPy has and we have not: objects, texts, dates."""
+    import numpy
+
+    if isinstance(value, (tuple, list)):
+        return any(_only_numpys(item) for item in value)
+    if isinstance(value, dict):
+        return any(_only_numpys(item) for item in value.values())
+    return isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind not in "biufcV"
+
+
+def _as_numpys(value: Any) -> Any:
+    """Give NumPy's arrays in the place of ours among arguments. Waits for their values."""
+    if isinstance(value, ndarray):
+        return value.asnumpy()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_as_numpys(item) for item in value)
+    return {name: _as_numpys(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _listed(options: dict[str, Any]) -> str:

@@ -17,7 +17,8 @@ SCORES = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]
 def entropy(rows: list[int], classes: list[int]) -> numpy.ndarray:
     scores = numpy.array(SCORES)[rows]
     logs = scores - numpy.log(numpy.exp(scores).sum(1, keepdims=True))
-    return -logs[numpy.arange(len(rows)), classes]
+    picked: numpy.ndarray = -logs[numpy.arange(len(rows)), classes]
+    return picked
 
 
 LOSSES: dict[str, Callable[[Any], Any]] = {

@@ -15,6 +15,7 @@ from forerun._capturing import thread
 from forerun._device import DeviceLike
 from forerun._forerun import elsewhere, ndarray
 from forerun._types import DTypeLike
+from forerun.gluon._watched import is_same, reads
 from forerun.gluon.parameter import DeferredInitializationError, Parameter, epoch
 from forerun.gluon.parameters import ParameterDict, load_into
 from forerun.init import Initializer, Uniform
@@ -97,6 +98,8 @@ class Block:
         former = self.__dict__.get(name)
         if isinstance(value, ndarray) or isinstance(former, ndarray):
             self._note_array(name)
+        elif self._captured or thread.capturing:
+            self._note_plain(name, former, value)
         # What is replaced by its like keeps its place in the order.
         if isinstance(former, (Block, Parameter)) and not isinstance(value, (Block, Parameter)):
             self._unregister(name)
@@ -116,6 +119,13 @@ class Block:
         if thread.capturing:
             self._kept |= {name}
         elif self._captured and name not in self._kept:
+            epoch.now += 1
+
+    def _note_plain(self, name: str, former: Any, value: Any) -> None:
+        """Let captures be taken anew if they read what changes. What ``forward`` keeps, they do not read."""
+        if thread.capturing:
+            self.__dict__["_kept"] = self._kept | {name}
+        elif name not in self._kept and not is_same(former, value) and reads(type(self), name):
             epoch.now += 1
 
     def __delattr__(self, name: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from forerun import _forerun
 from forerun._capturing import thread
 from forerun._forerun import Captured, is_detached, ndarray
+from forerun.gluon._watched import Incomparable, Watched, changed, watch
 from forerun.gluon.block import Block
 from forerun.gluon.functions import F
 from forerun.gluon.parameter import epoch
@@ -39,6 +40,8 @@ class _Opaque(Exception):
 # How many traces a block keeps; of more, those that were not replayed for longest go.
 _MOST_TRACES = 64
 _clock = itertools.count()
+# After so many captures for other values, with no replay between them, a block is no longer captured.
+_MOST_CHANGES = 8
 
 
 def _flatten(value: Any, arrays: dict[int, tuple[int, ndarray]]) -> Any:
@@ -84,10 +87,11 @@ class HybridBlock(Block):
     submit all of it in one call. Where that would not give the same results, because a value is read on the way or
     there are hooks, the calls stay plain ones, and a warning says why.
 
-    A replay submits ops and does nothing else. New parameters, children, hooks and arrays as attributes are noticed:
-    captures are taken anew. Not noticed are other changes of what ``forward`` looks at: attributes that are numbers or
-    strings, global variables. Nor is repeated what it does besides: after ``self.last = x * 2`` the attribute stays
-    what it was when the capture was taken. A result that is a view of an input is a copy of it. An array that
+    A replay submits ops and does nothing else. What ``forward`` reads is watched, and captures are taken anew when it
+    changes: parameters, children, hooks, attributes, global variables and those of enclosing functions, and what is in
+    lists, dictionaries and objects among them. If it cannot be compared from call to call, the calls stay plain ones,
+    and the warning names it. Not repeated is what ``forward`` does besides: after ``self.last = x * 2`` the attribute
+    stays what it was when the capture was taken. A result that is a view of an input is a copy of it. An array that
     ``forward`` reaches both as an input and as a global variable counts as the input.
 
     Examples
@@ -111,10 +115,13 @@ class HybridBlock(Block):
         self._traced_at = -1
         # Why the calls stay plain ones, once that is known.
         self._plain: str | None = None
+        # What may change unseen, and how often it did since the last replay.
+        self._watched: list[Watched] = []
+        self._changes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was captured: a copy has arrays of its own."""
-        return {**self.__dict__, "_traces": {}, "_traced_at": -1}
+        return {**self.__dict__, "_traces": {}, "_traced_at": -1, "_watched": []}
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
         """Say whether to capture the computation at the first call and replay it after.
@@ -139,7 +146,7 @@ class HybridBlock(Block):
             return super().__call__(*inputs, **named)
         if self._traced_at != epoch.now and not self._prepare():
             return super().__call__(*inputs)
-        if self._plain is not None:
+        if self._plain is not None or (self._watched and not self._is_unchanged()):
             return super().__call__(*inputs)
         found: dict[int, tuple[int, ndarray]] = {}
         try:
@@ -159,11 +166,27 @@ class HybridBlock(Block):
                 return super().__call__(*inputs)
             return self._capture(key, form, arrays)
         trace.used = next(_clock)
+        if self._changes:
+            self._changes = 0
         return _restore(trace.form, trace.captured.replay(arrays))
+
+    def _is_unchanged(self) -> bool:
+        """Forget traces if what they read has changed; say whether calls may still be captured."""
+        where = changed(self._watched)
+        if where is None:
+            return True
+        self._traces.clear()
+        self._watched = []
+        self._changes += 1
+        if self._changes > _MOST_CHANGES:
+            self._stay_plain(f"{where} changes at every call")
+            return False
+        return True
 
     def _prepare(self) -> bool:
         """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
         self._traces.clear()
+        self._watched = []
         # A call that fills parameters is a plain one: a replay would fill them again.
         if any(not parameter._data for parameter in self.collect_params().values()):
             return False
@@ -219,13 +242,22 @@ class HybridBlock(Block):
             obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
-        elif captured is not None and self._traced_at == epoch.now:
+        elif captured is not None and self._traced_at == epoch.now and self._watch():
             if len(self._traces) == _MOST_TRACES:
                 del self._traces[min(self._traces, key=lambda key: self._traces[key].used)]
             self._traces[key] = _Trace(captured, result_form, next(_clock))
             for block in self._blocks():
                 block._captured = True
         return result
+
+    def _watch(self) -> bool:
+        """Note what the computation reads; say whether it can be compared from call to call."""
+        try:
+            self._watched = watch(self._blocks())
+        except Incomparable as error:
+            self._stay_plain(str(error))
+            return False
+        return True
 
     def _signature(self) -> inspect.Signature:
         """Return what a call accepts: with ``hybrid_forward``, neither the namespace nor parameters."""
