@@ -1,16 +1,17 @@
-//! Locs of Python lines: a code object and an instruction offset, noted in nanoseconds, resolved only when read.
+//! Locs of Python lines: a code object and an instruction offset, looked up in nanoseconds.
 //!
 //! | step | what happens |
 //! |---|---|
 //! | every op | the frame's code object and offset are looked up in a direct-mapped table |
-//! | a site seen first | it is interned; its code object is kept for ever, so that its address stays its name |
-//! | a code object seen first | its file, function and line table are copied, so that resolving needs no GIL |
+//! | a site seen first | its file, line and function are interned as a loc |
+//! | a code object seen first | its file, function and line table are copied, and a weak reference watches it |
+//! | a code object dies | what is known of it, and its sites in the table, are forgotten: its address may be used again |
 //!
-//! Invariant: a code object that the table or the interner names is never freed. Frames of the package's own Python
-//! files are passed over: the line wanted is the user's.
+//! Invariant: a code object that the table names is alive. Frames of the package's own Python files are passed over: the
+//! line wanted is the user's.
 
 use crate::outcall;
-use forerun::{Loc, SourceLine, set_foreign_resolver};
+use forerun::Loc;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::UnsafeCell;
@@ -52,6 +53,13 @@ impl Table {
         // SAFETY: the index is below the table's length.
         unsafe { self.0.get().cast::<Site>().add(index) }
     }
+
+    /// Forgets the sites of a code object.
+    fn forget(&self, _py: Python<'_>, code: usize) {
+        // SAFETY: the GIL is held, so nobody else looks at the table.
+        let sites = unsafe { &mut *self.0.get() };
+        sites.iter_mut().filter(|site| site.code == code).for_each(|site| site.code = 0);
+    }
 }
 
 /// What is known of a code object.
@@ -63,23 +71,46 @@ struct Code {
     lines: Vec<(u32, u32, u32)>,
 }
 
+impl Code {
+    /// The loc of an instruction, or [`INSIDE`].
+    fn loc(&self, offset: u32) -> u32 {
+        if self.inside {
+            return INSIDE;
+        }
+        let line = match self.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset)) {
+            _ if offset & LINE != 0 => offset & !LINE,
+            Some((_, _, line)) => *line,
+            None => return Loc::UNKNOWN.id(),
+        };
+        Loc::foreign(&self.file, line, &self.function).id()
+    }
+}
+
+/// The code objects that are alive, and the weak references that watch them.
+#[derive(Default)]
+struct Codes {
+    known: HashMap<usize, Code>,
+    /// By the address of the reference, the reference and the address of the code object.
+    watches: HashMap<usize, (Py<PyAny>, usize)>,
+}
+
 type GetLasti = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
 type GetBack = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject;
 
 static GET_LASTI: AtomicUsize = AtomicUsize::new(0);
 static GET_BACK: AtomicUsize = AtomicUsize::new(0);
-static CODES: OnceLock<Mutex<HashMap<usize, Code>>> = OnceLock::new();
+static CODES: OnceLock<Mutex<Codes>> = OnceLock::new();
 static INSIDE_FOLDERS: OnceLock<Vec<String>> = OnceLock::new();
 
-fn codes() -> MutexGuard<'static, HashMap<usize, Code>> {
+/// Held for a few instructions at a time, and never while Python code may run.
+fn codes() -> MutexGuard<'static, Codes> {
     CODES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Called once, at import: looks up what the stable ABI leaves out and installs the resolver.
+/// Called once, at import: looks up what the stable ABI leaves out.
 pub(crate) fn start() {
     GET_LASTI.store(interpreter_symbol(c"PyFrame_GetLasti"), Ordering::Relaxed);
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
-    set_foreign_resolver(resolve);
 }
 
 /// Says in which folders the package's own Python files lie. The first call wins.
@@ -180,23 +211,47 @@ fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// Interns a site that the table does not hold.
+/// The loc of a site that the table does not hold, or [`INSIDE`].
 #[cold]
 #[inline(never)]
 fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
-    let known = codes().get(&code).map(|known| known.inside);
-    let inside = known.unwrap_or_else(|| {
-        // SAFETY: the running frame holds the code object.
-        let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
-        // Reading attributes may run Python code, so the lock is not held meanwhile.
-        let read = read_code(&object);
-        let inside = read.inside;
-        codes().insert(code, read);
-        // Kept for ever: from now on the address names this code object.
-        std::mem::forget(object);
-        inside
-    });
-    if inside { INSIDE } else { Loc::foreign(code, offset).0.id() }
+    if let Some(known) = codes().known.get(&code) {
+        return known.loc(offset);
+    }
+    // SAFETY: the running frame holds the code object.
+    let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
+    let read = read_code(&object);
+    let loc = read.loc(offset);
+    let watch = watch(&object);
+    let mut codes = codes();
+    codes.known.insert(code, read);
+    match watch {
+        Ok(watch) => _ = codes.watches.insert(watch.as_ptr() as usize, (watch, code)),
+        // Kept for ever: its address must stay its name.
+        Err(_) => std::mem::forget(object),
+    }
+    loc
+}
+
+/// A weak reference that calls [`forget_code`] when the code object dies.
+fn watch(object: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let forget = wrap_pyfunction!(forget_code, object.py())?;
+    // SAFETY: both objects are alive, and the GIL is held; the result is a new reference, or null with an error.
+    unsafe { Bound::from_owned_ptr_or_err(object.py(), ffi::PyWeakref_NewRef(object.as_ptr(), forget.as_ptr())) }
+        .map(Bound::unbind)
+}
+
+/// A code object has died: nothing may be found under its address any more.
+#[pyfunction]
+fn forget_code(py: Python<'_>, watch: &Bound<'_, PyAny>) {
+    let gone = {
+        let mut codes = codes();
+        let Some((watch, code)) = codes.watches.remove(&(watch.as_ptr() as usize)) else { return };
+        TABLE.forget(py, code);
+        (watch, codes.known.remove(&code))
+    };
+    // The reference goes once the lock is free.
+    drop(gone);
 }
 
 fn read_code(object: &Bound<'_, PyAny>) -> Code {
@@ -215,15 +270,4 @@ fn read_code(object: &Bound<'_, PyAny>) -> Code {
     let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
     let inside = INSIDE_FOLDERS.get().is_some_and(|folders| folders.iter().any(|inside| inside == folder));
     Code { inside, function, lines: lines().unwrap_or_default(), file }
-}
-
-fn resolve(code: usize, offset: u32) -> Option<SourceLine> {
-    let codes = codes();
-    let code = codes.get(&code)?;
-    let line = if offset & LINE != 0 {
-        offset & !LINE
-    } else {
-        code.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset))?.2
-    };
-    Some(SourceLine { file: code.file.clone(), line, function: code.function.clone() })
 }
