@@ -225,3 +225,64 @@ def test_a_memory_error_names_who_holds_the_most() -> None:
     assert text.startswith("full: cannot allocate 70368744177664 bytes; of ")
     assert f"{32 * MIB} are held by 1 array of full at {__file__}:{line}" in text
     assert kept.shape == (2048, 4096)
+
+
+GROWTH = """
+import ctypes
+from forerun import autograd, engine, np, npx
+base = np.ones((200, 300))
+def resident():
+    npx.waitall()
+    engine.empty_cache()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+def trained(m, n):
+    x = np.ones((m, n))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * 2)[1:].sum()
+    y.backward()
+kept = []
+steps = {steps}
+for i in range(steps):
+    m, n = 1 + i // 250, 1 + i % 250
+    {line}
+    if i == steps // 7:
+        before = resident()
+print(resident() - before)
+assert all((x + 1).shape == x.shape for x in kept)
+assert not kept or float(sum(kept[3])) == kept[3].shape[0]
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(
+    ("line", "steps"),
+    [
+        ("base[:m, :n]", 35_000),
+        ("base[:m, :n] + 1", 35_000),
+        ("np.ones((m, n))", 35_000),
+        ("np.sort(np.ones((m, n)) + 1)", 14_000),
+        ("trained(m, n)", 7_000),
+        ("kept.append(np.ones(i % 5000 + 1)[:]); kept = kept[-100:]", 35_000),
+        ("exec(compile('base[0, :4] + 1', '<string>', 'exec'))", 35_000),
+        ("exec(compile('base[0, :4] + 1', f'<cell {i}>', 'exec'))", 35_000),
+    ],
+)
+def test_what_a_program_saw_once_is_forgotten(line: str, steps: int) -> None:
+    """Shapes and code objects that are gone leave next to nothing behind."""
+    done = run(GROWTH.format(line=line, steps=steps))
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 12, f"{line}: {done.stdout} MiB more"
+
+
+def test_a_line_is_named_after_its_code_object_is_gone() -> None:
+    names = []
+    for i in range(200):
+        space = {"np": np}
+        exec(compile(f"{chr(10) * i}y = np.take(np.arange(3), np.array([7]))", f"<cell {i}>", "exec"), space)
+        with pytest.raises(IndexError) as caught:
+            numpy.asarray(space["y"])
+        names.append(f"<cell {i}>:{i + 1}" in str(caught.value))
+    assert all(names), names

@@ -23,6 +23,9 @@ pub(crate) const HELD_BY_WINDOW: &str = "hold: window full";
 /// What a hold for queued host data is called.
 pub(crate) const HELD_BY_HOST: &str = "hold: host data queued";
 
+/// Lines that are remembered; a program that is compiled line by line may have any number.
+const MOST_LINES: usize = 8192;
+
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
@@ -84,8 +87,25 @@ impl Blockers {
     fn note(&self, wait: Waiting) {
         let Waiting { parked, helped, time, .. } = wait;
         let one = Blocker { count: 1, parked, helped, time, longest: wait };
-        self.0.lock().entry((wait.loc, wait.call)).and_modify(|known| known.add(&one)).or_insert(one);
+        let mut all = self.0.lock();
+        if all.len() >= MOST_LINES && !all.contains_key(&(wait.loc, wait.call)) {
+            forget_short(&mut all);
+        }
+        all.entry((wait.loc, wait.call)).and_modify(|known| known.add(&one)).or_insert(one);
     }
+}
+
+/// Forgets the half of the lines that waited least.
+fn forget_short(all: &mut HashMap<(Loc, &'static str), Blocker, WordHash>) {
+    let mut times: Vec<Duration> = all.values().map(|blocker| blocker.time).collect();
+    let middle = times.len() / 2;
+    let (_, median, _) = times.select_nth_unstable(middle);
+    let (least, mut more) = (*median, MOST_LINES / 2);
+    all.retain(|_, blocker| {
+        let keep = blocker.time >= least && more > 0;
+        more -= keep as usize;
+        keep
+    });
 }
 
 /// Waits in the engine, and notes it if it comes to that. A wait that was interrupted is not noted: it has no end.

@@ -62,7 +62,7 @@ pub(crate) struct Owner {
     made: usize,
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
-    memo: Box<[Option<(MemoKey, MemoEntry)>]>,
+    memo: Box<[Memo]>,
     /// What the records of this window name.
     held: Held,
     /// Index of the next record.
@@ -78,6 +78,13 @@ pub(crate) type MemoKey = (u16, [u64; 3]);
 pub(crate) type MemoEntry = (&'static Recipe, DType);
 /// The same as inference makes it.
 pub(crate) type Made = (Arc<Recipe>, DType);
+
+/// A place of the memo, on one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Memo(Option<(MemoKey, MemoEntry)>);
+
+const _: () = assert!(size_of::<Memo>() == 64);
 
 /// What the planner notes about a window.
 #[derive(Clone, Copy)]
@@ -96,7 +103,7 @@ impl Window {
                 made: 0,
                 free: Vec::with_capacity(2 * SLAB),
                 retired: VecDeque::with_capacity(2 * capacity),
-                memo: vec![None; MEMO].into_boxed_slice(),
+                memo: vec![Memo(None); MEMO].into_boxed_slice(),
                 held: Held::default(),
                 next: 0,
                 random: Stream::default(),
@@ -242,7 +249,7 @@ impl Owner {
             .wrapping_add(b.wrapping_mul(0xc2b2_ae35_0663_7f4b))
             .wrapping_add(c.wrapping_mul(0x27d4_eb2f_1656_67c5));
         let place = (mixed >> 52) as usize % MEMO;
-        if let Some((known, entry)) = &self.memo[place]
+        if let Some((known, entry)) = &self.memo[place].0
             && *known == key
         {
             return Ok(*entry);
@@ -254,7 +261,7 @@ impl Owner {
     #[cold]
     fn remember(&mut self, place: usize, key: MemoKey, recipe: Arc<Recipe>, dtype: DType) -> MemoEntry {
         let entry = (recipe.submitted(), dtype);
-        self.memo[place] = Some((key, entry));
+        self.memo[place] = Memo(Some((key, entry)));
         self.keep(&recipe);
         entry
     }
@@ -263,7 +270,7 @@ impl Owner {
         if self.held.add(held) {
             return;
         }
-        let named = self.memo.iter().flatten().map(|(_, (recipe, _))| recipe.share());
+        let named = self.memo.iter().filter_map(|memo| memo.0.as_ref()).map(|(_, (recipe, _))| recipe.share());
         self.held.begin(self.next, named);
     }
 }

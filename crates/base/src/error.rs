@@ -141,7 +141,7 @@ mod tests {
         let e = Error::new(ErrorKind::Value, "inner dimensions differ").in_op("matmul").in_op("add");
         assert_eq!(e.to_string(), "matmul: inner dimensions differ");
         let here = Loc::caller();
-        let e = e.submitted_at(here).submitted_at(Loc::foreign(1, 1).0).read_at(here);
+        let e = e.submitted_at(here).submitted_at(Loc::foreign("a.py", 1, "f")).read_at(here);
         assert_eq!(e.submitted(), here);
         assert!(e.to_string().contains("submitted at") && e.to_string().contains("read at"));
         let follows = e.clone().for_op("restore", "nothing is left");

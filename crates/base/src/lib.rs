@@ -27,7 +27,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use half::{Brain, Half};
 pub use hash::{WordHash, WordHasher};
 pub use layout::Layout;
-pub use loc::{Loc, LocText, SourceLine, hold_locs, set_foreign_resolver};
+pub use loc::{Loc, LocText, SourceLine, hold_locs};
 pub use scalar::Scalar;
 pub use setting::Settings;
 pub use shape::{MAX_RANK, Shape};

@@ -1,14 +1,14 @@
 //! Locs: the user's source line that submitted an op, as a 4-byte number.
 //!
-//! Interning is cheap and resolving is not, so a loc is resolved to text only when somebody reads an
-//! error or a report. Rust callers are interned by their `Location`; other frontends intern two words
-//! of their own (for Python a code object and an instruction offset) and install a resolver for them.
+//! Rust callers are interned by the address of their `Location`, other frontends by file, line and function, so that code
+//! that is compiled again and again for one line has one loc. A loc is written as text only when somebody reads an error or
+//! a report. Locs live as long as the process, a few dozen bytes a line; texts that lines share are kept once.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Locs a thread remembers without asking the table.
 const RECENT_LOCS: usize = 64;
@@ -32,17 +32,41 @@ pub struct SourceLine {
 enum Site {
     /// The address of a `&'static Location`: cheaper to look up than its text.
     Rust(usize),
-    Foreign(usize, u32),
+    Foreign { file: u32, line: u32, function: u32 },
 }
 
 #[derive(Default)]
 struct Table {
     ids: HashMap<Site, u32>,
     sites: Vec<Site>,
+    /// Names of files and functions, by their numbers in `sites`.
+    texts: Vec<Arc<str>>,
+    text_ids: HashMap<Arc<str>, u32>,
+}
+
+impl Table {
+    fn intern(&mut self, site: Site) -> Loc {
+        if let Some(&id) = self.ids.get(&site) {
+            return Loc(id);
+        }
+        self.sites.push(site);
+        let id = self.sites.len() as u32;
+        self.ids.insert(site, id);
+        Loc(id)
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        if let Some(&id) = self.text_ids.get(text) {
+            return id;
+        }
+        let (id, text): (u32, Arc<str>) = (self.texts.len() as u32, text.into());
+        self.texts.push(text.clone());
+        self.text_ids.insert(text, id);
+        id
+    }
 }
 
 static TABLE: OnceLock<Mutex<Table>> = OnceLock::new();
-static FOREIGN: OnceLock<fn(usize, u32) -> Option<SourceLine>> = OnceLock::new();
 
 fn table() -> std::sync::MutexGuard<'static, Table> {
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
@@ -51,22 +75,6 @@ fn table() -> std::sync::MutexGuard<'static, Table> {
 /// The lock of the table of locs, held for a fork: the child must find it free.
 pub fn hold_locs() -> Box<dyn std::any::Any> {
     Box::new(table())
-}
-
-fn intern(site: Site) -> (Loc, bool) {
-    let mut table = table();
-    if let Some(&id) = table.ids.get(&site) {
-        return (Loc(id), false);
-    }
-    table.sites.push(site);
-    let id = table.sites.len() as u32;
-    table.ids.insert(site, id);
-    (Loc(id), true)
-}
-
-/// Installs the function that turns a foreign site into a line. The first call wins.
-pub fn set_foreign_resolver(resolve: fn(usize, u32) -> Option<SourceLine>) {
-    let _ = FOREIGN.set(resolve);
 }
 
 impl Loc {
@@ -88,16 +96,17 @@ impl Loc {
             if seen == address {
                 return loc;
             }
-            let loc = intern(Site::Rust(address)).0;
+            let loc = table().intern(Site::Rust(address));
             place.set((address, loc));
             loc
         })
     }
 
-    /// A site of another frontend; the flag says whether it was new (so that the frontend can keep
-    /// alive what the words point at).
-    pub fn foreign(word: usize, offset: u32) -> (Loc, bool) {
-        intern(Site::Foreign(word, offset))
+    /// A line of another frontend.
+    pub fn foreign(file: &str, line: u32, function: &str) -> Loc {
+        let mut table = table();
+        let (file, function) = (table.text(file), table.text(function));
+        table.intern(Site::Foreign { file, line, function })
     }
 
     /// The number, for storing in records.
@@ -112,14 +121,17 @@ impl Loc {
 
     /// File and line, if known.
     pub fn resolve(self) -> Option<SourceLine> {
-        let site = *table().sites.get((self.0 as usize).checked_sub(1)?)?;
-        match site {
+        let table = table();
+        match *table.sites.get((self.0 as usize).checked_sub(1)?)? {
             Site::Rust(address) => {
                 // SAFETY: the address of a `&'static Location`, taken in `caller`.
                 let l = unsafe { &*(address as *const Location<'static>) };
                 Some(SourceLine { file: l.file().to_owned(), line: l.line(), function: String::new() })
             }
-            Site::Foreign(word, offset) => FOREIGN.get().and_then(|f| f(word, offset)),
+            Site::Foreign { file, line, function } => {
+                let text = |id: u32| table.texts[id as usize].to_string();
+                Some(SourceLine { file: text(file), line, function: text(function) })
+            }
         }
     }
 
@@ -160,10 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn foreign_sites_are_interned_once() {
-        let (a, new) = Loc::foreign(77, 3);
-        assert!(new);
-        assert_eq!(Loc::foreign(77, 3), (a, false));
-        assert_ne!(Loc::foreign(77, 4).0, a);
+    fn foreign_lines_are_interned_once() {
+        let loc = Loc::foreign("a.py", 3, "f");
+        assert_eq!(Loc::foreign("a.py", 3, "f"), loc);
+        assert_ne!(Loc::foreign("a.py", 4, "f"), loc);
+        assert_ne!(Loc::foreign("a.py", 3, "g"), loc);
+        assert_eq!(loc.text().to_string(), "a.py:3");
     }
 }

@@ -32,7 +32,6 @@ pub use forerun_base::fail;
 pub use forerun_base::fail_point;
 pub use forerun_base::{
     Brain, Complex, DType, Device, Error, ErrorKind, Half, Kind, Layout, Loc, Result, Scalar, Shape, SourceLine,
-    set_foreign_resolver,
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;

@@ -1,17 +1,18 @@
-//! Locs of Python lines: a code object and an instruction offset, noted in nanoseconds, resolved only when read.
+//! Locs of Python lines: a code object and an instruction offset, looked up in nanoseconds.
 //!
 //! | step | what happens |
 //! |---|---|
 //! | every op | the frame's code object and offset are looked up in a direct-mapped table |
-//! | a site seen first | it is interned; its code object is kept for ever, so that its address stays its name |
-//! | a code object seen first | its file, function and line table are copied, so that resolving needs no GIL |
+//! | a site seen first | its file, line and function are interned as a loc |
+//! | a code object seen first | its file, function and line table are copied, and a weak reference watches it |
+//! | a code object dies | what is known of it, and its sites in the table, are forgotten: its address may be used again |
 //!
-//! Invariant: a code object that the table or the interner names is never freed. Frames of files under the package's root
-//! are skipped, in whatever folder they lie: a loc is the user's line. Frames of Python's own library are skipped where a
-//! frame of the user's called it: `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
+//! Invariant: a code object that the table names is alive. Frames of files under the package's root are skipped, in whatever
+//! folder they lie: a loc is the user's line. Frames of Python's own library are skipped where a frame of the user's called
+//! it: `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
 
 use crate::outcall;
-use forerun::{Loc, SourceLine, set_foreign_resolver};
+use forerun::Loc;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::{Cell, UnsafeCell};
@@ -55,6 +56,13 @@ impl Table {
         // SAFETY: the index is below the table's length.
         unsafe { self.0.get().cast::<Site>().add(index) }
     }
+
+    /// Forgets the sites of a code object.
+    fn forget(&self, _py: Python<'_>, code: usize) {
+        // SAFETY: the GIL is held, so nobody else looks at the table.
+        let sites = unsafe { &mut *self.0.get() };
+        sites.iter_mut().filter(|site| site.code == code).for_each(|site| site.code = 0);
+    }
 }
 
 /// Whose file a code object comes from.
@@ -74,12 +82,37 @@ struct Code {
     lines: Vec<(u32, u32, u32)>,
 }
 
+impl Code {
+    /// The loc of an instruction, [`INSIDE`] or [`LIBRARY`].
+    fn loc(&self, offset: u32) -> u32 {
+        match self.owner {
+            Owner::Package => return INSIDE,
+            Owner::Library => return LIBRARY,
+            Owner::User => {}
+        }
+        let line = match self.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset)) {
+            _ if offset & LINE != 0 => offset & !LINE,
+            Some((_, _, line)) => *line,
+            None => return Loc::UNKNOWN.id(),
+        };
+        Loc::foreign(&self.file, line, &self.function).id()
+    }
+}
+
+/// The code objects that are alive, and the weak references that watch them.
+#[derive(Default)]
+struct Codes {
+    known: HashMap<usize, Code>,
+    /// By the address of the reference, the reference and the address of the code object.
+    watches: HashMap<usize, (Py<PyAny>, usize)>,
+}
+
 type GetLasti = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
 type GetBack = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject;
 
 static GET_LASTI: AtomicUsize = AtomicUsize::new(0);
 static GET_BACK: AtomicUsize = AtomicUsize::new(0);
-static CODES: OnceLock<Mutex<HashMap<usize, Code>>> = OnceLock::new();
+static CODES: OnceLock<Mutex<Codes>> = OnceLock::new();
 static PACKAGE: OnceLock<Package> = OnceLock::new();
 
 /// Where files that are not the user's lie.
@@ -110,15 +143,15 @@ fn is_under(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
 }
 
-fn codes() -> MutexGuard<'static, HashMap<usize, Code>> {
+/// Held for a few instructions at a time, and never while Python code may run.
+fn codes() -> MutexGuard<'static, Codes> {
     CODES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Called once, at import: looks up what the stable ABI leaves out and installs the resolver.
+/// Called once, at import: looks up what the stable ABI leaves out.
 pub(crate) fn start() {
     GET_LASTI.store(interpreter_symbol(c"PyFrame_GetLasti"), Ordering::Relaxed);
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
-    set_foreign_resolver(resolve);
 }
 
 /// Names the root of the package's own Python files, the folders of programs under it, and the folder of Python's
@@ -251,27 +284,47 @@ fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// Interns a site that the table does not hold.
+/// The loc of a site that the table does not hold, [`INSIDE`] or [`LIBRARY`].
 #[cold]
 #[inline(never)]
 fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
-    let known = codes().get(&code).map(|known| known.owner);
-    let owner = known.unwrap_or_else(|| {
-        // SAFETY: the running frame holds the code object.
-        let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
-        // Reading attributes may run Python code, so the lock is not held meanwhile.
-        let read = read_code(&object);
-        let owner = read.owner;
-        codes().insert(code, read);
-        // Kept for ever: from now on the address names this code object.
-        std::mem::forget(object);
-        owner
-    });
-    match owner {
-        Owner::Package => INSIDE,
-        Owner::Library => LIBRARY,
-        Owner::User => Loc::foreign(code, offset).0.id(),
+    if let Some(known) = codes().known.get(&code) {
+        return known.loc(offset);
     }
+    // SAFETY: the running frame holds the code object.
+    let object = unsafe { Bound::from_borrowed_ptr(py, code as *mut ffi::PyObject) };
+    let read = read_code(&object);
+    let loc = read.loc(offset);
+    let watch = watch(&object);
+    let mut codes = codes();
+    codes.known.insert(code, read);
+    match watch {
+        Ok(watch) => _ = codes.watches.insert(watch.as_ptr() as usize, (watch, code)),
+        // Kept for ever: its address must stay its name.
+        Err(_) => std::mem::forget(object),
+    }
+    loc
+}
+
+/// A weak reference that calls [`forget_code`] when the code object dies.
+fn watch(object: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let forget = wrap_pyfunction!(forget_code, object.py())?;
+    // SAFETY: both objects are alive, and the GIL is held; the result is a new reference, or null with an error.
+    unsafe { Bound::from_owned_ptr_or_err(object.py(), ffi::PyWeakref_NewRef(object.as_ptr(), forget.as_ptr())) }
+        .map(Bound::unbind)
+}
+
+/// A code object has died: nothing may be found under its address any more.
+#[pyfunction]
+fn forget_code(py: Python<'_>, watch: &Bound<'_, PyAny>) {
+    let gone = {
+        let mut codes = codes();
+        let Some((watch, code)) = codes.watches.remove(&(watch.as_ptr() as usize)) else { return };
+        TABLE.forget(py, code);
+        (watch, codes.known.remove(&code))
+    };
+    // The reference goes once the lock is free.
+    drop(gone);
 }
 
 fn read_code(object: &Bound<'_, PyAny>) -> Code {
@@ -289,15 +342,4 @@ fn read_code(object: &Bound<'_, PyAny>) -> Code {
     };
     let owner = PACKAGE.get().map_or(Owner::User, |package| package.owner_of(&file));
     Code { owner, function, lines: lines().unwrap_or_default(), file }
-}
-
-fn resolve(code: usize, offset: u32) -> Option<SourceLine> {
-    let codes = codes();
-    let code = codes.get(&code)?;
-    let line = if offset & LINE != 0 {
-        offset & !LINE
-    } else {
-        code.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset))?.2
-    };
-    Some(SourceLine { file: code.file.clone(), line, function: code.function.clone() })
 }
