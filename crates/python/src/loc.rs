@@ -86,16 +86,20 @@ impl Code {
     /// The loc of an instruction, [`INSIDE`] or [`LIBRARY`].
     fn loc(&self, offset: u32) -> u32 {
         match self.owner {
-            Owner::Package => return INSIDE,
-            Owner::Library => return LIBRARY,
-            Owner::User => {}
+            Owner::Package => INSIDE,
+            Owner::Library => LIBRARY,
+            Owner::User => self.line(offset).id(),
         }
+    }
+
+    /// The loc of an instruction, whoever's file it is in.
+    fn line(&self, offset: u32) -> Loc {
         let line = match self.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset)) {
             _ if offset & LINE != 0 => offset & !LINE,
             Some((_, _, line)) => *line,
-            None => return Loc::UNKNOWN.id(),
+            None => return Loc::UNKNOWN,
         };
-        Loc::foreign(&self.file, line, &self.function).id()
+        Loc::foreign(&self.file, line, &self.function)
     }
 }
 
@@ -267,7 +271,7 @@ fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject) -> Loc {
         frame = back;
     }
     match (LENT.get(), library) {
-        (Loc::UNKNOWN, Some((code, offset))) => Loc::foreign(code, offset).0,
+        (Loc::UNKNOWN, Some((code, offset))) => codes().known.get(&code).map_or(Loc::UNKNOWN, |known| known.line(offset)),
         (lent, _) => lent,
     }
 }
