@@ -1,6 +1,7 @@
 //! The CPU as a backend: each kernel of a plan becomes one of this crate's executables.
 
 use crate::fill::Filler;
+use crate::need::reserved;
 use crate::place::{Joiner, Overwrite, Rearrange, Transfer};
 use crate::pointwise::Pointwise;
 use crate::product::Multiply;
@@ -60,13 +61,13 @@ impl Backend for CpuBackend {
                 None => Arc::new(Pointwise::new(self.target, program)),
             },
             Kernel::Reduce(reduce) => Arc::new(Reducer::new(self.target, reduce)),
-            Kernel::Product(product) => Arc::new(Multiply::new(self.target, product)),
+            Kernel::Product(product) => reserved(Arc::new(Multiply::new(self.target, product)), kernel),
             Kernel::Concat(concat) => Arc::new(Joiner::new(concat)),
             Kernel::Update(update) => Arc::new(Overwrite::new(self.isa(), update)),
             Kernel::Take(rows) => Arc::new(Gatherer::new(rows)),
             Kernel::ScatterAdd(rows) => Arc::new(Adder::new(rows)),
             Kernel::Fill(fill) => Arc::new(Filler::new(self.isa(), fill)),
-            Kernel::Routine(call) => routine::compile(call, self.target.isa),
+            Kernel::Routine(call) => reserved(routine::compile(call, self.target.isa), kernel),
             Kernel::Transfer(bytes) => Arc::new(Transfer(*bytes)),
         }
     }

@@ -5,13 +5,14 @@
 //! the pool keeps beyond its bound is unmapped, so that the system sees memory come back; trimming unmaps the rest.
 
 use crate::pages::{HUGE, map, unmap};
+use crate::reserve;
 use forerun_base::{BytesLedger, fail_point};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// Blocks up to this size come from slabs, by class.
 const SMALL: usize = 32 * 1024;
@@ -152,7 +153,19 @@ fn large_capacity(bytes: usize) -> usize {
 /// Pages from the system.
 fn fresh(bytes: usize) -> Option<NonNull<u8>> {
     fail_point!("pool.pages", _error => return None);
-    map(bytes)
+    if !reserve::restore_common() {
+        return None;
+    }
+    map(bytes).or_else(|| if reserve::give_up_kept() { map(bytes) } else { None })
+}
+
+/// Every pool, for [`trim_all`].
+static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// Gives what pools keep and nobody uses back to the system. Not called while a pool is at work.
+pub(crate) fn trim_all() {
+    let pools = POOLS.try_lock().map_or_else(|_| Vec::new(), |pools| pools.iter().filter_map(Weak::upgrade).collect());
+    pools.into_iter().for_each(|shared| Pool(shared).trim());
 }
 
 struct Cache {
@@ -185,13 +198,18 @@ impl Shared {
 impl Pool {
     /// An empty pool that reports what is live to the ledger.
     pub fn new(ledger: Arc<dyn BytesLedger>) -> Pool {
-        Pool(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             ledger,
             live_large: AtomicUsize::new(0),
             taken_large: AtomicU64::new(0),
             blocks_large: AtomicU64::new(0),
             central: Mutex::new(Central::default()),
-        }))
+        });
+        let mut pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
+        pools.retain(|pool| pool.strong_count() > 0);
+        pools.push(Arc::downgrade(&shared));
+        reserve::restore_common();
+        Pool(shared)
     }
 
     /// The pool's lock, held for a fork: the child must find it free.

@@ -3,8 +3,10 @@
 //! Products pack their operands into about a megabyte, taken and given back around every block. In the general heap such
 //! blocks, between small ones that other threads free later, leave holes: it grew by tens of megabytes in a training
 //! loop. Here they are pages of their own, and each thread keeps the last one it gave back for its next product.
+//!
+//! What the system refuses is asked for again once a reserve was given up: see [`crate::reserve`].
 
-use crate::pages;
+use crate::{pages, reserve};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
@@ -55,14 +57,23 @@ unsafe impl GlobalAlloc for ScratchAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(size) = size_of_block(layout) else {
             // SAFETY: the caller's promise.
-            return unsafe { System.alloc(layout) };
+            let found = unsafe { System.alloc(layout) };
+            if !found.is_null() {
+                return found;
+            }
+            // SAFETY: as above.
+            return reserve::last_resort(|| unsafe { System.alloc(layout) });
         };
         let spare = SPARE.try_with(|spare| spare.replace((null_mut(), 0))).unwrap_or((null_mut(), 0));
         if spare.1 == size {
             return spare.0;
         }
         unmap(spare);
-        pages::map(size).map_or(null_mut(), NonNull::as_ptr)
+        let map = || pages::map(size).map_or(null_mut(), NonNull::as_ptr);
+        match map() {
+            none if none.is_null() => reserve::last_resort(map),
+            found => found,
+        }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {

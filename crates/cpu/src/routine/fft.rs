@@ -87,6 +87,10 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
+    // Of no line the length may be anything: nothing is made for it.
+    if lines.outer * lines.inner == 0 {
+        return Ok(());
+    }
     let by = narrow(fft_scale(args.word(2), lines.taken));
     let transform = T::transform(lines.taken, args.word(1) != 0);
     let (from, to) = (args.input::<Complex<T>>(0), args.output::<Complex<T>>());
@@ -102,6 +106,10 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
+    // Of no line the length may be anything: nothing is made for it.
+    if lines.outer * lines.inner == 0 {
+        return Ok(());
+    }
     let by = narrow(fft_scale(args.word(1), lines.taken));
     let transform = T::forward(lines.taken);
     let (from, to) = (args.input::<T>(0), args.output::<Complex<T>>());
@@ -117,6 +125,10 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
+    // Of no line the length may be anything: nothing is made for it.
+    if lines.outer * lines.inner == 0 {
+        return Ok(());
+    }
     let by = narrow(fft_scale(args.word(2), lines.given));
     let transform = T::backward(lines.given);
     let (from, to) = (args.input::<Complex<T>>(0), args.output::<T>());

@@ -1,0 +1,120 @@
+//! How much scratch memory a kernel takes at the most: a bound over what it allocates itself and what the libraries under it
+//! do. Declared once here, held while the kernel runs (see [`crate::reserve`]).
+
+use crate::pool;
+use crate::reserve::{Reserve, SMALL};
+use forerun_base::{DType, Error, ErrorKind, Result, Team};
+use forerun_ops::Routine;
+use forerun_plan::{Executable, Io, Kernel, Product, RoutineCall};
+use std::sync::{Arc, OnceLock};
+
+/// What a library packs of both operands at a time, about: it goes by the caches.
+const PACKED: usize = 4 << 20;
+/// What a panel of an operand that is brought into another order takes.
+const PANELS: usize = 20 << 20;
+/// Bytes beside the elements: counts, tables, lists of pieces.
+const BESIDE: usize = 1 << 20;
+
+/// A kernel that holds its scratch memory while it runs.
+struct Reserved {
+    kernel: Arc<dyn Executable>,
+    bytes: usize,
+}
+
+impl Reserved {
+    fn hold(&self) -> Result<Reserve> {
+        let held = Reserve::hold(self.bytes).or_else(|| {
+            pool::trim_all();
+            Reserve::hold(self.bytes)
+        });
+        held.ok_or_else(|| {
+            let text = format!("cannot allocate {} bytes of scratch memory", self.bytes);
+            Error::new(ErrorKind::Memory, text)
+        })
+    }
+}
+
+impl Executable for Reserved {
+    unsafe fn check(&self, io: Io<'_>) -> Result<()> {
+        let _held = self.hold()?;
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.kernel.check(io) }
+    }
+
+    unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
+        let _held = self.hold();
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.kernel.run(io, team) }
+    }
+
+    unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
+        let _held = self.hold()?;
+        // SAFETY: the caller's promise is this one.
+        unsafe { self.kernel.attempt(io, team) }
+    }
+}
+
+/// The kernel, with its scratch memory held while it runs if that is not little.
+pub(crate) fn reserved(kernel: Arc<dyn Executable>, of: &Kernel) -> Arc<dyn Executable> {
+    let bytes = match of {
+        Kernel::Product(product) => of_product(product),
+        Kernel::Routine(call) => of_routine(call),
+        _ => 0,
+    };
+    if bytes < SMALL { kernel } else { Arc::new(Reserved { kernel, bytes }) }
+}
+
+/// Threads that may take part.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn of_product(product: &Product) -> usize {
+    let Product { m, n, k, .. } = *product;
+    let operands = (m.saturating_add(n)).saturating_mul(k).saturating_mul(product.dtype.size().max(4));
+    // Small ones are not packed, or packed whole.
+    operands.saturating_mul(3).min(threads() * (PACKED + PANELS))
+}
+
+fn of_routine(call: &RoutineCall) -> usize {
+    let sizes = || call.inputs.iter().map(|(_, shape)| shape.size());
+    let (most, out) = (sizes().max().unwrap_or(0), call.out.1.size());
+    let first = call.inputs.first();
+    let axis = |extents: &[usize]| {
+        let rank = extents.len() as i64;
+        let word = call.words.first().copied().unwrap_or(0);
+        usize::try_from(if word < 0 { word + rank } else { word }).ok().and_then(|axis| extents.get(axis).copied())
+    };
+    let times = usize::saturating_mul;
+    let bytes = match call.routine {
+        Routine::Linalg(_) => {
+            let Some((dtype, shape)) = first else { return 0 };
+            let [.., rows, columns] = shape[..] else { return BESIDE };
+            let (side, size) = (rows.max(columns), 2 * dtype.size().max(8));
+            let matrices = (most / (rows * columns).max(1)).min(threads());
+            let widened = if matches!(dtype, DType::C64) { times(32, sizes().sum::<usize>().saturating_add(out)) } else { 0 };
+            times(times(8, times(side, side)), size).saturating_add(PACKED).saturating_mul(matrices) + widened
+        }
+        Routine::Fft(_) => {
+            let given = axis(&call.out.1).unwrap_or(0);
+            let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0).max(given);
+            let lines = (most.max(out) / length.max(1)).min(threads());
+            // A length with a large prime factor is done by way of one of up to four times as many points.
+            times(length, times(16, 24 + 12 * lines))
+        }
+        Routine::Order(_) | Routine::Unique(_) | Routine::Draw(_) => {
+            let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0);
+            let lines = (most / length.max(1)).clamp(1, threads());
+            times(56, most.max(out).min(times(length.max(1), lines)).max(length))
+        }
+        Routine::Place(_) => times(48, call.inputs.get(1).map_or(0, |(_, shape)| shape.size())),
+        Routine::Along(_) => times(8, call.inputs.get(1).map_or(0, |(_, shape)| shape.size())),
+        // A line of the input and one of the result for each thread.
+        Routine::Choose(_) | Routine::Normalise(_) | Routine::Scan(_) | Routine::Search(_) => {
+            let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0);
+            times(32, length).saturating_mul(threads()).min(times(32, most))
+        }
+    };
+    if most.max(out) < 1024 { bytes } else { bytes.saturating_add(BESIDE) }
+}
