@@ -26,8 +26,19 @@ MODULES = {
     "np": "np",
     "np/linalg": "np.linalg",
     "np/fft": "np.fft",
+    "np/testing.py": "np.testing",
+    "np/lib/stride_tricks.py": "np.lib.stride_tricks",
+    "np/polynomial/polynomial.py": "np.polynomial.polynomial",
     **dict.fromkeys(
-        ["np/random.py", "np/_distributions.py", "np/_choosing.py", "np/_counts.py", "np/_vectors.py"], "np.random"
+        [
+            "np/random.py",
+            "np/_distributions.py",
+            "np/_choosing.py",
+            "np/_counts.py",
+            "np/_samplers.py",
+            "np/_vectors.py",
+        ],
+        "np.random",
     ),
     **dict.fromkeys(["npx.py", "_layers.py", "_pointwise_npx.py", "_sequences.py", "_files.py"], "npx"),
     "autograd.py": "autograd",

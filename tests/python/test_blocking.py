@@ -31,7 +31,9 @@ from forerun import autograd, gluon, np, npx
 
 WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
-    "np": np, "np.fft": np.fft, "np.linalg": np.linalg, "np.random": np.random, "npx": npx, "autograd": autograd,
+    "np": np, "np.fft": np.fft, "np.linalg": np.linalg, "np.random": np.random, "np.testing": np.testing,
+    "np.polynomial": np.polynomial, "np.polynomial.polynomial": np.polynomial.polynomial,
+    "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "autograd": autograd,
     "gluon": gluon, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils,
 }  # fmt: skip
@@ -115,6 +117,26 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "np.array_equiv": lambda _: np.array_equiv(array(2), array(2)),
     "np.array": lambda _: np.array([array(), array()]),
     "np.asarray": lambda _: np.asarray([array(), array()]),
+    "np.asanyarray": lambda _: np.asanyarray([array(), array()]),
+    "np.ascontiguousarray": lambda _: np.ascontiguousarray([array(), array()]),
+    "np.asfortranarray": lambda _: np.asfortranarray([array(), array()]),
+    "np.require": lambda _: np.require([array(), array()]),
+    "np.asarray_chkfinite": lambda _: np.asarray_chkfinite(array(2)),
+    "np.format_float_positional": lambda _: np.format_float_positional(array()),
+    "np.format_float_scientific": lambda _: np.format_float_scientific(array()),
+    "np.mask_indices": lambda _: np.mask_indices(2, np.triu),
+    "np.real_if_close": lambda _: np.real_if_close(array(2) + 0j),
+    "np.savetxt": saved(lambda path: np.savetxt(path, array(2))),
+    "np.trim_zeros": lambda _: np.trim_zeros(array(2)),
+    "np.vectorize": lambda _: np.vectorize(abs)(array(2)),
+    "np.polynomial.polynomial.polyroots": lambda _: np.polynomial.polynomial.polyroots(array(3)),
+    "np.polynomial.polynomial.polytrim": lambda _: np.polynomial.polynomial.polytrim(array(3)),
+    "np.testing.assert_allclose": lambda _: np.testing.assert_allclose(array(2), array(2)),
+    "np.testing.assert_almost_equal": lambda _: np.testing.assert_almost_equal(array(2), array(2)),
+    "np.testing.assert_array_almost_equal": lambda _: np.testing.assert_array_almost_equal(array(2), array(2)),
+    "np.testing.assert_array_equal": lambda _: np.testing.assert_array_equal(array(2), array(2)),
+    "np.testing.assert_array_less": lambda _: np.testing.assert_array_less(array(2), array(2) + 1),
+    "np.testing.assert_equal": lambda _: np.testing.assert_equal(array(2), array(2)),
     "np.bincount": lambda _: np.bincount(np.arange(3)),
     "np.histogram": lambda _: np.histogram(array(9), "auto"),
     "np.histogram_bin_edges": lambda _: np.histogram_bin_edges(array(9), "auto"),
@@ -254,6 +276,14 @@ OWN: dict[str, Callable[[], object]] = {
     "np.fromiter": lambda: np.fromiter([1, 2], "int64"),
     "np.genfromtxt": lambda: np.genfromtxt(["1 2"]),
     "np.loadtxt": lambda: np.loadtxt(["1 2"]),
+    "np.bitwise_count": lambda: np.bitwise_count(np.arange(3)),
+    "np.fromstring": lambda: np.fromstring("1 2", sep=" "),
+    "np.unpackbits": lambda: np.unpackbits(np.ones(2, "u1")),
+    "np.random.dirichlet": lambda: np.random.dirichlet(array(3)),
+    "np.random.logseries": lambda: np.random.logseries(0.5),
+    "np.random.negative_binomial": lambda: np.random.negative_binomial(3, 0.5),
+    "np.random.noncentral_f": lambda: np.random.noncentral_f(array(3), 2.0, 1.0),
+    "np.random.triangular": lambda: np.random.triangular(0.0, 1.0, 2.0),
     "ndarray.__array_function__": lambda: numpy.concatenate([array(3), array(3)]),
     "ndarray.__array_ufunc__": lambda: numpy.add(array(3), numpy.ones(3)),
     "ndarray.__dlpack_device__": lambda: np.ones((3,), device=npx.cpu()).__dlpack_device__(),
@@ -333,7 +363,7 @@ CALLED = [
     if TABLE.get(name) == "never"
     and name.count(".") < 2 + name.startswith(("gluon.utils", "np.fft", "np.linalg"))
     and not inspect.isclass(thing)
-    if name not in ("np.load", "npx.load")
+    if name not in ("np.load", "npx.load", "np.fromfile")
 ]
 
 

@@ -32,23 +32,34 @@ from forerun._forerun import bool as bool_
 from forerun._pointwise import *  # noqa: F403
 from forerun._ufunc import ufunc
 from forerun.np import (
+    _indexers,
     _kinds,
+    _more,
+    _state,
+    _writing,
     diagonals,
     differences,
     elementwise,
     fft,
     fitting,
     grids,
+    lib,
     linalg,
     moments,
     padding,
+    polynomial,
     polynomials,
     products,
     random,
     shapes,
+    testing,
 )
+from forerun.np._indexers import *  # noqa: F403
 from forerun.np._kinds import *  # noqa: F403
+from forerun.np._more import *  # noqa: F403
 from forerun.np._namespace import __array_namespace_info__
+from forerun.np._state import *  # noqa: F403
+from forerun.np._writing import *  # noqa: F403
 from forerun.np.complex import angle, conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from forerun.np.contraction import einsum
 from forerun.np.creation import (
@@ -99,7 +110,7 @@ from forerun.np.indexing import (
     select,
     where,
 )
-from forerun.np.iteration import ndenumerate, ndindex
+from forerun.np.iteration import flatiter, ndenumerate, ndindex
 from forerun.np.manipulation import (
     astype,
     broadcast_to,
@@ -186,6 +197,8 @@ __array_api_version__ = "2024.12"
 amax = max
 amin = min
 bool = bool_
+euler_gamma = 0.5772156649015329
+little_endian = True
 concat = concatenate
 conjugate = conj
 newaxis = None
@@ -242,11 +255,13 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "euler_gamma",
     "expand_dims",
     "extract",
     "eye",
     "fft",
     "finfo",
+    "flatiter",
     "flatnonzero",
     "flip",
     "float16",
@@ -282,8 +297,10 @@ __all__ = [
     "isrealobj",
     "ix_",
     "lexsort",
+    "lib",
     "linalg",
     "linspace",
+    "little_endian",
     "load",
     "loadtxt",
     "matmul",
@@ -314,6 +331,7 @@ __all__ = [
     "pi",
     "piecewise",
     "place",
+    "polynomial",
     "printoptions",
     "prod",
     "put",
@@ -346,6 +364,7 @@ __all__ = [
     "swapaxes",
     "take",
     "take_along_axis",
+    "testing",
     "tile",
     "transpose",
     "ufunc",
@@ -365,7 +384,11 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += _pointwise.__all__
+__all__ += _indexers.__all__
 __all__ += _kinds.__all__
+__all__ += _more.__all__
+__all__ += _state.__all__
+__all__ += _writing.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__
@@ -376,3 +399,17 @@ __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += products.__all__
 __all__ += shapes.__all__
+
+# Files of this package are no names of NumPy's: `np.complex` would be a module. They stay importable.
+for _name in (
+    "complex", "contraction", "creation", "cumulative", "diagonals", "differences", "dtypes", "elementwise",
+    "exchange", "facts", "files", "fitting", "grids", "histograms", "indexing", "iteration", "manipulation",
+    "moments", "ordering", "padding", "placing", "polynomials", "products", "reduction", "sets", "shapes",
+    "statistics", "text",
+):  # fmt: skip
+    globals().pop(_name, None)
+del _name, annotations
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

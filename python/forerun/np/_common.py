@@ -45,7 +45,9 @@ def check_order(op: str, order: str) -> Order:
     """
     if order is None:
         return "K"
-    if not isinstance(order, str) or order.upper() not in ("C", "F", "A", "K"):
+    if not isinstance(order, str):
+        raise TypeError(f"{op}: order must be C, F, A or K, got {type(order).__name__}")
+    if order.upper() not in ("C", "F", "A", "K"):
         raise ValueError(f"{op}: order must be C, F, A or K, got {order!r}")
     return "F" if order in "Ff" else "C"
 

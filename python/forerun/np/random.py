@@ -30,15 +30,33 @@ from forerun.np._distributions import (
     standard_normal,
     weibull,
 )
+from forerun.np._random_state import RandomState
+from forerun.np._samplers import (
+    dirichlet,
+    logseries,
+    negative_binomial,
+    noncentral_chisquare,
+    noncentral_f,
+    random,
+    ranf,
+    sample,
+    standard_cauchy,
+    standard_exponential,
+    standard_t,
+    triangular,
+    wald,
+)
 from forerun.np._vectors import multivariate_normal
 
 __all__ = [
     "Generator",
+    "RandomState",
     "beta",
     "binomial",
     "chisquare",
     "choice",
     "default_rng",
+    "dirichlet",
     "exponential",
     "f",
     "gamma",
@@ -47,8 +65,12 @@ __all__ = [
     "laplace",
     "logistic",
     "lognormal",
+    "logseries",
     "multinomial",
     "multivariate_normal",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
     "normal",
     "pareto",
     "permutation",
@@ -57,13 +79,21 @@ __all__ = [
     "rand",
     "randint",
     "randn",
+    "random",
     "random_sample",
+    "ranf",
     "rayleigh",
+    "sample",
     "seed",
     "shuffle",
+    "standard_cauchy",
+    "standard_exponential",
     "standard_gamma",
     "standard_normal",
+    "standard_t",
+    "triangular",
     "uniform",
+    "wald",
     "weibull",
 ]
 
@@ -221,3 +251,7 @@ def randint(
     drawn = _forerun.uniform(() if size is None else size, float(low), float(high), float64, place)
     # Rounding may give the upper end itself.
     return minimum(floor(drawn), high - 1).astype(dtype)
+
+
+def __dir__() -> list[str]:
+    return __all__
