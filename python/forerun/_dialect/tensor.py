@@ -60,6 +60,14 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
     return method
 
 
+def _rebuild(kind: type[_T], array: ndarray, asks: bool) -> _T:
+    """Make a leaf of what was pickled."""
+    made = object.__new__(kind)
+    made._array, made._link, made._grad = array, None, None
+    made._ask(asks)
+    return made
+
+
 class Tensor:
     """The part of a dialect's tensor that all dialects have.
 
@@ -279,6 +287,12 @@ class Tensor:
         made._ask(self._link is not None)
         memo[id(self)] = made
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a leaf: its elements, and whether it asks for gradients. Waits for its value."""
+        if not self._is_leaf():
+            raise RuntimeError("only a leaf can be pickled with its gradients: use detach()")
+        return _rebuild, (type(self), self._array.detach(), self._link is not None)
 
     def __getattr__(self, name: str) -> Any:
         """Say what is nearest to a name that is not there."""
