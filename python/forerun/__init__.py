@@ -93,7 +93,11 @@ def __getattr__(name: str) -> _Any:
         import importlib
 
         return importlib.import_module(f"forerun.{name}")
-    raise AttributeError(f"module 'forerun' has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'forerun' has no attribute {name!r}")
+    from forerun._missing import lacking
+
+    raise lacking("module 'forerun'", name, __all__, {})
 
 
 def __dir__() -> list[str]:

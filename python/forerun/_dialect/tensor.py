@@ -13,10 +13,10 @@ from typing import Any, ClassVar, TypeVar
 
 from forerun import np
 from forerun._dialect.link import Link, reach
-from forerun._dialect.missing import lacking
 from forerun._dialect.mode import MODE, recorded
 from forerun._forerun import dtype as DType
 from forerun._forerun import ndarray
+from forerun._missing import lacking
 
 _T = TypeVar("_T", bound="Tensor")
 
@@ -296,7 +296,7 @@ class Tensor:
 
     def __getattr__(self, name: str) -> Any:
         """Say what is nearest to a name that is not there."""
-        raise lacking(f"a {type(self).__name__}", name, dir(type(self)), self._hints)
+        raise lacking(f"{type(self).__name__!r} object", name, dir(type(self)), self._hints)
 
     __hash__ = object.__hash__
 

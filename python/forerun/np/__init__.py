@@ -6,6 +6,7 @@ a value (printing, ``asnumpy``, ``item``, ``bool``) waits for it.
 
 from __future__ import annotations
 
+import typing as _typing
 from math import e, inf, nan, pi
 
 from forerun import _pointwise
@@ -28,6 +29,7 @@ from forerun._forerun import (
     uint64,
 )
 from forerun._forerun import bool as bool_
+from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import *  # noqa: F403
 from forerun.np import (
     diagonals,
@@ -370,3 +372,7 @@ __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += products.__all__
 __all__ += shapes.__all__
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

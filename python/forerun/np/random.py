@@ -5,9 +5,12 @@ The numbers depend on the seed and on the order of the calls, not on when or whe
 
 from __future__ import annotations
 
+import typing as _typing
+
 from forerun import _forerun
 from forerun._device import asked
 from forerun._forerun import Device, float64, int64, ndarray
+from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import floor, less, minimum
 from forerun._types import DTypeLike, ShapeLike
 from forerun.np._choosing import Generator, choice, default_rng, permutation, shuffle
@@ -259,3 +262,8 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
     # Where the sum is too large for 64 bits with a sign, it wraps round to what was meant.
     made = drawn.astype("int64") + low
     return made.astype(kind, copy=False)
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

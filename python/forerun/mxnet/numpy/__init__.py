@@ -12,7 +12,7 @@ from typing import Any
 from forerun import _forerun
 from forerun import np as _np
 from forerun._device import asked as _asked
-from forerun._dialect.missing import lacking as _lacking
+from forerun._missing import lacking as _lacking
 from forerun._types import ArrayLike as _ArrayLike
 from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
@@ -99,7 +99,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(_np, name)
     except AttributeError:
-        raise _lacking(__name__, name, _names(), {}) from None
+        raise _lacking(f"module {__name__!r}", name, _names(), {}) from None
 
 
 def _names() -> list[str]:

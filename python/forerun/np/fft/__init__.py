@@ -6,6 +6,9 @@ complex64, float64 complex128; integers and half floats become the default float
 
 from __future__ import annotations
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.np.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from forerun.np.fft.grids import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from forerun.np.fft.lines import fft, hfft, ifft, ihfft, irfft, rfft
@@ -30,3 +33,7 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})
