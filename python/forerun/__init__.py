@@ -50,9 +50,13 @@ from forerun.engine import (  # noqa: E402
 
 if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
+    from forerun import d2l as d2l
+    from forerun import mxnet as mxnet
+    from forerun import paddle as paddle
+    from forerun import torch as torch
 
-# Imported when they are asked for: a program of arrays alone does not pay for networks.
-_LATER = ("autograd", "gluon", "init", "lr_scheduler", "optimizer")
+# Imported when they are asked for: a program of arrays alone does not pay for networks and dialects.
+_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "torch")
 
 __all__ = [
     "SyncWarning",
@@ -89,7 +93,11 @@ def __getattr__(name: str) -> _Any:
         import importlib
 
         return importlib.import_module(f"forerun.{name}")
-    raise AttributeError(f"module 'forerun' has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'forerun' has no attribute {name!r}")
+    from forerun._missing import lacking
+
+    raise lacking("module 'forerun'", name, __all__, {})
 
 
 def __dir__() -> list[str]:

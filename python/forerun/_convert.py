@@ -139,6 +139,7 @@ def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:
     try:
         return elements.view(brain_dtype())
     except TypeError:
-        wide = elements.view(numpy.uint16).astype(numpy.uint32) << 16
+        # An array even of one element: of arithmetic on one without dimensions NumPy makes a number.
+        wide = numpy.array(elements.view(numpy.uint16).astype(numpy.uint32) << 16)
         wide.flags.writeable = False
         return wide.view(numpy.float32)

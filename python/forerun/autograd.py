@@ -17,12 +17,14 @@ array([2., 4.])
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Sequence
 from typing import Any
 
 from forerun import _fail, _forerun
 from forerun._capturing import object_to_replay
 from forerun._forerun import is_recording, is_training, ndarray, set_training
+from forerun._missing import module_getattr as _module_getattr
 
 __all__ = [
     "Function",
@@ -346,3 +348,8 @@ class Function:
     def backward(self, *out_grads: ndarray) -> Any:
         """Compute a gradient an input from one an output; ``None`` where there is none. Defined by a subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no backward")
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

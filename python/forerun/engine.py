@@ -5,11 +5,13 @@ No program needs them for its results: whatever is switched, values stay the sam
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from forerun import _forerun
 from forerun._forerun import Device
+from forerun._missing import module_getattr as _module_getattr
 from forerun._types import DeviceMemoryStats, MemoryStats
 
 __all__ = [
@@ -348,3 +350,8 @@ class Graph:
 def graph() -> Graph:
     """Note what is submitted: use it in a ``with`` statement, then look at it or print it."""
     return Graph()
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

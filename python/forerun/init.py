@@ -16,10 +16,12 @@ array([[0.5, 0.5, 0.5],
 from __future__ import annotations
 
 import math
+import typing as _typing
 from typing import Any, TypeVar
 
 from forerun import np
 from forerun._forerun import ndarray
+from forerun._missing import module_getattr as _module_getattr
 from forerun._types import ArrayLike
 
 __all__ = [
@@ -264,3 +266,7 @@ class MSRAPrelu(Xavier):
 
 # MXNet's other names for the same classes.
 _BY_NAME.update(zeros=Zero, ones=One, gaussian=Normal)
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

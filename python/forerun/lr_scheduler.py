@@ -11,7 +11,10 @@ Examples
 from __future__ import annotations
 
 import math
+import typing as _typing
 from collections.abc import Sequence
+
+from forerun._missing import module_getattr as _module_getattr
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -208,3 +211,8 @@ def _span(scheduler: LRScheduler, max_update: int) -> int:
             f" got {max_update}"
         )
     return max_update - scheduler.warmup_steps
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing as _typing
+
 from forerun import _forerun, _pointwise_npx
 from forerun import _npx_random as random
 from forerun._files import load, save
@@ -21,6 +23,7 @@ from forerun._layers import (
     pick,
     softmax,
 )
+from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
 from forerun._sequences import (
     cummax,
@@ -258,3 +261,8 @@ def is_np_default_dtype() -> bool:
     False
     """
     return _forerun.default_float() == "float64"
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

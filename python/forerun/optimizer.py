@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forerun import _forerun, np
 from forerun._forerun import ndarray
+from forerun._missing import module_getattr as _module_getattr
 
 if TYPE_CHECKING:
     from forerun.gluon.parameter import Parameter
@@ -377,3 +378,8 @@ class AdamW(Adam):
         if self.correct_bias:
             lrs = self._corrected(lrs, counts)
         self._step(weights, grads, states, lrs, [0.0] * len(wds))
+
+
+# A checker of types is to miss what is not there.
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -14,7 +14,7 @@ import hypothesis
 import numpy
 import pytest
 
-from forerun import npx
+from forerun import _forerun, npx
 
 # Where tests make their arrays, if they do not say so themselves.
 DEVICE = npx.gpu(0) if os.environ.get("FORERUN_TEST_DEVICE") == "gpu" else npx.cpu(0)
@@ -80,6 +80,8 @@ def finish() -> Iterator[None]:
     """Finish what a test left in the window, so that its errors are its own."""
     yield
     npx.waitall()
+    # MXNet's dialect lets floats name elements; what comes next may be NumPy's.
+    _forerun.set_float_indices(False)
 
 
 @pytest.fixture(autouse=True)

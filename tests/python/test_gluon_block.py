@@ -270,7 +270,7 @@ def test_the_older_ways_of_a_layer() -> None:
 def test_what_f_lacks_names_the_nearest() -> None:
     from forerun.gluon.functions import F
 
-    with pytest.raises(AttributeError, match="F has no FullyConnect; the nearest there is is FullyConnected"):
+    with pytest.raises(AttributeError, match="F has no attribute 'FullyConnect'; did you mean 'FullyConnected'"):
         _ = F.FullyConnect
 
 

@@ -42,6 +42,11 @@ impl Array {
         }
     }
 
+    /// Whether the newest value failed and [`Array::restore`] has one from before. Does not wait.
+    pub fn is_restorable(&self) -> bool {
+        self.cell().with_current(|value| value.status() == Status::Failed && value.kept().is_some())
+    }
+
     /// Points the cell at a value that holds the kept bytes, unless it does not point at the failed one any more.
     fn put_back(&self, failed: *const Node, kept: Kept) -> bool {
         // SAFETY: our own window.

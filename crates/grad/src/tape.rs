@@ -69,7 +69,7 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<
     let base = may_be_variable(x)?;
     if (grad.shape(), grad.dtype()) != (x.shape(), x.dtype()) {
         let text = format!(
-            "the gradient of a {} array of shape {} cannot be {} of shape {}",
+            "the gradient of an array of {} of shape {} cannot be {} of shape {}",
             x.dtype(),
             x.shape(),
             grad.dtype(),

@@ -26,10 +26,11 @@ fn sin_cos_pi<T: NumFloat>(x: T) -> (T, T) {
 /// `sin(pi x) / (pi x)`, and 1 at 0.
 #[inline(always)]
 pub fn sinc<T: NumFloat>(x: T) -> T {
-    let (zero, infinity) = (T::constant(0.0), T::constant(f64::INFINITY));
+    // Nearer to 0 the result is 1, and the quotient of two subnormal numbers would not be.
+    let (near, infinity) = (T::constant(1e-9), T::constant(f64::INFINITY));
     let (sine, _) = sin_cos_pi(x);
     let y = sine.div(x.mul(T::constant(PI)));
-    T::select(x.eq(zero), T::constant(1.0), T::select(x.abs().eq(infinity), T::constant(f64::NAN), y))
+    T::select(x.abs().lt(near), T::constant(1.0), T::select(x.abs().eq(infinity), T::constant(f64::NAN), y))
 }
 
 /// Whether a number is a pole of the gamma function: zero or a negative whole.

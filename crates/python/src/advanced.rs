@@ -11,10 +11,11 @@ use crate::outcall;
 use crate::submit;
 use crate::wait;
 use forerun::ops::{self, Item};
-use forerun::{Array, Kind, Scalar, on_device};
+use forerun::{Array, DType, Error, ErrorKind, Kind, Scalar, on_device};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `x[index]`: a copy of what is named.
 #[cold]
@@ -82,17 +83,43 @@ fn item(part: &Bound<'_, PyAny>, x: &Array) -> PyResult<Item> {
         return Ok(Item::Truth(truth.is_true()));
     }
     if let Ok(array) = part.cast::<PyArray>() {
-        return named(&array.get().0);
+        return named(&array.get().0, x, part.py());
     }
     let convert = outcall::function(part.py(), "forerun._convert", "places")?;
     let converted = on_device(x.device(), || outcall::call(&convert, (part,)))?;
     match converted.cast::<PyArray>() {
-        Ok(array) => named(&array.get().0),
+        Ok(array) => named(&array.get().0, x, part.py()),
         Err(_) => Ok(Item::Truth(converted.cast::<PyBool>()?.is_true())),
     }
 }
 
-fn named(array: &Array) -> PyResult<Item> {
+/// Whether arrays of floats may name elements, as in MXNet.
+static FLOATS: AtomicBool = AtomicBool::new(false);
+
+/// Whether arrays of floats may name elements; fractions are cut off. Returns the old setting.
+#[pyfunction]
+pub(crate) fn set_float_indices(on: bool) -> bool {
+    FLOATS.swap(on, Ordering::Relaxed)
+}
+
+/// Indices as integers: floats are cast where that is allowed.
+pub(crate) fn as_places(array: &Array, py: Python<'_>) -> PyResult<Array> {
+    match array.dtype().kind() {
+        Kind::Float if FLOATS.load(Ordering::Relaxed) => ops::cast(array, DType::I64, here(py)).map_err(raise),
+        _ => Ok(array.clone()),
+    }
+}
+
+fn named(array: &Array, x: &Array, py: Python<'_>) -> PyResult<Item> {
+    if array.device() != x.device() {
+        let text = format!(
+            "the array lives on {} and its index on {}: bring them together with as_in_ctx",
+            x.device(),
+            array.device()
+        );
+        return Err(raise(Error::new(ErrorKind::Value, text).in_op("getitem")));
+    }
+    let array = &as_places(array, py)?;
     match array.dtype().kind() {
         Kind::Int => Ok(Item::Places(array.clone())),
         Kind::Bool => Ok(Item::Mask(array.clone())),

@@ -386,7 +386,7 @@ impl PyArray {
         if index.is_empty() {
             return python_scalar(py, self.item_now(py, "item")?);
         }
-        let element = PyArray(index::view(&self.0, index)?);
+        let element = PyArray(index::element(&self.0, index)?);
         python_scalar(py, element.item_now(py, "item")?)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::loc::here;
 use crate::outcall;
-use forerun::{Error, ErrorKind, Loc};
+use forerun::{Array, Error, ErrorKind, Loc};
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
     PyTypeError, PyValueError,
@@ -20,13 +20,25 @@ pyo3::create_exception!(
 /// The exception for an error. Its text is the error's own, with the lines that submitted and read. Needs the GIL.
 #[cold]
 pub(crate) fn raise(error: Error) -> PyErr {
+    raise_with(error, "")
+}
+
+/// The exception for an error of reading an array. If a failed write left the value from before, the text says so.
+#[cold]
+pub(crate) fn raise_read(array: &Array, error: Error) -> PyErr {
+    let left = error.kind() != ErrorKind::Interrupted && array.is_restorable();
+    raise_with(error, if left { "\n  restore() gives the array its value from before the failed write" } else { "" })
+}
+
+#[cold]
+fn raise_with(error: Error, hint: &str) -> PyErr {
     // What is refused when it is called has no line of its own yet: the caller's.
     let unplaced = error.submitted() == Loc::UNKNOWN && error.read() == Loc::UNKNOWN;
     let error = match Python::try_attach(here) {
         Some(line) if unplaced && error.kind() != ErrorKind::Interrupted => error.submitted_at(line),
         _ => error,
     };
-    let text = error.to_string();
+    let text = format!("{error}{hint}");
     match error.kind() {
         ErrorKind::Value => PyValueError::new_err(text),
         ErrorKind::Type => PyTypeError::new_err(text),

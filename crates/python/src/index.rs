@@ -3,7 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::outcall;
-use forerun::{Array, Index, ops};
+use forerun::{Array, Error, ErrorKind, Index, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -57,6 +57,26 @@ pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
         Some(positions) => ops::at(x, positions.all()).map_err(raise),
         None => ops::index(x, &indices(index)?).map_err(raise),
     }
+}
+
+/// The view that the arguments of `item` name: a position for each dimension, or one in the flattened array.
+pub(crate) fn element(x: &Array, index: &Bound<'_, PyTuple>) -> PyResult<Array> {
+    let shape = x.shape();
+    let flat = match Positions::of(index) {
+        Some(positions) if index.len() == 1 && shape.rank() != 1 => positions.all()[0],
+        _ => return view(x, index),
+    };
+    let size = shape.size() as isize;
+    if flat < -size || flat >= size {
+        let text = format!("index {flat} is out of bounds for an array of {size} elements");
+        return Err(raise(Error::new(ErrorKind::Index, text).in_op("item")));
+    }
+    let mut left = if flat < 0 { flat + size } else { flat };
+    let mut positions = vec![0; shape.rank()];
+    for (position, extent) in positions.iter_mut().zip(shape.iter()).rev() {
+        (*position, left) = (left % *extent as isize, left / *extent as isize);
+    }
+    ops::at(x, &positions).map_err(raise)
 }
 
 /// The parts of `x[index]`, if all of them are basic; else `None`.

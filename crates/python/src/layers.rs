@@ -1,6 +1,7 @@
 //! The functions under `forerun.npx` and those that go by indices: arguments as Python writes them, handed to the
 //! catalogue.
 
+use crate::advanced::as_places;
 use crate::array::PyArray;
 use crate::dtype;
 use crate::error::raise;
@@ -38,6 +39,7 @@ pub(crate) fn taken(
     mode: &str,
 ) -> PyResult<Py<PyAny>> {
     let (beyond, loc) = (self::mode(mode)?, here(py));
+    let indices = &as_places(indices, py)?;
     match axis {
         Some(axis) => submit::object(py, ops::take(x, indices, axis, beyond, loc)),
         None => {

@@ -10,6 +10,8 @@ mod _forerun {
     use super::*;
 
     #[pymodule_export]
+    use crate::advanced::set_float_indices;
+    #[pymodule_export]
     use crate::advanced::{copy_where, nonzero};
     #[pymodule_export]
     use crate::array::PyArray;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no thread waits for the engine while it holds the GIL.
 
-use crate::error::{raise, raise_all};
+use crate::error::{raise, raise_all, raise_read};
 use crate::loc::here;
 use crate::outcall;
 use forerun::{Array, Loc, Result, SyncRule, Wait};
@@ -20,7 +20,8 @@ pub(crate) fn read<T: Send>(
     // Elements of a device are copied to the host first, which takes a while even where they are there.
     if forerun::reads_plainly() && array.device().is_host() && array.settled_now() {
         // A value that is there needs no line; an error does.
-        return read(array, &Wait { plain: true, ..Wait::default() }).map_err(|error| raise(error.read_at(here(py))));
+        let wait = Wait { plain: true, ..Wait::default() };
+        return read(array, &wait).map_err(|error| raise_read(array, error.read_at(here(py))));
     }
     read_slowly(py, array, call, read)
 }
@@ -38,13 +39,13 @@ fn read_slowly<T: Send>(
     }
     if !forerun::detects_nonfinite() && array.device().is_host() && array.settled_now() {
         let wait = Wait { allowed: true, ..Wait::default() };
-        return read(array, &wait).map_err(|error| raise(error.read_at(here(py))));
+        return read(array, &wait).map_err(|error| raise_read(array, error.read_at(here(py))));
     }
-    let (array, loc) = (array.clone(), here(py));
-    let (result, raised) = py.detach(move || interruptible(loc, call, |wait| read(&array, wait)));
+    let (held, loc) = (array.clone(), here(py));
+    let (result, raised) = py.detach(move || interruptible(loc, call, |wait| read(&held, wait)));
     match raised {
         Some(exception) => Err(exception),
-        None => result.map_err(raise),
+        None => result.map_err(|error| raise_read(array, error)),
     }
 }
 

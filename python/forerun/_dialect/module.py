@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from forerun._dialect.missing import lacking
 from forerun._dialect.tensor import Tensor
+from forerun._missing import lacking
 
 _M = TypeVar("_M", bound="Module")
 
@@ -59,7 +59,7 @@ class Module:
             if name in own.get(kind, {}):
                 return own[kind][name]
         names = [*dir(type(self)), *own, *own.get("_parameters", {}), *own.get("_children", {})]
-        raise lacking(f"a {type(self).__name__}", name, names, self._hints)
+        raise lacking(f"{type(self).__name__!r} object", name, names, self._hints)
 
     def __delattr__(self, name: str) -> None:
         """Remove a parameter, a module or anything else."""

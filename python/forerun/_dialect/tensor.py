@@ -13,10 +13,10 @@ from typing import Any, ClassVar, TypeVar
 
 from forerun import np
 from forerun._dialect.link import Link, reach
-from forerun._dialect.missing import lacking
 from forerun._dialect.mode import MODE, recorded
 from forerun._forerun import dtype as DType
 from forerun._forerun import ndarray
+from forerun._missing import lacking
 
 _T = TypeVar("_T", bound="Tensor")
 
@@ -58,6 +58,14 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
 
     method.__doc__ = "Forward the operator, writing into this tensor."
     return method
+
+
+def _rebuild(kind: type[_T], array: ndarray, asks: bool) -> _T:
+    """Make a leaf of what was pickled."""
+    made = object.__new__(kind)
+    made._array, made._link, made._grad = array, None, None
+    made._ask(asks)
+    return made
 
 
 class Tensor:
@@ -280,9 +288,15 @@ class Tensor:
         memo[id(self)] = made
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a leaf: its elements, and whether it asks for gradients. Waits for its value."""
+        if not self._is_leaf():
+            raise RuntimeError("only a leaf can be pickled with its gradients: use detach()")
+        return _rebuild, (type(self), self._array.detach(), self._link is not None)
+
     def __getattr__(self, name: str) -> Any:
         """Say what is nearest to a name that is not there."""
-        raise lacking(f"a {type(self).__name__}", name, dir(type(self)), self._hints)
+        raise lacking(f"{type(self).__name__!r} object", name, dir(type(self)), self._hints)
 
     __hash__ = object.__hash__
 

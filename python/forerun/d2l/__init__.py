@@ -4,8 +4,15 @@ The book's own package has one module a framework, and so has this one: ``from f
 ``torch as d2l``, ``paddle as d2l``. Without a framework the names are those of MXNet, in which the book began.
 """
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.d2l import mxnet
 from forerun.d2l.mxnet import try_all_gpus, try_gpu
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
 __all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_all_gpus", "try_gpu"]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

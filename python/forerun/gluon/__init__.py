@@ -19,6 +19,9 @@ array([[0.5, 0.5]])
 
 from __future__ import annotations
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon import data, loss, nn, utils
 from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
@@ -39,3 +42,7 @@ __all__ = [
     "nn",
     "utils",
 ]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
 from forerun import np, npx
 from forerun._forerun import ndarray
+from forerun._missing import lacking
 
 __all__ = ["F"]
 
@@ -68,9 +68,7 @@ class _Functions:
             if found is not None and not name.startswith("_"):
                 return found
         names = {*_OLD, *npx.__all__, *np.__all__}
-        folded = {known.lower(): known for known in sorted(names)}
-        close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.0)
-        raise AttributeError(f"F has no {name}; the nearest there is is {folded[close[0]]}")
+        raise lacking("F", name, names, {})
 
     def __repr__(self) -> str:
         return "F"

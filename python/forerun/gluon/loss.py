@@ -7,10 +7,12 @@ are averaged.
 
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from forerun import np, npx
 from forerun._forerun import ndarray
+from forerun._missing import module_getattr as _module_getattr
 from forerun._types import ArrayLike
 from forerun.gluon.hybrid import HybridBlock
 
@@ -353,3 +355,7 @@ class LogisticLoss(Loss):
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

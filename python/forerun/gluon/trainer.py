@@ -14,6 +14,7 @@ from typing import Any
 from forerun import _forerun, _safetensors, optimizer
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
+from forerun.gluon.block import Block
 from forerun.gluon.parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -56,8 +57,15 @@ class Trainer:
         compression_params: Any = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
+        if isinstance(params, Block):
+            raise TypeError(
+                f"Trainer: params are those of a block, not the {type(params).__name__} itself: give it "
+                "collect_params()"
+            )
         if isinstance(params, Mapping):
             params = params.values()
+        if not isinstance(params, Iterable):
+            raise TypeError(f"Trainer: params are a mapping or a list of parameters, not {type(params).__name__}")
         # A shared parameter has several names, and takes one step.
         self._params = list({id(parameter): parameter for parameter in params}.values())
         for parameter in self._params:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing as _typing
 import warnings
 from collections.abc import Sequence
 
 from forerun import np
 from forerun._forerun import Device, ndarray
+from forerun._missing import module_getattr as _module_getattr
 from forerun._types import ArrayLike
 
 __all__ = ["clip_global_norm", "split_and_load", "split_data"]
@@ -126,3 +128,8 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     if not abs(number) < float("inf"):
         warnings.warn(f"clip_global_norm: the norm is {number}", stacklevel=2)
     return number
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

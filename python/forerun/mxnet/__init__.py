@@ -19,8 +19,8 @@ import sys as _sys
 from typing import Any as _Any
 
 from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
-from forerun._dialect.missing import lacking as _lacking
 from forerun._forerun import __version__
+from forerun._missing import lacking as _lacking
 from forerun.mxnet import device, numpy, random, util
 from forerun.mxnet import device as context
 from forerun.mxnet import numpy as np
@@ -88,4 +88,4 @@ _HINTS = {
 
 def __getattr__(name: str) -> _Any:
     """Say what is nearest to a name that is not there."""
-    raise _lacking(__name__, name, __all__, _HINTS)
+    raise _lacking(f"module {__name__!r}", name, __all__, _HINTS)

@@ -7,6 +7,7 @@ a value (printing, ``asnumpy``, ``item``, ``bool``) waits for it.
 
 from __future__ import annotations
 
+import typing as _typing
 from math import e, inf, nan, pi
 
 from forerun import _pointwise
@@ -29,6 +30,7 @@ from forerun._forerun import (
     uint64,
 )
 from forerun._forerun import bool as bool_
+from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import *  # noqa: F403
 from forerun._ufunc import ufunc
 from forerun.np import (
@@ -413,3 +415,8 @@ del _name, annotations
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

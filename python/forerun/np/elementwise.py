@@ -72,6 +72,10 @@ def frexp(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
     return _forerun.pointwise(_MANTISSA, number), _forerun.pointwise(_EXPONENT, number).astype("int32")
 
 
+# The decimal exponent of the largest number.
+_MOST_DIGITS = 308
+
+
 def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     """Round to so many decimals, ties to even; with a negative number of them, to tens, hundreds and so on.
 
@@ -88,6 +92,11 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     x = to_array(a)
     if x.dtype == "bool":
         raise TypeError("round: not defined for bool")
+    # No number has so many digits, on either side.
+    if decimals > _MOST_DIGITS:
+        return x.copy()
+    if decimals < -_MOST_DIGITS:
+        return x * 0
     if "int" in x.dtype.name:
         if decimals >= 0:
             return x.copy()

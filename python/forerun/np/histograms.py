@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import float64, int64, ndarray
-from forerun._pointwise import equal, log, logical_and, maximum, minimum, where
+from forerun._pointwise import equal, greater_equal, isfinite, log, logical_and, maximum, minimum, where
 from forerun._types import ArrayLike
 from forerun.np._common import common_dtype, in_floats, is_whole
 from forerun.np.sets import chosen
@@ -90,7 +90,24 @@ def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) 
         low, high = low.astype(float64), high.astype(float64)
     # The last edge is the upper end itself, which the largest element lies on.
     edges = where(equal(steps, bins), high, low + steps * ((high - low) / bins))
+    if isinstance(low, ndarray):
+        # Ends that are not finite make no bins: they are asked for bins that rise and fall, and so the edges fail, too.
+        ramp = _forerun.arange(0, 3, 1, float64, x.device)
+        finite = logical_and(isfinite(low), isfinite(high))
+        checked = _forerun.routine("digitize", [where(finite, ramp, ramp * (2 - ramp)), ramp[:1]], [0])
+        edges = where(greater_equal(checked, 0), edges, 0)
     return edges.astype(x.dtype)
+
+
+def _refuse_nonfinite(op: str, a: ArrayLike, bins: Any, limits: Sequence[float] | None) -> None:
+    """Refuse elements whose ends make no bins, if their values are at hand; else the edges fail when they are read."""
+    if isinstance(a, ndarray) or limits is not None or not isinstance(bins, (int, str)):
+        return
+    import numpy
+
+    read = numpy.asarray(a)
+    if read.size and read.dtype.kind in "fc" and not numpy.isfinite(read).all():
+        raise ValueError(f"{op}: the range from {read.min()} to {read.max()} is not finite")
 
 
 def histogram_bin_edges(
@@ -120,6 +137,7 @@ def histogram_bin_edges(
     >>> np.histogram_bin_edges(np.array([0.0, 1.0, 4.0]), 4)
     array([0., 1., 2., 3., 4.])
     """
+    _refuse_nonfinite("histogram_bin_edges", a, bins, range)
     return _edges(to_array(a).reshape(-1), bins, range, "histogram_bin_edges", weights is not None)
 
 
@@ -248,6 +266,7 @@ def histogram(
     x = to_array(a)
     if weights is not None and to_array(weights).shape != x.shape:
         raise ValueError(f"histogram: weights {to_array(weights).shape} are not as many as {x.shape}")
+    _refuse_nonfinite("histogram", a, bins, range)
     edges = _edges(x.reshape(-1), bins, range, "histogram", weights is not None)
     x = in_floats(x.reshape(-1))
     count = edges.size - 1

@@ -5,10 +5,13 @@ The numbers depend on the seed and on the order of the calls, not on when or whe
 
 from __future__ import annotations
 
+import typing as _typing
+
 from forerun import _forerun
 from forerun._device import asked
 from forerun._forerun import Device, float64, int64, ndarray
-from forerun._pointwise import floor, minimum
+from forerun._missing import module_getattr as _module_getattr
+from forerun._pointwise import floor, less, minimum
 from forerun._types import DTypeLike, ShapeLike
 from forerun.np._choosing import Generator, choice, default_rng, permutation, shuffle
 from forerun.np._counts import binomial, geometric, multinomial, poisson
@@ -47,6 +50,7 @@ from forerun.np._samplers import (
     wald,
 )
 from forerun.np._vectors import multivariate_normal
+from forerun.np.dtypes import iinfo
 
 __all__ = [
     "Generator",
@@ -245,13 +249,55 @@ def randint(
     """
     if high is None:
         low, high = 0, low
+    low, high = int(low), int(high)
     if low >= high:
         raise ValueError(f"randint: low >= high: {low} >= {high}")
+    kind = _forerun.dtype(dtype).name
+    if kind == "bool" or "int" in kind:
+        least, most = (0, 1) if kind == "bool" else (iinfo(kind).min, iinfo(kind).max)
+        if low < least or high - 1 > most:
+            raise ValueError(f"randint: {low} to {high} does not fit in {kind}")
     place = asked("randint", ctx, device)
-    drawn = _forerun.uniform(() if size is None else size, float(low), float(high), float64, place)
-    # Rounding may give the upper end itself.
-    return minimum(floor(drawn), high - 1).astype(dtype)
+    shape = () if size is None else size
+    count = high - low
+    if count <= _WORD and max(abs(low), abs(high)) <= _EXACT:
+        drawn = _forerun.uniform(shape, float(low), float(high), float64, place)
+        # Rounding may give the upper end itself.
+        return minimum(floor(drawn), high - 1).astype(dtype)
+    return _wide_integers(shape, low, count, kind, place)
+
+
+# The numbers of half a 64-bit integer, and up to where floats are exact.
+_WORD = 2**32
+_EXACT = 2**52
+
+
+def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Device | None) -> ndarray:
+    """Draw from ``count`` integers, up to 2**64, all of them alike but for a part in 2**32."""
+    high, middle, last = (
+        floor(_forerun.uniform(shape, 0.0, float(_WORD), float64, place)).astype("uint64") for _ in range(3)
+    )
+    drawn = high * _WORD + middle
+    if count < 2**64:
+        # The first 64 bits of the product of 96 random ones and the count, by halves of 32.
+        upper, lower = divmod(count, _WORD)
+        low_product, cross, other = middle * lower, middle * upper, high * lower
+        carry = low_product // _WORD + cross % _WORD + other % _WORD
+        top = high * upper + cross // _WORD + other // _WORD + carry // _WORD
+        bottom = carry % _WORD * _WORD + low_product % _WORD
+        rest = last * lower // _WORD + last * upper
+        drawn = top + less(bottom + rest, bottom).astype("uint64")
+    if kind == "uint64":
+        return drawn + _forerun.full((), low, "uint64", drawn.device)
+    # Where the sum is too large for 64 bits with a sign, it wraps round to what was meant.
+    made = drawn.astype("int64") + low
+    return made.astype(kind, copy=False)
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -18,10 +18,10 @@ from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 from forerun import npx as _npx
-from forerun._dialect.missing import module_getattr as _module_getattr
 from forerun._dialect.mode import MODE as _MODE
 from forerun._dialect.mode import grad_mode as _grad_mode
 from forerun._forerun import bool, dtype, float32, float64, int32, int64
+from forerun._missing import module_getattr as _module_getattr
 from forerun.paddle import device, nn, optimizer
 from forerun.paddle._functions import (
     abs,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forerun._dialect.missing import module_getattr
 from forerun._dialect.rules import Moments
 from forerun._dialect.rules import Momentum as _Rule
+from forerun._missing import module_getattr
 from forerun.paddle._tensor import Tensor
 
 __all__ = ["SGD", "Adam", "Momentum", "Optimizer"]

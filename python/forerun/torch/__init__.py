@@ -14,8 +14,8 @@ tensor([[3., 3.]])
 """
 
 from forerun import npx as _npx
-from forerun._dialect.missing import module_getattr as _module_getattr
 from forerun._forerun import bool, dtype, float32, float64, int32, int64
+from forerun._missing import module_getattr as _module_getattr
 from forerun.torch import cuda, nn, optim, utils
 from forerun.torch._creation import (
     arange,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forerun import npx
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.torch._place import CHOSEN, DeviceLike
 from forerun.torch._place import device as _place
 from forerun.torch._place import to_device as _to_device

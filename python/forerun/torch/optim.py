@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from forerun._dialect.missing import module_getattr
 from forerun._dialect.rules import Moments, Momentum
+from forerun._missing import module_getattr
 from forerun.torch._tensor import Tensor
 
 __all__ = ["SGD", "Adam", "Optimizer"]

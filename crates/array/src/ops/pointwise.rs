@@ -228,7 +228,7 @@ fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<Made> {
     if result.dtype.kind() > x.dtype().kind() {
         return Err(Error::new(
             ErrorKind::Type,
-            format!("cannot write a {} result into a {} array in place", result.dtype, x.dtype()),
+            format!("cannot write a result of {} into an array of {} in place", result.dtype, x.dtype()),
         )
         .in_op(point.row().name));
     }

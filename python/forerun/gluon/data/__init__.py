@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.data import batchify
 from forerun.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
 from forerun.gluon.data.loader import DataLoader
@@ -18,3 +21,7 @@ __all__ = [
     "SimpleDataset",
     "batchify",
 ]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

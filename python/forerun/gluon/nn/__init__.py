@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, SiLU, Swish
@@ -41,3 +44,7 @@ __all__ = [
     "SiLU",
     "Swish",
 ]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

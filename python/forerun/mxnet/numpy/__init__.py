@@ -1,16 +1,18 @@
 """``mxnet.np``: NumPy's functions with MXNet's defaults.
 
 What is made of Python's numbers is float32, also integers, and a new array is on the current device whatever it is made
-of. Everything else is ``forerun.np``.
+of. As such arrays name elements in MXNet, arrays of floats may do so from the first one made here on, in the whole
+process; their fractions are cut off. Lists of truth values are masks. Everything else is ``forerun.np``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from forerun import _forerun
 from forerun import np as _np
 from forerun._device import asked as _asked
-from forerun._dialect.missing import lacking as _lacking
+from forerun._missing import lacking as _lacking
 from forerun._types import ArrayLike as _ArrayLike
 from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
@@ -18,6 +20,19 @@ from forerun.mxnet.numpy import random as random
 from forerun.np import ndarray
 from forerun.npx import Device as _Device
 from forerun.npx import current_device as _current_device
+
+
+def _default() -> Any:
+    """Give the dtype of Python's numbers, which may name elements from now on."""
+    _forerun.set_float_indices(True)
+    return _np.float32
+
+
+def _are_truths(value: Any) -> bool:
+    """Say whether there is nothing but truth values in nested lists, and at least one."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(_are_truths(item) for item in value)
+    return isinstance(value, bool)
 
 
 def array(
@@ -34,7 +49,7 @@ def array(
     array([1, 2, 3], dtype=int32)
     """
     if dtype is None and not hasattr(object, "dtype"):
-        dtype = _np.float32
+        dtype = _np.bool_ if _are_truths(object) else _default()
     place = _asked("array", ctx, device)
     return _np.array(object, dtype, device=_current_device() if place is None else place)
 
@@ -55,7 +70,7 @@ def arange(
     >>> np.arange(3)
     array([0., 1., 2.])
     """
-    kind = _np.float32 if dtype is None else dtype
+    kind = _default() if dtype is None else dtype
     return _np.arange(start, stop, step, kind, device=_asked("arange", ctx, device))
 
 
@@ -75,7 +90,7 @@ def full(
     array([7., 7.])
     """
     if dtype is None and not isinstance(fill_value, bool):
-        dtype = _np.float32
+        dtype = _default()
     return _np.full(shape, fill_value, dtype, device=_asked("full", ctx, device))
 
 
@@ -84,7 +99,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(_np, name)
     except AttributeError:
-        raise _lacking(__name__, name, _names(), {}) from None
+        raise _lacking(f"module {__name__!r}", name, _names(), {}) from None
 
 
 def _names() -> list[str]:

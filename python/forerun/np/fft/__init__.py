@@ -6,6 +6,9 @@ complex64, float64 complex128; integers and half floats become the default float
 
 from __future__ import annotations
 
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
 from forerun.np.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from forerun.np.fft.grids import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from forerun.np.fft.lines import fft, hfft, ifft, ihfft, irfft, rfft
@@ -34,3 +37,8 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

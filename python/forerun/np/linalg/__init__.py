@@ -8,7 +8,10 @@ returns at once; a matrix that turns out singular, not positive definite or with
 
 from __future__ import annotations
 
+import typing as _typing
+
 from forerun._forerun import LinAlgError
+from forerun._missing import module_getattr as _module_getattr
 from forerun.np.linalg.factor import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from forerun.np.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from forerun.np.linalg.products import cross, diagonal, matmul, multi_dot, outer, trace
@@ -66,3 +69,8 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -1,8 +1,8 @@
 """Devices in Paddle's words."""
 
 from forerun import npx as _npx
-from forerun._dialect.missing import module_getattr as _module_getattr
 from forerun._forerun import set_device as _set_device
+from forerun._missing import module_getattr as _module_getattr
 from forerun.paddle._place import to_device as _to_device
 from forerun.paddle.device import cuda
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forerun import npx
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.paddle._place import PlaceLike
 
 __all__ = ["device_count", "synchronize"]

@@ -1,6 +1,6 @@
 """Layers and losses in Paddle's words."""
 
-from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun._missing import module_getattr as _module_getattr
 from forerun.paddle.nn import functional
 from forerun.paddle.nn._layers import (
     CrossEntropyLoss,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forerun import npx
 from forerun._dialect import losses
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.paddle._functions import tanh
 from forerun.paddle._tensor import Tensor
 

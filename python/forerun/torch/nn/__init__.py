@@ -1,6 +1,6 @@
 """Modules, layers and losses in PyTorch's words."""
 
-from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun._missing import module_getattr as _module_getattr
 from forerun.torch._tensor import Parameter
 from forerun.torch.nn import functional, init
 from forerun.torch.nn._layers import Dropout, Flatten, Identity, Linear, ReLU, Sigmoid, Softmax, Tanh

@@ -6,7 +6,7 @@ import warnings
 
 from forerun import np, npx
 from forerun._dialect import losses
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.torch._functions import log_softmax, relu, sigmoid, softmax, tanh
 from forerun.torch._tensor import Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.torch._gradmode import no_grad
 from forerun.torch._tensor import Tensor
 

@@ -1,6 +1,6 @@
 """Tools around tensors: data sets and batches."""
 
-from forerun._dialect.missing import module_getattr as _module_getattr
+from forerun._missing import module_getattr as _module_getattr
 from forerun.torch.utils import data
 
 __all__ = ["data"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from forerun import np
-from forerun._dialect.missing import module_getattr
+from forerun._missing import module_getattr
 from forerun.torch._creation import tensor
 from forerun.torch._functions import stack
 from forerun.torch._tensor import Tensor
