@@ -43,6 +43,24 @@ impl Named {
     /// The address must be that of the first index.
     #[inline(always)]
     unsafe fn each(&self, indices: *const u8, range: Range<usize>, mut each: impl FnMut(usize, i64)) {
+        if range.is_empty() {
+            return;
+        }
+        let size = self.dtype.size();
+        // SAFETY: as below; indices without gaps are read where they lie.
+        if let Some(at) = unsafe { self.walk.in_place(indices, size, range.start, range.len()) } {
+            // SAFETY: indices of the range.
+            unsafe {
+                if self.dtype == DType::I32 {
+                    let narrow = at.cast::<i32>();
+                    (0..range.len()).for_each(|i| each(range.start + i, narrow.add(i).read() as i64));
+                } else {
+                    let words = at.cast::<i64>();
+                    (0..range.len()).for_each(|i| each(range.start + i, words.add(i).read()));
+                }
+            }
+            return;
+        }
         let mut words = [0i64; TILE];
         for first in range.clone().step_by(TILE) {
             let count = TILE.min(range.end - first);

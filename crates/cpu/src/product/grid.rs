@@ -5,6 +5,12 @@ use std::ops::Range;
 /// Multiply-adds of a product that is not worth cutting, about 128^3.
 const SMALL: usize = 1 << 21;
 
+/// Multiply-adds of a product with a vector that is not worth cutting: every element of the matrix is read for one.
+const SMALL_VECTOR: usize = 1 << 18;
+
+/// Multiply-adds of one product of a batch whose start weighs as much as its work.
+const TINY: usize = 256;
+
 /// A grid of blocks over an `m x n` result. A function of the extents alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
@@ -18,7 +24,8 @@ pub(crate) struct Grid {
 impl Grid {
     pub(crate) fn new(m: usize, n: usize, k: usize, matrices: usize) -> Grid {
         let work = m * n * k;
-        let wanted = match work / SMALL {
+        let small = if m == 1 || n == 1 { SMALL_VECTOR } else { SMALL };
+        let wanted = match work / small {
             _ if matrices >= 16 => 1,
             0..2 => 1,
             2..4 => 2,
@@ -37,7 +44,7 @@ impl Grid {
                 down *= 2;
             }
         }
-        Grid { m, n, down: down.min(m.max(1)), across: across.min(n.max(1)), worth: work * matrices >= 2 * SMALL }
+        Grid { m, n, down: down.min(m.max(1)), across: across.min(n.max(1)), worth: work * matrices >= 2 * small || work <= TINY && work * matrices >= SMALL_VECTOR }
     }
 
     pub(crate) fn worth_splitting(&self) -> bool {

@@ -34,6 +34,9 @@ struct Tail {
     inputs: usize,
 }
 
+/// Multiply-adds of products that one thread takes at a time, about.
+const TOGETHER: usize = 1 << 16;
+
 /// Inputs of a tail that need no allocation.
 const TAIL_INPUTS: usize = 32;
 
@@ -156,7 +159,11 @@ impl Executable for Multiply {
             if pieces == 1 || team.width() == 1 || !self.grid.worth_splitting() {
                 (0..pieces).for_each(piece);
             } else {
-                team.split(pieces, &piece);
+                // Small products go together: to take each by itself would cost more than to compute it.
+                let together = (TOGETHER / (self.m * self.n * self.k)).clamp(1, pieces);
+                team.split(pieces.div_ceil(together), &|i| {
+                    (i * together..pieces.min((i + 1) * together)).for_each(piece);
+                });
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Invariant: a result is summed in an order that depends on `k` and on how the matrix lies, not on its row.
 
 use super::dense::{Block, Matrix};
-use crate::simd::{Isa, Memory, Set, Work};
+use crate::simd::{Isa, Memory, Set, Work, collect};
 use forerun_base::DType;
 use forerun_ops::{Num, NumFloat};
 use std::marker::PhantomData;
@@ -96,81 +96,125 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// Each row times the vector, four accumulators a row.
+    /// Each row times the vector, four accumulators a row; two rows at a time share what is read of the vector.
     #[inline(always)]
     fn along_rows(&self) {
         for start in (0..self.k).step_by(RUN) {
             let count = RUN.min(self.k - start);
             let vector = self.adjacent(start, count);
-            for row in 0..self.rows {
-                // SAFETY: elements of the matrix's row, whole vectors and then the rest.
-                unsafe {
-                    let from =
-                        self.matrix.first.cast::<V::Elem>().offset(row as isize * self.matrix.rows + start as isize);
-                    let mut sums = [V::constant(0.0); 4];
-                    let group = 4 * V::LANES;
-                    let mut at = 0;
-                    while at + group <= count {
-                        for (j, sum) in sums.iter_mut().enumerate() {
-                            let i = at + j * V::LANES;
-                            *sum = V::load(from.add(i)).mul_add(V::load(vector.as_ptr().add(i)), *sum);
-                        }
-                        at += group;
-                    }
-                    while at + V::LANES <= count {
-                        sums[0] = V::load(from.add(at)).mul_add(V::load(vector.as_ptr().add(at)), sums[0]);
-                        at += V::LANES;
-                    }
-                    if at < count {
-                        let rest = V::load_first(from.add(at), count - at);
-                        sums[1] = rest.mul_add(V::load_first(vector.as_ptr().add(at), count - at), sums[1]);
-                    }
-                    let sum = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
-                    let mut lanes = [vector[0]; 16];
-                    sum.store(lanes.as_mut_ptr());
-                    let mut half = V::LANES / 2;
-                    while half > 0 {
-                        for i in 0..half {
-                            lanes[i] = lanes[i].add(lanes[i + half]);
-                        }
-                        half /= 2;
-                    }
-                    let to = self.to.add(row * self.step);
-                    to.write(if start == 0 { lanes[0] } else { to.read().add(lanes[0]) });
-                }
+            let pairs = self.rows - self.rows % 2;
+            // SAFETY: rows of the matrix.
+            unsafe {
+                (0..pairs).step_by(2).for_each(|row| self.some_rows::<2>(row, start, count, &vector));
+                (pairs..self.rows).for_each(|row| self.some_rows::<1>(row, start, count, &vector));
             }
         }
     }
 
-    /// Columns scaled and added up, a strip of rows at a time.
+    /// `N` rows from `row` on times a run of the vector.
+    ///
+    /// # Safety
+    /// They must be rows of the matrix, and the run one of its columns.
+    #[inline(always)]
+    unsafe fn some_rows<const N: usize>(&self, row: usize, start: usize, count: usize, vector: &[V::Elem; RUN]) {
+        // SAFETY: elements of the matrix's rows, whole vectors and then the rest.
+        unsafe {
+            let first = self.matrix.first.cast::<V::Elem>().offset(row as isize * self.matrix.rows + start as isize);
+            let from: [*const V::Elem; N] = collect(|r| first.wrapping_offset(r as isize * self.matrix.rows));
+            let mut sums = [[V::constant(0.0); 4]; N];
+            let group = 4 * V::LANES;
+            let mut at = 0;
+            while at + group <= count {
+                for j in 0..4 {
+                    let i = at + j * V::LANES;
+                    let with = V::load(vector.as_ptr().add(i));
+                    for r in 0..N {
+                        sums[r][j] = V::load(from[r].add(i)).mul_add(with, sums[r][j]);
+                    }
+                }
+                at += group;
+            }
+            while at + V::LANES <= count {
+                let with = V::load(vector.as_ptr().add(at));
+                for r in 0..N {
+                    sums[r][0] = V::load(from[r].add(at)).mul_add(with, sums[r][0]);
+                }
+                at += V::LANES;
+            }
+            if at < count {
+                let with = V::load_first(vector.as_ptr().add(at), count - at);
+                for r in 0..N {
+                    sums[r][1] = V::load_first(from[r].add(at), count - at).mul_add(with, sums[r][1]);
+                }
+            }
+            for (r, sums) in sums.iter().enumerate() {
+                let sum = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
+                let mut lanes = [vector[0]; 16];
+                sum.store(lanes.as_mut_ptr());
+                let mut half = V::LANES / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        lanes[i] = lanes[i].add(lanes[i + half]);
+                    }
+                    half /= 2;
+                }
+                let to = self.to.add((row + r) * self.step);
+                to.write(if start == 0 { lanes[0] } else { to.read().add(lanes[0]) });
+            }
+        }
+    }
+
+    /// Columns scaled and added up in their order, a strip of rows at a time. Four columns at a time: a sum is read and
+    /// written once for all of them.
     #[inline(always)]
     fn along_columns(&self) {
-        let columns = self.matrix.columns;
         for first in (0..self.rows).step_by(RUN) {
             let width = RUN.min(self.rows - first);
             // SAFETY: all-zero bits are the float zero.
             let mut sums: [V::Elem; RUN] = unsafe { [std::mem::zeroed(); RUN] };
-            let from = self.matrix.first.cast::<V::Elem>().wrapping_add(first);
-            for l in 0..self.k {
-                // SAFETY: an element of the vector, and elements of the matrix's column, whole vectors and then the rest.
-                unsafe {
-                    let factor = V::splat(self.vector.cast::<V::Elem>().offset(l as isize * self.vector_step).read());
-                    let column = from.offset(l as isize * columns);
-                    let mut at = 0;
-                    while at + V::LANES <= width {
-                        let sum = sums.as_mut_ptr().add(at);
-                        V::load(column.add(at)).mul_add(factor, V::load(sum)).store(sum);
-                        at += V::LANES;
-                    }
-                    if at < width {
-                        let sum = sums.as_mut_ptr().add(at);
-                        V::load_first(column.add(at), width - at).mul_add(factor, V::load(sum)).store(sum);
-                    }
-                }
+            let fours = self.k - self.k % 4;
+            // SAFETY: columns of the matrix, and rows of the strip.
+            unsafe {
+                (0..fours).step_by(4).for_each(|l| self.some_columns::<4>(l, first, width, &mut sums));
+                (fours..self.k).for_each(|l| self.some_columns::<1>(l, first, width, &mut sums));
             }
             for (i, sum) in sums[..width].iter().enumerate() {
                 // SAFETY: a result for each row.
                 unsafe { self.to.add((first + i) * self.step).write(*sum) };
+            }
+        }
+    }
+
+    /// Adds `N` columns from `l` on, scaled, to the sums of a strip of rows.
+    ///
+    /// # Safety
+    /// They must be columns of the matrix, and the strip some of its rows.
+    #[inline(always)]
+    unsafe fn some_columns<const N: usize>(&self, l: usize, first: usize, width: usize, sums: &mut [V::Elem; RUN]) {
+        // SAFETY: elements of the vector, and elements of the matrix's columns, whole vectors and then the rest.
+        unsafe {
+            let vector = self.vector.cast::<V::Elem>();
+            let factors: [V; N] = collect(|c| V::splat(vector.offset((l + c) as isize * self.vector_step).read()));
+            let from = self.matrix.first.cast::<V::Elem>().wrapping_add(first);
+            let columns: [*const V::Elem; N] =
+                collect(|c| from.wrapping_offset((l + c) as isize * self.matrix.columns));
+            let mut at = 0;
+            while at + V::LANES <= width {
+                let place = sums.as_mut_ptr().add(at);
+                let mut sum = V::load(place);
+                for c in 0..N {
+                    sum = V::load(columns[c].add(at)).mul_add(factors[c], sum);
+                }
+                sum.store(place);
+                at += V::LANES;
+            }
+            if at < width {
+                let place = sums.as_mut_ptr().add(at);
+                let mut sum = V::load(place);
+                for c in 0..N {
+                    sum = V::load_first(columns[c].add(at), width - at).mul_add(factors[c], sum);
+                }
+                sum.store(place);
             }
         }
     }

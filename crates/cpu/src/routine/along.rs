@@ -52,13 +52,33 @@ fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
     match args.dtype(1) {
         DType::I8 => args.input::<i8>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::I16 => args.input::<i16>(1).iter().map(|i| place(*i as i64)).collect(),
-        DType::I32 => args.input::<i32>(1).iter().map(|i| place(*i as i64)).collect(),
-        DType::I64 => args.input::<i64>(1).iter().map(|i| place(*i)).collect(),
+        DType::I32 => all_of(args.input::<i32>(1), extent, place),
+        DType::I64 => all_of(args.input::<i64>(1), extent, place),
         DType::U8 => args.input::<u8>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U16 => args.input::<u16>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U32 => args.input::<u32>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U64 => args.input::<u64>(1).iter().map(|i| place(i64::try_from(*i).unwrap_or(i64::MAX))).collect(),
         dtype => unreachable!("inference refuses {dtype} indices"),
+    }
+}
+
+/// The positions of indices: whether one is outside is asked without a branch, which one only then.
+fn all_of<I: Copy + Into<i64>>(
+    indices: &[I],
+    extent: usize,
+    place: impl Fn(i64) -> Result<usize>,
+) -> Result<Vec<usize>> {
+    let extent = extent as i64;
+    let mut wrong = false;
+    let position = |index: &I| {
+        let index: i64 = (*index).into();
+        wrong |= index >= extent || index < -extent;
+        (index + if index < 0 { extent } else { 0 }) as usize
+    };
+    let all: Vec<usize> = indices.iter().map(position).collect();
+    match wrong {
+        true => indices.iter().map(|index| place((*index).into())).collect(),
+        false => Ok(all),
     }
 }
 
@@ -68,9 +88,24 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
     team.split(size.div_ceil(PIECE), &|piece| {
         let to = target.get();
-        for at in piece * PIECE..size.min((piece + 1) * PIECE) {
+        let range = piece * PIECE..size.min((piece + 1) * PIECE);
+        if inner == 1 {
+            // Line by line, so that an element needs no division.
+            let mut at = range.start;
+            while at < range.end {
+                let line = at / count;
+                let (elements, end) = (&from[line * extent..][..extent], range.end.min((line + 1) * count));
+                for (i, position) in (at..end).zip(&positions[at..end]) {
+                    // SAFETY: pieces write elements of their own, within the output.
+                    unsafe { to.add(i).write(elements[*position]) };
+                }
+                at = end;
+            }
+            return;
+        }
+        for at in range {
             let (outer, i) = (at / (count * inner), at % inner);
-            // SAFETY: pieces write elements of their own, within the output.
+            // SAFETY: as above.
             unsafe { to.add(at).write(from[(outer * extent + positions[at]) * inner + i]) };
         }
     });
@@ -78,7 +113,7 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
 }
 
 /// Where several indices name one element, its updates are taken in their order.
-fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: fn(T, T) -> T) -> Result<()> {
+fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: impl Fn(T, T) -> T + Sync) -> Result<()> {
     let (base, updates, to) = (args.input::<T>(0), args.input::<T>(2), args.output::<T>());
     let positions = positions(args)?;
     to.copy_from_slice(base);
@@ -91,6 +126,17 @@ fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: fn(T, T) -> T) -> 
     team.split(outer.div_ceil(per_piece), &|piece| {
         let to = target.get();
         for o in piece * per_piece..outer.min((piece + 1) * per_piece) {
+            if inner == 1 {
+                let line = o * count..(o + 1) * count;
+                for (position, new) in positions[line.clone()].iter().zip(&updates[line]) {
+                    // SAFETY: as below.
+                    unsafe {
+                        let place = to.add(o * extent + position);
+                        place.write(with(place.read(), *new));
+                    }
+                }
+                continue;
+            }
             for k in 0..count * inner {
                 let from = o * count * inner + k;
                 // SAFETY: pieces have outer positions of their own, within the output.

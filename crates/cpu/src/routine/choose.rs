@@ -2,6 +2,7 @@
 
 use super::call::{Args, Body, Element};
 use crate::pointwise::Shared;
+use crate::simd::Isa;
 use forerun_base::{Complex, Error, ErrorKind, Result, Team};
 use forerun_ops::Choose;
 
@@ -87,6 +88,55 @@ unsafe fn pack<T>(
     }
 }
 
+/// As [`pack`] for the mask's own places, with the widest vectors there are.
+///
+/// # Safety
+/// As for [`pack`].
+unsafe fn pack_places(
+    isa: Isa,
+    mask: &[u8],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut i64,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 {
+        // SAFETY: the caller's promise; the backend has checked the instruction set.
+        return unsafe { super::pack::places(mask, range, places, to) };
+    }
+    _ = isa;
+    // SAFETY: the caller's promise is this one.
+    unsafe { pack(mask, range, places, to, |i| i as i64) }
+}
+
+/// As [`pack`] for elements of `from`, with the widest vectors there are.
+///
+/// # Safety
+/// As for [`pack`].
+unsafe fn pack_elements<T: Element>(
+    isa: Isa,
+    mask: &[u8],
+    from: &[T],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut T,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 {
+        // SAFETY: the caller's promise; the backend has checked the instruction set, and the sizes are those of the types.
+        unsafe {
+            match size_of::<T>() {
+                4 => return super::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
+                8 => return super::pack::longs(mask, from.as_ptr().cast(), range, places, to.cast()),
+                _ => {}
+            }
+        }
+    }
+    _ = isa;
+    // SAFETY: the caller's promise is this one.
+    unsafe { pack(mask, range, places, to, |i| from[i]) }
+}
+
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {
     let text = format!("the mask is true {} times, not {said}", found.unwrap_or(&0));
     Err(Error::new(ErrorKind::Value, text))
@@ -98,12 +148,12 @@ fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     if before.last() != Some(&count) {
         return miscounted(count, before.last());
     }
-    let target = Shared(to.as_mut_ptr());
+    let (target, isa) = (Shared(to.as_mut_ptr()), args.isa);
     team.split(pieces(mask), &|p| {
         let to = target.get();
         if shape.rank() == 1 {
             // SAFETY: as below.
-            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to, |i| i as i64) };
+            return unsafe { pack_places(isa, mask, piece(mask, p), before[p]..before[p + 1], to) };
         }
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let mut left = i;
@@ -130,13 +180,15 @@ fn compress<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     if before.last() != Some(&count) {
         return miscounted(count, before.last());
     }
-    let target = Shared(to.as_mut_ptr());
+    let (target, isa) = (Shared(to.as_mut_ptr()), args.isa);
     team.split(outer * pieces(mask), &|work| {
         let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
         if inner == 1 {
             let from = &from[o * mask.len()..][..mask.len()];
             // SAFETY: as below.
-            return unsafe { pack(mask, piece(mask, p), before[p]..before[p + 1], to.add(o * count), |i| from[i]) };
+            return unsafe {
+                pack_elements(isa, mask, from, piece(mask, p), before[p]..before[p + 1], to.add(o * count))
+            };
         }
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let (from, at) = (&from[(o * mask.len() + i) * inner..][..inner], (o * count + n) * inner);

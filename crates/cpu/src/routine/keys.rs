@@ -4,7 +4,8 @@
 //! zeros have neighbouring keys: whoever holds them to be equal joins them with [`Ordered::joined`].
 
 use super::call::Element;
-use forerun_base::{Brain, Complex, Half};
+use crate::simd::Isa;
+use forerun_base::{Brain, Complex, Half, Team};
 
 /// A whole number without a sign.
 pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
@@ -13,6 +14,18 @@ pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
 
     /// The bits from `shift` on, the lowest of them at least.
     fn bits(self, shift: u32) -> usize;
+
+    /// Whether the instruction set has vectors that [`Key::sort`] puts such keys in order with.
+    fn sorts(isa: Isa) -> bool {
+        _ = isa;
+        false
+    }
+
+    /// Puts keys in order, in place.
+    fn sort(keys: &mut [Self], isa: Isa, team: &dyn Team) {
+        _ = (isa, team);
+        keys.sort_unstable();
+    }
 }
 
 macro_rules! keys {
@@ -25,7 +38,33 @@ macro_rules! keys {
     };
 }
 
-keys!(u8 u16 u32 u64 u128);
+keys!(u8 u16 u128);
+
+macro_rules! wide_keys {
+    ($($type:ty)*) => {
+        $(impl Key for $type {
+            const BITS: u32 = <$type>::BITS;
+            #[inline(always)]
+            fn bits(self, shift: u32) -> usize { (self >> shift) as usize }
+
+            fn sorts(isa: Isa) -> bool {
+                cfg!(target_arch = "x86_64") && isa == Isa::Avx512
+            }
+
+            fn sort(keys: &mut [Self], isa: Isa, team: &dyn Team) {
+                #[cfg(target_arch = "x86_64")]
+                if Self::sorts(isa) {
+                    // SAFETY: the backend has checked the instruction set.
+                    return unsafe { super::wide::sort(keys, team) };
+                }
+                _ = (isa, team);
+                keys.sort_unstable();
+            }
+        })*
+    };
+}
+
+wide_keys!(u32 u64);
 
 /// An element with a place in the order. NaN comes last, whichever way.
 pub(super) trait Ordered: Element + PartialOrd {

@@ -10,7 +10,7 @@ const PIECE: usize = 1 << 15;
 /// Who works on the lines, and who within one: the team takes long lines one after another where they are too few for it.
 pub(super) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &'a dyn Team) {
     let (outer, count, inner) = args.extents(0);
-    if outer * inner < team.width() && count >= 2 * PIECE { (&Solo, team) } else { (team, &Solo) }
+    if outer * inner < team.width() && count >= PIECE / 2 { (&Solo, team) } else { (team, &Solo) }
 }
 
 /// What is done with a line: its elements, those of the result, and what is at hand.

@@ -10,11 +10,15 @@ mod linalg;
 mod lines;
 mod normalise;
 mod order;
+#[cfg(target_arch = "x86_64")]
+mod pack;
 mod place;
 mod radix;
 mod scan;
 mod search;
 mod source;
 mod unique;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub(crate) use call::compile;

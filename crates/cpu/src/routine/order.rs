@@ -2,9 +2,10 @@
 
 use super::call::{Args, Body, with_type};
 use super::keys::{Key, Ordered};
-use super::lines::{each_line_near, teams};
+use super::lines::{each_line, each_line_near, teams};
 use super::radix::{Far, Near, Places, radix};
 use crate::pointwise::Shared;
+use crate::simd::{Isa, Work};
 use forerun_base::{Result, Team};
 use forerun_ops::Order;
 
@@ -20,10 +21,95 @@ pub(super) fn body(routine: Order) -> Body {
 }
 
 fn sort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let descending = args.word(1) != 0;
+    let (descending, isa) = (args.word(1) != 0, args.isa);
     let (team, within) = teams(args, team);
+    if !T::IS_PAIR && T::Key::sorts(isa) {
+        each_line::<T, T>(args, team, &|from, to| sort_wide(from, to, descending, isa, within));
+        return Ok(());
+    }
     each_line_near::<T, T, Vec<T::Key>>(args, team, &|from, to, near| sort_line(from, to, near, descending, within));
     Ok(())
+}
+
+/// Elements of a line that are one piece of work where it is turned into keys or back.
+const PIECE: usize = 1 << 16;
+
+/// Calls `each(start, items)` for the pieces of a line.
+fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mut [T]) + Sync) {
+    let (count, first) = (items.len(), Shared(items.as_mut_ptr()));
+    team.split(count.div_ceil(PIECE), &|piece| {
+        let start = piece * PIECE;
+        // SAFETY: pieces of the line that do not overlap.
+        each(start, unsafe { std::slice::from_raw_parts_mut(first.get().add(start), PIECE.min(count - start)) });
+    });
+}
+
+/// Something done to a piece of a line, with an instruction set's features.
+struct Piece<W>(W);
+
+impl<W: FnMut()> Work for Piece<W> {
+    type Out = ();
+    #[inline(always)]
+    fn run(mut self) {
+        (self.0)()
+    }
+}
+
+/// Runs `work` with the features of the set that has wide sorts.
+#[inline(always)]
+fn wide(work: impl FnMut()) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: called where keys have a wide sort, so the processor has the set.
+    unsafe {
+        <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Piece(work).run()
+}
+
+/// The result holds the keys while they are put in order, so nothing is allocated.
+fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, team: &dyn Team) {
+    assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
+    // SAFETY: elements and keys have one size and alignment, and any bits are either.
+    let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
+    in_pieces(keys, team, |start, keys| {
+        wide(
+            #[inline(always)]
+            || keys.iter_mut().zip(&from[start..]).for_each(|(key, x)| *key = x.key(descending)),
+        );
+    });
+    T::Key::sort(keys, isa, team);
+    in_pieces(to, team, |_, to| {
+        wide(
+            #[inline(always)]
+            || {
+                for to in to.iter_mut() {
+                    // SAFETY: the bits are those of a key, and as large as an element.
+                    let key = unsafe { std::mem::transmute_copy::<T, T::Key>(to) };
+                    *to = T::from_key(key, descending);
+                }
+            },
+        );
+    });
+    zeros_as_they_came(from, to, descending);
+}
+
+/// Keys of at most 32 bits above indices: equal keys keep their order. The result holds them meanwhile.
+fn argsort_wide<T: Ordered>(from: &[T], to: &mut [i64], descending: bool, isa: Isa, team: &dyn Team) {
+    // SAFETY: one size and alignment, and any bits are either.
+    let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<u64>(), to.len()) };
+    in_pieces(keys, team, |start, keys| {
+        wide(
+            #[inline(always)]
+            || {
+                for (i, (key, x)) in keys.iter_mut().zip(&from[start..]).enumerate() {
+                    *key = (x.joined(descending).bits(0) as u64) << 32 | (start + i) as u64;
+                }
+            },
+        );
+    });
+    <u64 as Key>::sort(keys, isa, team);
+    in_pieces(to, team, |_, to| to.iter_mut().for_each(|place| *place = *place as u32 as i64));
 }
 
 fn sort_line<T: Ordered>(from: &[T], to: &mut [T], near: &mut Vec<T::Key>, descending: bool, team: &dyn Team) {
@@ -68,8 +154,13 @@ fn zeros_as_they_came<T: Ordered>(from: &[T], to: &mut [T], descending: bool) {
 }
 
 fn argsort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let descending = args.word(1) != 0;
+    let (descending, isa) = (args.word(1) != 0, args.isa);
     let (team, within) = teams(args, team);
+    let (_, count, _) = args.extents(0);
+    if T::Key::BITS <= 32 && <u64 as Key>::sorts(isa) && u32::try_from(count).is_ok() {
+        each_line::<T, i64>(args, team, &|from, to| argsort_wide(from, to, descending, isa, within));
+        return Ok(());
+    }
     match T::Key::BITS <= 32 {
         true => each_line_near::<T, i64, Vec<Near>>(args, team, &|from, to, near| {
             argsort_near(from, to, near, descending, within);

@@ -158,11 +158,9 @@ fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
             unsafe {
                 let to = to.offset(*position as isize);
                 match (single, plain) {
-                    (true, _) if count == 1 => to.write(values[0]),
                     (true, _) => walk.runs(0, count, |offset, stride, _, length| {
                         (0..length as isize).for_each(|k| to.offset(offset + k * stride).write(values[0]));
                     }),
-                    (false, _) if count == 1 => to.write(values[i]),
                     (false, true) => std::ptr::copy_nonoverlapping(values[i * count..][..count].as_ptr(), to, count),
                     (false, false) => walk.runs(0, count, |offset, stride, done, length| {
                         let from = &values[i * count + done..][..length];
@@ -173,6 +171,15 @@ fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
             }
         }
     };
+    if count == 1 {
+        // One thread: to tell apart whose an element is takes longer than to write it.
+        let value = |i: usize| if single { values[0] } else { values[i] };
+        for (i, position) in positions.iter().enumerate() {
+            // SAFETY: every element lies within the output: that was checked.
+            unsafe { target.get().offset(*position as isize).write(value(i)) };
+        }
+        return Ok(());
+    }
     let width = team.width().min(8) as i64;
     if width == 1 || positions.len() * count < WORTH_SPLITTING {
         part(i64::MIN..i64::MAX);

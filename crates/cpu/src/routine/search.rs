@@ -17,8 +17,10 @@ pub(super) fn body(routine: Search) -> Body {
 }
 
 fn search<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let right = args.word(0) != 0;
-    place_each::<T>(args, team, &|sorted, x| place(sorted, x, right, false));
+    match args.word(0) != 0 {
+        true => place_each::<T, true>(args, team, false),
+        false => place_each::<T, false>(args, team, false),
+    }
     Ok(())
 }
 
@@ -26,31 +28,59 @@ fn search<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
 fn digitize<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (edges, right) = (args.input::<T>(0), args.word(0) != 0);
     let goes = |descending: bool| edges.windows(2).all(|w| w[0].joined(descending) <= w[1].joined(descending));
-    match (goes(false), goes(true)) {
-        (true, _) => place_each::<T>(args, team, &|edges, x| place(edges, x, !right, false)),
-        (false, true) => place_each::<T>(args, team, &|edges, x| place(edges, x, right, true)),
+    let descending = match (goes(false), goes(true)) {
+        (true, _) => false,
+        (false, true) => true,
         (false, false) => return Err(Error::new(ErrorKind::Value, "bins must rise or fall")),
+    };
+    match right == descending {
+        true => place_each::<T, true>(args, team, descending),
+        false => place_each::<T, false>(args, team, descending),
     }
     Ok(())
 }
 
-fn place_each<T: Ordered>(args: &Args<'_>, team: &dyn Team, find: &(dyn Fn(&[T], T) -> usize + Sync)) {
+fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, descending: bool) {
     let (sorted, values, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<i64>());
     let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
     team.split(size.div_ceil(PIECE), &|piece| {
         let first = piece * PIECE;
-        for (i, x) in values[first..size.min(first + PIECE)].iter().enumerate() {
-            // SAFETY: pieces write elements of their own, within the output.
-            unsafe { target.get().add(first + i).write(find(sorted, *x) as i64) };
+        let values = &values[first..size.min(first + PIECE)];
+        // SAFETY: pieces write elements of their own, within the output.
+        let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first), values.len()) };
+        let (groups, rest) = values.as_chunks::<SIDE>();
+        let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
+        groups.iter().zip(to_groups).for_each(|(values, to)| places::<T, RIGHT, SIDE>(sorted, values, to, descending));
+        for (value, to) in rest.iter().zip(to_rest) {
+            places::<T, RIGHT, 1>(sorted, &[*value], std::array::from_mut(to), descending);
         }
     });
 }
 
-/// How many go before `x`: those that come first, and with `right` those that are equal.
-fn place<T: Ordered>(sorted: &[T], x: T, right: bool, descending: bool) -> usize {
-    let x = x.joined(descending);
-    sorted.partition_point(|s| {
-        let s = s.joined(descending);
-        s < x || right && s == x
-    })
+/// Values that are looked for side by side: a search waits for memory, and the next step of the others fills that time.
+const SIDE: usize = 16;
+
+/// How many go before each value: those that come first, and with `RIGHT` those that are equal. All searches halve the same
+/// lengths, without a branch that could be guessed wrong.
+#[inline(always)]
+fn places<T: Ordered, const RIGHT: bool, const N: usize>(
+    sorted: &[T],
+    values: &[T; N],
+    to: &mut [i64; N],
+    descending: bool,
+) {
+    let keys: [T::Key; N] = values.map(|x| x.joined(descending));
+    let mut found = [0usize; N];
+    let mut left = sorted.len();
+    while left > 0 {
+        let half = left.div_ceil(2);
+        for (found, key) in found.iter_mut().zip(&keys) {
+            // SAFETY: what was found and what is left never reach beyond the end.
+            let s = unsafe { sorted.get_unchecked(*found + half - 1) }.joined(descending);
+            let goes = if RIGHT { s <= *key } else { s < *key };
+            *found += if goes { half } else { 0 };
+        }
+        left -= half;
+    }
+    to.iter_mut().zip(found).for_each(|(to, found)| *to = found as i64);
 }

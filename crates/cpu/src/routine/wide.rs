@@ -1,0 +1,386 @@
+//! Keys in order by AVX-512: a quicksort that partitions whole vectors, down to a sorting network in registers.
+//!
+//! Keys are whole numbers, so equal ones are the same: the result is one and the same whatever the pivots, and whichever thread
+//! sorts which part. A partition reads as much ahead from both ends as it writes, so it needs no memory beside. Parts that do
+//! not get smaller are left to the library's sort, which bounds the time for every input.
+
+use crate::pointwise::Shared;
+use forerun_base::Team;
+
+/// Keys from which on several threads sort.
+const WORTH_SPLITTING: usize = 1 << 14;
+/// Keys from which on there are several parts for each of them.
+const WORTH_BALANCING: usize = 1 << 18;
+/// Vectors that a partition reads at a time, of a large part.
+const AHEAD: usize = 8;
+/// Vectors of the largest network.
+const NETWORK: usize = 16;
+/// Keys that a pivot is the middle of.
+const SAMPLE: usize = 32;
+
+/// Keys that vectors hold.
+pub(super) trait Wide: Copy + Ord + Default + Send + Sync + 'static {
+    /// Keys of a vector.
+    const LANES: usize;
+
+    /// Puts keys in order.
+    ///
+    /// # Safety
+    /// The processor must have AVX-512 F, BW, VL and DQ.
+    unsafe fn sort(keys: &mut [Self]);
+
+    /// Brings the keys below a pivot, or with `or_equal` those up to it, before the others; gives their number.
+    ///
+    /// # Safety
+    /// As for [`Wide::sort`]; there are more keys than the largest network takes.
+    unsafe fn partition(keys: &mut [Self], pivot: Self, or_equal: bool) -> usize;
+
+    /// The middle of some of the keys.
+    ///
+    /// # Safety
+    /// As for [`Wide::sort`].
+    unsafe fn pivot(keys: &[Self]) -> Self;
+}
+
+/// Puts keys in order, with a team where that is worth it.
+///
+/// # Safety
+/// The processor must have AVX-512 F, BW, VL and DQ.
+pub(super) unsafe fn sort<K: Wide>(keys: &mut [K], team: &dyn Team) {
+    let width = team.width().min(16);
+    if width == 1 || keys.len() < WORTH_SPLITTING {
+        // SAFETY: the caller's promise is this one.
+        return unsafe { K::sort(keys) };
+    }
+    // Halved until there are a few parts a thread; a part is where it starts and how many keys it has.
+    const MOST: usize = 128;
+    let mut parts = [(0, 0); MOST];
+    parts[0] = (0, keys.len());
+    let mut count = 1;
+    let wanted = if keys.len() < WORTH_BALANCING { width } else { 4 * width };
+    let first = Shared(keys.as_mut_ptr());
+    while count < wanted && 2 * count <= MOST {
+        let mut halves = [(0, 0); MOST];
+        let to = Shared(halves.as_mut_ptr());
+        let from = &parts;
+        team.split(count, &|i| {
+            let (start, length) = from[i];
+            // SAFETY: parts do not overlap, and each has two places of its own for its halves; the caller's promise.
+            unsafe {
+                let part = std::slice::from_raw_parts_mut(first.get().add(start), length);
+                let left = match length > K::LANES * NETWORK {
+                    true => K::partition(part, K::pivot(part), false),
+                    false => 0,
+                };
+                to.get().add(2 * i).write((start, left));
+                to.get().add(2 * i + 1).write((start + left, length - left));
+            }
+        });
+        (parts, count) = (halves, 2 * count);
+    }
+    let parts = &parts;
+    team.split(count, &|i| {
+        let (start, length) = parts[i];
+        // SAFETY: as above.
+        unsafe { K::sort(std::slice::from_raw_parts_mut(first.get().add(start), length)) }
+    });
+}
+
+/// The stages of a network, each a call of `step`.
+macro_rules! steps {
+    ($n:ident, $held:ident; $($run:literal: $($apart:literal)*;)*) => {
+        $($(step::<$n, $run, $apart>(&mut $held);)*)*
+    };
+}
+
+macro_rules! wide {
+    (
+        $module:ident, $key:ty, $lanes:expr, $mask:ty, $load:ident, $mask_load:ident, $store:ident, $mask_store:ident,
+        $splat:ident, $less:ident, $up_to:ident, $compress:ident, $least:ident, $most:ident, $permute:ident, $blend:ident
+    ) => {
+        mod $module {
+            use super::{AHEAD, NETWORK, SAMPLE, Wide};
+            use std::arch::x86_64::*;
+
+            const LANES: usize = $lanes;
+
+            impl Wide for $key {
+                const LANES: usize = LANES;
+
+                unsafe fn sort(keys: &mut [$key]) {
+                    // Twice as deep as halves would go.
+                    let depth = 2 * (usize::BITS - keys.len().leading_zeros());
+                    // SAFETY: the caller's promise is this one.
+                    unsafe { quick(keys, depth) }
+                }
+
+                unsafe fn partition(keys: &mut [$key], pivot: $key, or_equal: bool) -> usize {
+                    // SAFETY: the caller's promise is this one.
+                    unsafe {
+                        match or_equal {
+                            true => partitioned::<true>(keys, pivot),
+                            false => partitioned::<false>(keys, pivot),
+                        }
+                    }
+                }
+
+                unsafe fn pivot(keys: &[$key]) -> $key {
+                    // SAFETY: the caller's promise is this one.
+                    unsafe { pivot(keys) }
+                }
+            }
+
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn pivot(keys: &[$key]) -> $key {
+                let mut sample = [<$key>::MAX; SAMPLE];
+                let step = keys.len() / SAMPLE;
+                if step == 0 {
+                    return keys[keys.len() / 2];
+                }
+                sample.iter_mut().enumerate().for_each(|(i, to)| *to = keys[i * step + step / 2]);
+                // SAFETY: a sample fits a network.
+                unsafe { small(&mut sample) };
+                sample[SAMPLE / 2]
+            }
+
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn quick(mut keys: &mut [$key], mut depth: u32) {
+                // SAFETY: parts are large enough for a partition, or small enough for a network.
+                unsafe {
+                    while keys.len() > LANES * NETWORK {
+                        if depth == 0 {
+                            keys.sort_unstable();
+                            return;
+                        }
+                        depth -= 1;
+                        let pivot = pivot(keys);
+                        let below = partitioned::<false>(keys, pivot);
+                        if below == 0 {
+                            // The pivot is the smallest: all its equals are in their places.
+                            let equal = partitioned::<true>(keys, pivot);
+                            keys = &mut keys[equal..];
+                            continue;
+                        }
+                        let (left, right) = keys.split_at_mut(below);
+                        // The smaller one first, so that the stack stays short.
+                        if left.len() < right.len() {
+                            quick(left, depth);
+                            keys = right;
+                        } else {
+                            quick(right, depth);
+                            keys = left;
+                        }
+                    }
+                    small(keys);
+                }
+            }
+
+            /// The first `count` lanes, or all.
+            #[inline]
+            fn first_lanes(count: usize) -> $mask {
+                ((1u64 << count.min(LANES)) - 1) as $mask
+            }
+
+            /// Which lanes go to the left.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            fn goes_left<const OR_EQUAL: bool>(keys: __m512i, pivot: __m512i) -> $mask {
+                if OR_EQUAL { $up_to(keys, pivot) } else { $less(keys, pivot) }
+            }
+
+            /// Small parts read less ahead.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn partitioned<const OR_EQUAL: bool>(keys: &mut [$key], by: $key) -> usize {
+                // SAFETY: the caller's promise is this one.
+                unsafe {
+                    match keys.len() < 64 * LANES {
+                        true => partition::<OR_EQUAL, 4>(keys, by),
+                        false => partition::<OR_EQUAL, AHEAD>(keys, by),
+                    }
+                }
+            }
+
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn partition<const OR_EQUAL: bool, const AHEAD: usize>(keys: &mut [$key], by: $key) -> usize {
+                let chunk = AHEAD * LANES;
+                let (first, count, pivot) = (keys.as_mut_ptr(), keys.len(), $splat(by as _));
+                // Keys that fill no chunk wait aside, before those that are read ahead.
+                let odd = count % chunk;
+                let mut aside = [const { std::mem::MaybeUninit::<$key>::uninit() }; 3 * super::AHEAD * LANES];
+                let waits = aside.as_mut_ptr().cast::<$key>();
+                // SAFETY: there are at least two chunks. What is read lies between what is still to be read from either end;
+                // each end has room for the vectors that are written to it: both have two chunks together, and the one with
+                // less is read next.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(first, waits, odd);
+                    std::ptr::copy_nonoverlapping(first.add(odd), waits.add(odd), chunk);
+                    let last = first.add(count - chunk);
+                    std::ptr::copy_nonoverlapping(last, waits.add(odd + chunk), chunk);
+                    let (mut from, mut end) = (odd + chunk, count - chunk);
+                    let (mut left, mut right) = (0, count);
+                    while from < end {
+                        // Which end that is cannot be guessed, so there is no branch: all ones for the left, else zeros.
+                        let near_left = ((from - left <= right - end) as usize).wrapping_neg();
+                        let at = from & near_left | (end - chunk) & !near_left;
+                        from += chunk & near_left;
+                        end -= chunk & !near_left;
+                        let mut held = [_mm512_setzero_si512(); AHEAD];
+                        for (v, held) in held.iter_mut().enumerate() {
+                            *held = $load(first.add(at + v * LANES).cast());
+                        }
+                        for held in held {
+                            let mask = goes_left::<OR_EQUAL>(held, pivot);
+                            let lefts = mask.count_ones() as usize;
+                            $store(first.add(left).cast(), $compress(mask, held));
+                            left += lefts;
+                            right -= LANES - lefts;
+                            $mask_store(first.add(right).cast(), first_lanes(LANES - lefts), $compress(!mask, held));
+                        }
+                    }
+                    // The rest lies between, where there is room for just so many.
+                    let waiting = odd + 2 * chunk;
+                    for at in (0..waiting).step_by(LANES) {
+                        let there = first_lanes(waiting - at);
+                        let held = $load(waits.add(at).cast());
+                        let mask = goes_left::<OR_EQUAL>(held, pivot) & there;
+                        let others = !mask & there;
+                        let (lefts, rights) = (mask.count_ones() as usize, others.count_ones() as usize);
+                        $mask_store(first.add(left).cast(), first_lanes(lefts), $compress(mask, held));
+                        left += lefts;
+                        right -= rights;
+                        $mask_store(first.add(right).cast(), first_lanes(rights), $compress(others, held));
+                    }
+                    left
+                }
+            }
+
+            /// At most a network's keys.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn small(keys: &mut [$key]) {
+                // SAFETY: so many vectors hold the keys.
+                unsafe {
+                    match keys.len().div_ceil(LANES) {
+                        0 => {}
+                        1 => network::<1>(keys),
+                        2 => network::<2>(keys),
+                        3 | 4 => network::<4>(keys),
+                        5..=8 => network::<8>(keys),
+                        _ => network::<NETWORK>(keys),
+                    }
+                }
+            }
+
+            /// Compares keys so far apart, in runs of so many: one stage of a network, or nothing if the runs are too long for it.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            fn step<const N: usize, const RUN: usize, const APART: usize>(held: &mut [__m512i; N]) {
+                if RUN > N * LANES {
+                    return;
+                }
+                let falling = |v: usize| RUN >= LANES && v * LANES & RUN != 0;
+                if APART >= LANES {
+                    let step = APART / LANES;
+                    for v in (0..N).filter(|v| v & step == 0) {
+                        let (low, high) = ($least(held[v], held[v + step]), $most(held[v], held[v + step]));
+                        (held[v], held[v + step]) = if falling(v) { (high, low) } else { (low, high) };
+                    }
+                    return;
+                }
+                // SAFETY: a vector of lanes.
+                let swap = unsafe { $load(const { &partners(APART) }.as_ptr().cast()) };
+                // The lanes that take the larger: the upper of each pair where keys rise.
+                let rising = const { uppers(APART) ^ if RUN < LANES { uppers(RUN) } else { 0 } };
+                for (v, held) in held.iter_mut().enumerate() {
+                    let other = $permute(swap, *held);
+                    let (low, high) = ($least(*held, other), $most(*held, other));
+                    *held = $blend(if falling(v) { !rising } else { rising }, low, high);
+                }
+            }
+
+            /// A bitonic network over `N` vectors; what they hold beside the keys are the largest keys there are.
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn network<const N: usize>(keys: &mut [$key]) {
+                let mut held = [$splat(<$key>::MAX as _); N];
+                let (first, count) = (keys.as_mut_ptr(), keys.len());
+                let there = |v: usize| first_lanes(count.saturating_sub(v * LANES));
+                // SAFETY: the lanes that are there are those of the keys.
+                unsafe {
+                    for (v, held) in held.iter_mut().enumerate() {
+                        *held = $mask_load(*held, there(v), first.wrapping_add(v * LANES).cast());
+                    }
+                    // Runs of twice the length in every stage, rising and falling in turn.
+                    steps! { N, held;
+                        2: 1; 4: 2 1; 8: 4 2 1; 16: 8 4 2 1; 32: 16 8 4 2 1; 64: 32 16 8 4 2 1; 128: 64 32 16 8 4 2 1;
+                        256: 128 64 32 16 8 4 2 1;
+                    }
+                    for (v, held) in held.iter().enumerate() {
+                        $mask_store(first.wrapping_add(v * LANES).cast(), there(v), *held);
+                    }
+                }
+            }
+
+            /// The lane so far away from each.
+            const fn partners(apart: usize) -> [$key; LANES] {
+                let mut all = [0; LANES];
+                let mut lane = 0;
+                while lane < LANES {
+                    all[lane] = (lane ^ apart) as $key;
+                    lane += 1;
+                }
+                all
+            }
+
+            /// The upper lanes of pairs so far apart.
+            const fn uppers(apart: usize) -> $mask {
+                let mut all = 0;
+                let mut lane = 0;
+                while lane < LANES {
+                    if lane & apart != 0 {
+                        all |= 1 << lane;
+                    }
+                    lane += 1;
+                }
+                all
+            }
+        }
+    };
+}
+
+wide!(
+    words,
+    u32,
+    16,
+    __mmask16,
+    _mm512_loadu_epi32,
+    _mm512_mask_loadu_epi32,
+    _mm512_storeu_epi32,
+    _mm512_mask_storeu_epi32,
+    _mm512_set1_epi32,
+    _mm512_cmplt_epu32_mask,
+    _mm512_cmple_epu32_mask,
+    _mm512_maskz_compress_epi32,
+    _mm512_min_epu32,
+    _mm512_max_epu32,
+    _mm512_permutexvar_epi32,
+    _mm512_mask_blend_epi32
+);
+wide!(
+    longs,
+    u64,
+    8,
+    __mmask8,
+    _mm512_loadu_epi64,
+    _mm512_mask_loadu_epi64,
+    _mm512_storeu_epi64,
+    _mm512_mask_storeu_epi64,
+    _mm512_set1_epi64,
+    _mm512_cmplt_epu64_mask,
+    _mm512_cmple_epu64_mask,
+    _mm512_maskz_compress_epi64,
+    _mm512_min_epu64,
+    _mm512_max_epu64,
+    _mm512_permutexvar_epi64,
+    _mm512_mask_blend_epi64
+);
