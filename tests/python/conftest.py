@@ -27,6 +27,34 @@ hypothesis.settings.register_profile("normal", deadline=None, max_examples=100)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=5000)
 hypothesis.settings.load_profile("long" if os.environ.get("FORERUN_TEST_LONG") == "1" else "normal")
 
+# Tests that take seconds: a file, or `file::test`. `cargo xtask test --quick` leaves them out. Others begin with them:
+# a long test that begins last keeps one process busy while the others have nothing left to do.
+SLOW = (
+    "test_chapter.py",
+    "test_devices.py",
+    "test_exit.py",
+    "test_fork.py",
+    "test_fuzz_files.py",
+    "test_interrupt.py",
+    "test_pressure.py",
+    "test_programs.py",
+    "test_soak.py",
+    "test_tour.py",
+    "test_typing.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the list, and put them first."""
+    missing = [name for name in SLOW if not (ROOT / "tests/python" / name.split("::")[0]).is_file()]
+    if missing:
+        raise pytest.UsageError(f"conftest.py: SLOW names files that do not exist: {missing}")
+    for item in items:
+        test = f"{item.path.name}::{getattr(item, 'originalname', item.name)}"
+        if item.path.name in SLOW or test in SLOW:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
 
 @pytest.fixture(scope="session")
 def root() -> pathlib.Path:

@@ -48,9 +48,11 @@ ANYWHERE = [
 ]  # fmt: skip
 
 
-def test_what_holds_on_every_device() -> None:
+# In parts, so that they can run at the same time.
+@pytest.mark.parametrize("part", range(4))
+def test_what_holds_on_every_device(part: int) -> None:
     # A lane has its own share of the events that a thread noted.
-    suite(*(f"test_{name}.py" for name in ANYWHERE), "-k", "not newest_win", **TWO, FORERUN_TEST_DEVICE="gpu")
+    suite(*(f"test_{name}.py" for name in ANYWHERE[part::4]), "-k", "not newest_win", **TWO, FORERUN_TEST_DEVICE="gpu")
 
 
 def test_random_programs_on_a_device() -> None:
