@@ -419,7 +419,7 @@ def test_complex_numbers_have_no_order() -> None:
         real[:] = z
     with pytest.raises(TypeError, match="imaginary part"):
         real[0] = 1j
-    with pytest.raises(TypeError, match="cannot write a complex64 result"):
+    with pytest.raises(TypeError, match="cannot write a result of complex64"):
         real += 1j
 
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{array, assert_close, doubles, failure, numbers, values};
 use forerun_array::{Array, ops};
-use forerun_base::{Loc, Result};
+use forerun_base::{ErrorKind, Loc, Result};
 use forerun_grad::{Differentiable, record};
 use forerun_nn::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 
@@ -54,6 +54,17 @@ fn labels_that_do_not_fit_are_errors() {
     assert_eq!(failure(sigmoid_bce(&prediction, &array(&[0.0; 2], &[2]))).op(), "sigmoid_bce");
     assert!(softmax_cross_entropy(&prediction, &array(&[0.0; 3], &[3])).is_err());
     assert!(softmax_cross_entropy(&array(&[0.0], &[]), &array(&[0.0], &[])).is_err());
+}
+
+#[test]
+fn a_label_that_is_no_class_fails_when_it_is_read() {
+    let prediction = array(&[0.0; 6], &[2, 3]);
+    for wrong in [3.0, 7.0, -1.0] {
+        let loss = softmax_cross_entropy(&prediction, &array(&[0.0, wrong], &[2])).unwrap();
+        let error = loss.to_vec().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Index);
+        assert!(error.to_string().contains(&format!("index {wrong} is out of bounds for axis 0 with size 3")), "{error}");
+    }
 }
 
 fn check(loss: fn(&Array, &Array) -> Result<Array>, start: &[f64], label: &Array) {

@@ -109,6 +109,9 @@ def seed(seed: int) -> None:
     parent's nor a sibling's; they are the same every time the program runs, since they follow from the seed and from
     how many children were forked before. A child that seeds itself draws what that seed gives in any process.
 
+    A program that seeds nothing draws the same numbers each time, as in MXNet. So does a process that is spawned, or
+    forked by a server: it is a program of its own. Let each seed itself, with its number for instance.
+
     Examples
     --------
     >>> from forerun import np
