@@ -95,7 +95,9 @@ pub(crate) fn execute(command: &mut Command, show: bool) -> std::io::Result<(Exi
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         scope.spawn(|| stderr.map(|pipe| each_line(pipe, |line| take(line, None))));
-        stdout.map(|pipe| each_line(pipe, |line| take(line, Some(&output))));
+        if let Some(pipe) = stdout {
+            each_line(pipe, |line| take(line, Some(&output)));
+        }
     });
     let plain = |text: Mutex<String>| text.into_inner().unwrap_or_else(|e| e.into_inner());
     let (status, both) = (child.wait()?, plain(both));
