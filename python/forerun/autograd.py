@@ -346,3 +346,7 @@ class Function:
     def backward(self, *out_grads: ndarray) -> Any:
         """Compute a gradient an input from one an output; ``None`` where there is none. Defined by a subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no backward")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -348,3 +348,7 @@ class Graph:
 def graph() -> Graph:
     """Note what is submitted: use it in a ``with`` statement, then look at it or print it."""
     return Graph()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

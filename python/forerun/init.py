@@ -264,3 +264,7 @@ class MSRAPrelu(Xavier):
 
 # MXNet's other names for the same classes.
 _BY_NAME.update(zeros=Zero, ones=One, gaussian=Normal)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -208,3 +208,7 @@ def _span(scheduler: LRScheduler, max_update: int) -> int:
             f" got {max_update}"
         )
     return max_update - scheduler.warmup_steps
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -258,3 +258,7 @@ def is_np_default_dtype() -> bool:
     False
     """
     return _forerun.default_float() == "float64"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -377,3 +377,7 @@ class AdamW(Adam):
         if self.correct_bias:
             lrs = self._corrected(lrs, counts)
         self._step(weights, grads, states, lrs, [0.0] * len(wds))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

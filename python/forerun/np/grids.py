@@ -13,6 +13,7 @@ from forerun._device import asked
 from forerun._forerun import Device, default_float, float64, ndarray
 from forerun._pointwise import cos, floor_divide, i0, less_equal, power, remainder, sqrt, where
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
+from forerun.np._common import Order, check_order
 from forerun.np.creation import eye, linspace
 from forerun.np.manipulation import broadcast_to, stack
 
@@ -326,10 +327,11 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
     return diag_indices(arr.shape[0], arr.ndim)
 
 
-def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[ndarray, ...]:
     """Give the indices of each axis that belong to positions in the flattened array.
 
-    Whether the positions are inside is not looked at.
+    Positions outside are refused: numbers of the program at once, those of an array when the result is read. With order
+    "F" positions are counted with the first index changing fastest.
 
     Examples
     --------
@@ -341,9 +343,16 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
     if "int" not in left.dtype.name:
         raise TypeError(f"unravel_index: indices must be integers, not {left.dtype.name}")
     extents = list(map(index, shape)) if isinstance(shape, Sequence) else [index(shape)]
+    if check_order("unravel_index", order) == "F":
+        return unravel_index(indices, extents[::-1])[::-1]
+    if isinstance(indices, int) and not 0 <= indices < math.prod(extents):
+        raise ValueError(f"unravel_index: index {indices} is out of bounds for array of size {math.prod(extents)}")
     for extent in reversed(extents[1:]):
         made.append(remainder(left, extent))
         left = floor_divide(left, extent)
+    if extents:
+        # Looked up among the positions of the first axis, which knows what is beyond its end.
+        left = _counted(extents[0], left.device).take(where(left < 0, extents[0], left))
     return tuple(reversed([*made, left] if extents else []))
 
 
