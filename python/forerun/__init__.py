@@ -101,5 +101,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """List the names, those of modules not yet imported included."""
-    return sorted({*globals(), *_LATER})
+    """List the public names, those of modules not yet imported included."""
+    return sorted({*__all__, *_LATER})

@@ -350,6 +350,10 @@ class Function:
         raise NotImplementedError(f"{type(self).__name__} has no backward")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -352,6 +352,10 @@ def graph() -> Graph:
     return Graph()
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

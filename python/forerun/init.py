@@ -267,6 +267,11 @@ class MSRAPrelu(Xavier):
 # MXNet's other names for the same classes.
 _BY_NAME.update(zeros=Zero, ones=One, gaussian=Normal)
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

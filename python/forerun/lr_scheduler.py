@@ -213,6 +213,10 @@ def _span(scheduler: LRScheduler, max_update: int) -> int:
     return max_update - scheduler.warmup_steps
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -263,6 +263,10 @@ def is_np_default_dtype() -> bool:
     return _forerun.default_float() == "float64"
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -380,6 +380,10 @@ class AdamW(Adam):
         self._step(weights, grads, states, lrs, [0.0] * len(wds))
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # A checker of types is to miss what is not there.
 if not TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

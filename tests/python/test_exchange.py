@@ -47,7 +47,7 @@ def test_dtypes_by_their_names() -> None:
         assert numpy.zeros(2, dtype=ours).dtype == name
         assert ours.itemsize == numpy.dtype(name).itemsize
         assert hash(ours) == hash(np.dtype(name))
-    assert np.dtype(float) == np.float32
+    assert np.dtype(float) == np.float64
     assert np.dtype(int) == np.int64
     assert np.dtype(bool) == np.bool_
     assert np.float32 != np.float64

@@ -82,6 +82,17 @@ def test_values_are_numpys(name: str) -> None:
     same(CALLS[name](np), CALLS[name](numpy))
 
 
+def test_positions_are_taken_apart() -> None:
+    for order in ("C", "F"):
+        same(np.unravel_index(np.array([1, 5]), (2, 3), order), numpy.unravel_index([1, 5], (2, 3), order))
+    same(np.unravel_index(7, (3, 3)), numpy.unravel_index(7, (3, 3)))
+    for outside in (100, -1, 9):
+        with pytest.raises(ValueError, match=f"index {outside} is out of bounds for array of size 9"):
+            np.unravel_index(outside, (3, 3))
+        with pytest.raises(IndexError):
+            np.unravel_index(np.array([0, outside]), (3, 3))[0].wait_to_read()
+
+
 def test_index_expressions() -> None:
     assert np.s_[1:3, ...] == numpy.s_[1:3, ...]
     assert np.s_[2] == 2 and np.index_exp[2] == (2,) and np.index_exp[1, 2] == (1, 2)
@@ -172,6 +183,9 @@ def test_only_public_names_are_shown() -> None:
     for name in ("annotations", "Any", "TypeVar", "complex", "creation", "manipulation"):
         assert not hasattr(np, name)
     for module in (np.random, np.linalg, np.fft, np.testing, np.polynomial, np.lib):
+        assert set(dir(module)) == set(module.__all__)
+    assert set(dir(forerun)) >= set(forerun.__all__) and "annotations" not in dir(forerun)
+    for module in (forerun.npx, forerun.autograd, forerun.engine, forerun.init, forerun.optimizer):
         assert set(dir(module)) == set(module.__all__)
     # Files of the package stay importable.
     from forerun.np.complex import conj

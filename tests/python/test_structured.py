@@ -49,7 +49,7 @@ def test_dtypes_of_reductions() -> None:
     assert np.ones((2,), "int32").sum().dtype == np.int64
     assert np.ones((2,), "bool").sum().item() == 2
     assert np.ones((2,), "int32").max().dtype == np.int32
-    assert np.ones((2,), "int32").mean().dtype == np.float32
+    assert np.ones((2,), "int32").mean().dtype == np.float64
     assert np.ones((2,), "float64").mean().dtype == np.float64
     assert np.ones((2,)).argmax().dtype == np.int64
     assert np.ones((2,)).sum(dtype="float64").dtype == np.float64

@@ -30,7 +30,12 @@ fn forward<'py>(
 }
 
 /// Writes what the function of that name gives into the array.
-fn in_place<'py>(x: &Bound<'py, PyArray>, name: &str, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
+fn in_place<'py>(
+    x: &Bound<'py, PyArray>,
+    name: &str,
+    args: Args<'_, 'py>,
+    named: Option<Named<'_, 'py>>,
+) -> PyResult<()> {
     let made = forward(x, name, args, named)?.cast_into::<PyArray>()?;
     ops::assign(&x.get().0, Arg::Array(&made.get().0), here(x.py())).map_err(raise)?;
     wait::leave_room(x.py())
@@ -40,19 +45,31 @@ fn in_place<'py>(x: &Bound<'py, PyArray>, name: &str, args: Args<'_, 'py>, named
 impl PyArray {
     /// The sum of each element and all before it along an axis; without one, of the flattened array.
     #[pyo3(signature = (*args, **named))]
-    fn cumsum<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+    fn cumsum<'py>(
+        slf: &Bound<'py, Self>,
+        args: Args<'_, 'py>,
+        named: Option<Named<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         forward(slf, "cumsum", args, named)
     }
 
     /// The product of each element and all before it along an axis; without one, of the flattened array.
     #[pyo3(signature = (*args, **named))]
-    fn cumprod<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+    fn cumprod<'py>(
+        slf: &Bound<'py, Self>,
+        args: Args<'_, 'py>,
+        named: Option<Named<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         forward(slf, "cumprod", args, named)
     }
 
     /// The indices that would sort the array along an axis.
     #[pyo3(signature = (*args, **named))]
-    fn argsort<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<Bound<'py, PyAny>> {
+    fn argsort<'py>(
+        slf: &Bound<'py, Self>,
+        args: Args<'_, 'py>,
+        named: Option<Named<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         forward(slf, "argsort", args, named)
     }
 

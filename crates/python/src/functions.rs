@@ -48,7 +48,11 @@ pub(crate) fn pointwise(
 
 #[cold]
 #[inline(never)]
-pub(crate) fn convert_pointwise(py: Python<'_>, point: Point, objects: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Py<PyAny>> {
+pub(crate) fn convert_pointwise(
+    py: Python<'_>,
+    point: Point,
+    objects: [Option<&Bound<'_, PyAny>>; 3],
+) -> PyResult<Py<PyAny>> {
     let home = home(objects.into_iter().flatten());
     let mut operands = Vec::with_capacity(3);
     for object in objects.into_iter().flatten() {

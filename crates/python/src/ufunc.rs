@@ -3,10 +3,10 @@
 //! Invariant: a plain call runs no Python code, so that `np.add(x, y)` costs what `x + y` does.
 
 use crate::functions;
+use crate::loc::here;
 use crate::operand;
 use crate::outcall;
 use crate::submit;
-use crate::loc::here;
 use forerun::{Arg, Point, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -25,6 +25,7 @@ from forerun._pointwise import (
     where,
 )
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
+from forerun.np._common import Order, check_order
 from forerun.np._sizes import refuse_impossible
 from forerun.np.creation import eye, linspace
 from forerun.np.manipulation import broadcast_to, stack
@@ -364,10 +365,11 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
     return diag_indices(arr.shape[0], arr.ndim)
 
 
-def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[ndarray, ...]:
     """Give the indices of each axis that belong to positions in the flattened array.
 
-    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read.
+    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read. With order
+    "F" positions are counted with the first index changing fastest.
 
     Examples
     --------
@@ -379,10 +381,15 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[ndarray, ...]:
     if "int" not in left.dtype.name:
         raise TypeError(f"unravel_index: indices must be integers, not {left.dtype.name}")
     extents = list(map(index, shape)) if isinstance(shape, Sequence) else [index(shape)]
+    if check_order("unravel_index", order) == "F":
+        return unravel_index(indices, extents[::-1])[::-1]
     left = _inside(left, math.prod(extents), indices)
     for extent in reversed(extents[1:]):
         made.append(remainder(left, extent))
         left = floor_divide(left, extent)
+    if extents:
+        # Looked up among the positions of the first axis, which knows what is beyond its end.
+        left = _counted(extents[0], left.device).take(where(left < 0, extents[0], left))
     return tuple(reversed([*made, left] if extents else []))
 
 
