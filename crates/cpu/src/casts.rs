@@ -27,7 +27,7 @@ macro_rules! for_each_dtype {
 
 macro_rules! numbers {
     ($($from:ident)*) => {
-        $(numbers!(@ $from: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+        $(numbers!(@@ $from);
         impl CastFrom<$from> for bool {
             #[inline(always)]
             fn cast_from(value: $from) -> bool { value != (0 as $from) }
@@ -37,6 +37,9 @@ macro_rules! numbers {
             fn cast_from(value: bool) -> $from { value as u8 as $from }
         })*
     };
+    (@@ f32) => { numbers!(@ f32: u32 u64 f32 f64); };
+    (@@ f64) => { numbers!(@ f64: u32 u64 f32 f64); };
+    (@@ $from:ident) => { numbers!(@ $from: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64); };
     (@ $from:ident: $($to:ident)*) => {
         $(impl CastFrom<$from> for $to {
             #[inline(always)]
@@ -46,6 +49,39 @@ macro_rules! numbers {
 }
 
 numbers! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
+
+/// A float cut off towards zero and clamped. Of an array, the compiler makes vector instructions of it, as it does not of `as`.
+macro_rules! to_whole {
+    ($($from:ident to $to:ident by $wide:ident, $least:literal, $beyond:literal;)*) => {
+        $(impl CastFrom<$from> for $to {
+            #[inline(always)]
+            fn cast_from(value: $from) -> $to {
+                let low = if value > $least { value } else { $least };
+                let inside = low < $beyond;
+                let held = if inside { low } else { 0.0 };
+                // SAFETY: between the smallest integer and the largest, and no NaN.
+                let whole = unsafe { held.to_int_unchecked::<$wide>() } as $to;
+                let whole = if inside { whole } else { $to::MAX };
+                if value == value { whole } else { 0 }
+            }
+        })*
+    };
+}
+
+to_whole! {
+    f32 to i32 by i32, -2147483648.0, 2147483648.0;
+    f64 to i32 by i32, -2147483648.0, 2147483648.0;
+    f32 to i64 by i64, -9223372036854775808.0, 9223372036854775808.0;
+    f64 to i64 by i64, -9223372036854775808.0, 9223372036854775808.0;
+    f32 to i8 by i32, -128.0, 128.0;
+    f64 to i8 by i32, -128.0, 128.0;
+    f32 to u8 by i32, 0.0, 256.0;
+    f64 to u8 by i32, 0.0, 256.0;
+    f32 to i16 by i32, -32768.0, 32768.0;
+    f64 to i16 by i32, -32768.0, 32768.0;
+    f32 to u16 by i32, 0.0, 65536.0;
+    f64 to u16 by i32, 0.0, 65536.0;
+}
 
 impl CastFrom<bool> for bool {
     #[inline(always)]
@@ -131,12 +167,43 @@ macro_rules! between {
 
 between! { f32 to f32, f32 to f64, f64 to f32, f64 to f64, }
 
-/// The loop that casts, with vectors of the set if both dtypes have some, else of the baseline.
+/// Whether a cast has vectors in every instruction set: between dtypes that have, and between those and narrow integers.
+pub(crate) const fn is_fast(from: DType, to: DType) -> bool {
+    const fn is_narrow(dtype: DType) -> bool {
+        matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32)
+    }
+    let (from_fast, to_fast) = (loops::is_fast(from), loops::is_fast(to));
+    from_fast && to_fast || from_fast && is_narrow(to) || is_narrow(from) && to_fast
+}
+
+/// The loop that casts, with vectors of the set if [`is_fast`], else of the baseline.
 pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
-    if !(loops::is_fast(from) && loops::is_fast(to)) {
+    if !is_fast(from, to) {
         return Some(any(from, to));
     }
-    fn into<S: Set, A: Copy>(to: DType) -> Option<Loop>
+    fn of_fast<S: Set, A: Copy>(to: DType) -> Option<Loop>
+    where
+        i8: CastFrom<A>,
+        i16: CastFrom<A>,
+        u8: CastFrom<A>,
+        u16: CastFrom<A>,
+        u32: CastFrom<A>,
+        bool: CastFrom<A>,
+        i32: CastFrom<A>,
+        i64: CastFrom<A>,
+        f32: CastFrom<A>,
+        f64: CastFrom<A>,
+    {
+        match to {
+            DType::I8 => Some(S::cast::<A, i8>()),
+            DType::I16 => Some(S::cast::<A, i16>()),
+            DType::U8 => Some(S::cast::<A, u8>()),
+            DType::U16 => Some(S::cast::<A, u16>()),
+            DType::U32 => Some(S::cast::<A, u32>()),
+            _ => of_narrow::<S, A>(to),
+        }
+    }
+    fn of_narrow<S: Set, A: Copy>(to: DType) -> Option<Loop>
     where
         bool: CastFrom<A>,
         i32: CastFrom<A>,
@@ -150,20 +217,21 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
             DType::I64 => Some(S::cast::<A, i64>()),
             DType::F32 => Some(S::cast::<A, f32>()),
             DType::F64 => Some(S::cast::<A, f64>()),
-            DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => {
-                None
-            }
-            DType::C64 | DType::C128 => None,
+            _ => None,
         }
     }
     match from {
-        DType::Bool => into::<S, bool>(to),
-        DType::I32 => into::<S, i32>(to),
-        DType::I64 => into::<S, i64>(to),
-        DType::F32 => into::<S, f32>(to),
-        DType::F64 => into::<S, f64>(to),
-        DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::F16 | DType::BF16 => None,
-        DType::C64 | DType::C128 => None,
+        DType::Bool => of_fast::<S, bool>(to),
+        DType::I32 => of_fast::<S, i32>(to),
+        DType::I64 => of_fast::<S, i64>(to),
+        DType::F32 => of_fast::<S, f32>(to),
+        DType::F64 => of_fast::<S, f64>(to),
+        DType::I8 => of_narrow::<S, i8>(to),
+        DType::I16 => of_narrow::<S, i16>(to),
+        DType::U8 => of_narrow::<S, u8>(to),
+        DType::U16 => of_narrow::<S, u16>(to),
+        DType::U32 => of_narrow::<S, u32>(to),
+        DType::U64 | DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
     }
 }
 

@@ -28,6 +28,7 @@ mod stretch;
 mod target;
 mod tile;
 mod turn;
+mod whole;
 
 pub use backend::CpuBackend;
 pub use fill::blocks_for;

@@ -1,8 +1,8 @@
 //! One vector loop for each op, dtype and instruction set, and the table that finds it. The table is made from
 //! the rows of the catalogue: a new pointwise op needs nothing here.
 //!
-//! Arithmetic comes in carriers alone, so the other dtypes need casts (`casts.rs`) and moves, and those, like the arithmetic
-//! of uint64, are compiled once, for the baseline: less code, where no speed is promised.
+//! Arithmetic comes in carriers alone, so the other dtypes need casts (`casts.rs`) and moves. Moves, most casts of half floats and
+//! complex numbers, and the arithmetic of uint64 are compiled once, for the baseline: less code, where no speed is promised.
 //!
 //! Invariant: a loop reads and writes exactly `count` elements an operand, and its tail runs the same vector body as
 //! the rest, so no result depends on where a piece of work was cut.
@@ -10,6 +10,7 @@
 use crate::casts::{self, CastFrom};
 use crate::parts;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, collect};
+use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
 
@@ -180,6 +181,9 @@ pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, 
     }
 }
 
+/// Elements in a vector of truth values where nothing else is beside them: a byte each, they would waste most of a register.
+pub(crate) const TRUTHS: usize = 64;
+
 macro_rules! loops_of {
     ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
     ($set:ident, $dtype:expr, $out:expr, Part, $arity:tt, $point:ident) => { None };
@@ -218,6 +222,7 @@ macro_rules! loops_of {
             _ => None,
         }
     };
+    (@@ $set:ident, $arity:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $arity, $point, Lanes<bool, TRUTHS>) };
     (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@@@ Baseline, $arity, $point, Lanes<u64, 8>) };
     (@@ $set:ident, $arity:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $arity, $point, $set::$type) };
     (@@@ $set:ident, 1, $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
@@ -238,6 +243,10 @@ macro_rules! table {
 
 forerun_ops::for_each_point!(table);
 
+fn find_of<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
+    whole::find::<S>(op, dtype).or_else(|| find_in::<S>(op, dtype, out))
+}
+
 /// A loop, and how many elements its vectors have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -251,16 +260,22 @@ pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Foun
         return Some(Found { run, lanes: parts::LANES });
     }
     let run = match isa {
-        Isa::Baseline => find_in::<Baseline>(op, dtype, out),
+        Isa::Baseline => find_of::<Baseline>(op, dtype, out),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => find_in::<crate::simd::Avx2>(op, dtype, out),
+        Isa::Avx2 => find_of::<crate::simd::Avx2>(op, dtype, out),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => find_in::<crate::simd::Avx512>(op, dtype, out),
+        Isa::Avx512 => find_of::<crate::simd::Avx512>(op, dtype, out),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => find_in::<Baseline>(op, dtype, out),
+        _ => find_of::<Baseline>(op, dtype, out),
     };
-    let fast = is_fast(dtype) && (op != Point::Cast || is_fast(out));
-    run.map(|run| Found { run, lanes: if fast { lanes(isa) } else { 8 } })
+    let lanes = match op {
+        Point::Cast if casts::is_fast(dtype, out) => lanes(isa),
+        Point::Cast => 8,
+        _ if dtype == DType::Bool => TRUTHS,
+        _ if is_fast(dtype) => lanes(isa),
+        _ => 8,
+    };
+    run.map(|run| Found { run, lanes })
 }
 
 /// Whether a dtype has vectors in every instruction set.

@@ -164,7 +164,9 @@ impl Tiles {
 
     /// The same with machine code, if the target wants some and there is some for this program.
     fn emitted(mut self, target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
-        if self.size >= target.emit_from && !program.code.is_empty() {
+        // Truth values alone are bytes to the interpreter, and lanes of four bytes to machine code.
+        let numbers = program.code.iter().any(|instr| instr.dtype != DType::Bool || instr.out != DType::Bool);
+        if self.size >= target.emit_from && numbers {
             let (places, inputs) = (self.places(), &self.inputs);
             let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
             let slots = places.count(self.temps);
@@ -183,6 +185,11 @@ impl Tiles {
         self.inputs.iter().any(|input| matches!(input.access, Access::Strided(_)))
     }
 
+    /// Whether nothing passes through scratch: machine code or one instruction, reading and writing in place.
+    fn is_in_place(&self) -> bool {
+        !self.gathers() && (self.compiled.is_some() || self.code.len() == 1 && self.stream.is_none())
+    }
+
     fn places(&self) -> Places {
         Places { inputs: self.inputs.len(), scalars: self.scalars.len(), outputs: self.outputs.len() }
     }
@@ -196,8 +203,7 @@ impl Tiles {
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
-                // Code that reads and writes in place has no scratch to be cut for.
-                let most = if self.compiled.is_some() && !self.gathers() { usize::MAX } else { self.tile };
+                let most = if self.is_in_place() { usize::MAX } else { self.tile };
                 while at < end {
                     let count = most.min(end - at);
                     machine.tile(at, count);
@@ -311,7 +317,7 @@ fn sixths(verb: Verb) -> usize {
     match verb {
         Argument(_) | Constant(_) => 0,
         FloorDiv | Remainder | Fmod | Power | NextAfter | Gcd | Lcm => 384,
-        Quadrant => 30,
+        Quadrant => 20,
         Div | Sqrt => 6,
         _ => 1,
     }
@@ -357,8 +363,8 @@ impl<'a> Machine<'a> {
         Machine { tiles, io, slots, gathered: next }
     }
 
-    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless there is machine code
-    /// and nothing to gather or to watch.
+    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless [`Tiles::is_in_place`] and
+    /// nobody watches.
     ///
     /// # Safety
     /// The elements must be within the iteration space and untouched by anybody else.
@@ -430,7 +436,7 @@ fn is_aligned(address: *const u8) -> bool {
     (address as usize).is_multiple_of(64)
 }
 
-/// Writes 16 copies of an element of so many bytes, or 8 of one of 16.
+/// Writes 16 copies of an element of so many bytes, 8 of one of 16 or 64 of one of 1.
 ///
 /// # Safety
 /// It must be readable, and there must be [`SPLAT`] bytes, aligned to 64.
@@ -439,7 +445,7 @@ pub(crate) unsafe fn splat(from: *const u8, size: u8, to: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
         match size {
-            1 => to.cast::<[u8; 16]>().write([from.read(); 16]),
+            1 => to.cast::<[u8; loops::TRUTHS]>().write([from.read(); loops::TRUTHS]),
             2 => to.cast::<[u16; 16]>().write([from.cast::<u16>().read_unaligned(); 16]),
             4 => to.cast::<[u32; 16]>().write([from.cast::<u32>().read_unaligned(); 16]),
             8 => to.cast::<[u64; 16]>().write([from.cast::<u64>().read_unaligned(); 16]),

@@ -100,7 +100,7 @@ fn compare(isa: Isa, program: &Program, inputs: &[(Data, usize)], scalars: &[u64
     }
 }
 
-/// Why an op has no machine code: it is the reference's, element by element, or the set has no conversion.
+/// Why an op has no machine code: it is the reference's, element by element, the set has no conversion, or it takes bytes.
 fn is_interpreted(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
     let long = |d: DType| d == DType::I64;
     let float = |d: DType| matches!(d, DType::F32 | DType::F64);
@@ -109,7 +109,8 @@ fn is_interpreted(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
         matches!(verb, FloorDiv | Remainder | Fmod | Power | Quadrant | Rest | RestLow | NextAfter)
             || matches!(verb, Gcd | Lcm | ShiftLeft | ShiftRight)
     };
-    script(op, dtype).is_some_and(|script| script.steps.iter().any(|step| single(step.verb)))
+    dtype == DType::Bool && out == DType::Bool
+        || script(op, dtype).is_some_and(|script| script.steps.iter().any(|step| single(step.verb)))
         || op == Point::Cast && isa == Isa::Avx2 && (long(dtype) && float(out) || float(dtype) && long(out))
 }
 

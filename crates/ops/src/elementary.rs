@@ -4,8 +4,9 @@
 
 use crate::math::{self, exp_of, log_parts, polynomial};
 use crate::num::{Format, Mask, NumFloat};
+use crate::power::Powers;
 use crate::tables::Tables;
-use std::f64::consts::LN_2;
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// `2^x`.
 #[inline(always)]
@@ -17,35 +18,31 @@ pub fn exp2<T: NumFloat>(x: T) -> T {
     exp_of(x.sub(n).mul(T::constant(LN_2))).scale(n)
 }
 
-/// A logarithm to a base whose reciprocal logarithm is `scale`: `exponent` is the logarithm of 2.
-#[inline(always)]
-fn log_base<T: NumFloat>(x: T, scale: [f64; 2], exponent: [f64; 2]) -> T {
-    let (e, f, bend) = log_parts(x);
-    let [high, low] = scale.map(T::constant);
-    let base = e.mul(T::constant(exponent[0]));
-    let part = f.mul(high);
-    let lost = f.mul_add(high, part.neg());
-    let sum = base.add(part);
-    let rest = part.sub(sum.sub(base)).add(lost);
-    let rest = e.mul_add(T::constant(exponent[1]), bend.mul_add(high, f.mul_add(low, rest)));
-    math::log_edges(x, sum.add(rest))
-}
-
 /// The logarithm to base 2.
 #[inline(always)]
 pub fn log2<T: NumFloat>(x: T) -> T {
-    log_base(x, <T::Format as Tables>::LOG2_E, [1.0, 0.0])
+    let (e, f, bend) = log_parts(x);
+    math::log_edges(x, f.add(bend).mul_add(T::constant(LOG2_E), e))
 }
 
 /// The logarithm to base 10.
 #[inline(always)]
 pub fn log10<T: NumFloat>(x: T) -> T {
-    log_base(x, <T::Format as Tables>::LOG10_E, <T::Format as Tables>::LOG10_2)
+    let (e, f, bend) = log_parts(x);
+    let [high, low] = <T::Format as Tables>::LOG10_E.map(T::constant);
+    let [base, base_low] = <T::Format as Tables>::LOG10_2.map(T::constant);
+    let base = e.mul(base);
+    let part = f.mul(high);
+    let lost = f.mul_add(high, part.neg());
+    let sum = base.add(part);
+    let rest = part.sub(sum.sub(base)).add(lost);
+    let rest = e.mul_add(base_low, bend.mul_add(high, f.mul_add(low, rest)));
+    math::log_edges(x, sum.add(rest))
 }
 
 /// Mantissa in [2/3, 4/3) and whole exponent of a magnitude, denormals too; anything for zero, infinity and NaN.
 #[inline(always)]
-fn parts<T: NumFloat>(magnitude: T) -> (T, T) {
+pub(crate) fn parts<T: NumFloat>(magnitude: T) -> (T, T) {
     let lift = <T::Format as Format>::LIFT;
     let denormal = magnitude.lt(T::constant(<T::Format as Format>::MIN_NORMAL));
     let lifted = magnitude.mul(T::constant(2f64.powi(lift)));
@@ -67,7 +64,7 @@ pub fn cbrt<T: NumFloat>(x: T) -> T {
     let (m, e) = parts(magnitude);
     let n = e.mul(third).rint();
     let left = e.sub(n.mul(T::constant(3.0)));
-    // A number between 1/3 and 8/3 and its root to five digits; each of the two steps doubles them and more.
+    // A number between 1/3 and 8/3 and its root to five digits; each step doubles them and more.
     let is = |v: f64| left.eq(T::constant(v));
     let by = |above: f64, below: f64| {
         T::select(is(1.0), T::constant(above), T::select(is(-1.0), T::constant(below), T::constant(1.0)))
@@ -79,7 +76,8 @@ pub fn cbrt<T: NumFloat>(x: T) -> T {
         let off = square.neg().mul_add(y, number);
         off.div(square.mul(T::constant(3.0))).add(y)
     };
-    let y = step(step(y)).scale(n).copysign(x);
+    let y = if <T::Format as Powers>::ONE_STEP { step(y) } else { step(step(y)) };
+    let y = y.scale(n).copysign(x);
     T::select(is_ordinary(magnitude), y, x)
 }
 

@@ -7,6 +7,7 @@ pub mod math;
 mod num;
 mod op;
 mod pointwise;
+pub mod power;
 mod routine;
 pub mod samples;
 mod scalar;

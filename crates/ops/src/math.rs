@@ -59,7 +59,7 @@ pub fn expm1<T: NumFloat>(x: T) -> T {
     let sum = r.mul_add(power, power.sub(one));
     let left = r.mul_add(power, power.sub(one).sub(sum));
     let y = rest.mul_add(power, left).add(sum);
-    T::select(far, exp(x), y).copysign(x)
+    T::select(far, exp_of(r).scale(n), y).copysign(x)
 }
 
 /// `(e, f, b)` such that the logarithm of a positive number is `e` times that of 2, plus `f + b`; `e` is whole and `f` exact.
@@ -81,8 +81,7 @@ pub(crate) fn log_parts<T: NumFloat>(x: T) -> (T, T, T) {
 pub(crate) fn log_edges<T: NumFloat>(x: T, y: T) -> T {
     let (zero, infinity) = (T::constant(0.0), T::constant(f64::INFINITY));
     let edge = T::select(x.eq(zero), T::constant(f64::NEG_INFINITY), T::constant(f64::NAN));
-    let edge = T::select(x.eq(infinity), x, edge);
-    T::select(zero.lt(x).and(x.lt(infinity)), y, edge)
+    T::select(zero.lt(x), T::select(x.lt(infinity), y, x), edge)
 }
 
 /// The natural logarithm.

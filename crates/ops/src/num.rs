@@ -58,6 +58,11 @@ pub trait NumSigned: Num {
     fn fmod(self, other: Self) -> Self;
     /// Power; an integer to a negative one is zero unless the base is 1 or -1.
     fn power(self, other: Self) -> Self;
+    /// The same for one element, without a fused multiply-add: the last bits of a float may differ.
+    #[inline(always)]
+    fn power_unfused(self, other: Self) -> Self {
+        self.power(other)
+    }
     /// Rounded down; an integer stays.
     fn floor(self) -> Self;
     /// Rounded up; an integer stays.

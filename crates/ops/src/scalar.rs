@@ -1,6 +1,7 @@
 //! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
 
 use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
+use crate::power;
 use crate::turn::Turn;
 
 impl Mask for bool {
@@ -377,6 +378,10 @@ macro_rules! float {
             }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
+                power::power(self, other)
+            }
+            #[inline(always)]
+            fn power_unfused(self, other: Self) -> Self {
                 $ty::powf(self, other)
             }
             #[inline(always)]

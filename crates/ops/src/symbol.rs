@@ -7,6 +7,7 @@
 use crate::math;
 use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 use crate::pointwise::{Body, Point, bodies};
+use crate::power;
 use forerun_base::DType;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -199,13 +200,25 @@ impl<D: Typed> NumBits for Symbol<D> {
     verbs! { bit_and(other) = BitAnd; bit_or(other) = BitOr; bit_xor(other) = BitXor; bit_not() = BitNot; }
 }
 
+/// The steps of a power of floats.
+fn float_power<D: TypedFloat, E>(a: u16, b: u16) -> Symbol<E> {
+    let made = power::power(Symbol::<D>(a, PhantomData), Symbol::<D>(b, PhantomData));
+    Symbol(made.0, PhantomData)
+}
+
 impl<D: Typed> NumSigned for Symbol<D> {
     fn small(value: i8) -> Self {
         constant(value as f64)
     }
+    fn power(self, other: Self) -> Self {
+        match D::DTYPE {
+            DType::F32 => float_power::<Float, D>(self.0, other.0),
+            DType::F64 => float_power::<Real, D>(self.0, other.0),
+            _ => write(Verb::Power, &[self.0, other.0]),
+        }
+    }
     verbs! {
         sub(other) = Sub; neg() = Neg; floor_div(other) = FloorDiv; remainder(other) = Remainder; fmod(other) = Fmod;
-        power(other) = Power;
         floor() = Floor; ceil() = Ceil; trunc() = Trunc; rint() = Rint;
     }
 }

@@ -2,9 +2,11 @@
 //! smallest relative error of the result.
 
 use crate::num::{Double, Single};
+use crate::power::Powers;
+use crate::turn::NearTurns;
 
 /// Constants of a float format.
-pub trait Tables {
+pub trait Tables: Powers + NearTurns {
     /// `(sin(r) - r) / r^3` in `r^2` for r up to pi / 4, highest power first.
     const SINE: &'static [f64];
     /// `(cos(r) - 1 + r^2 / 2) / r^4` in `r^2` for r up to pi / 4, highest power first.

@@ -13,9 +13,8 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 fn sine_cosine<T: NumFloat>(rest: T, low: T) -> (T, T) {
     let (half, one) = (T::constant(0.5), T::constant(1.0));
     let square = rest.mul(rest);
-    let slope = square.mul(half).neg().add(one);
     let sine = polynomial(square, <T::Format as Tables>::SINE).mul(square);
-    let sine = rest.add(sine.mul_add(rest, low.mul(slope)));
+    let sine = rest.add(sine.mul_add(rest, low));
     let halved = square.mul(half);
     let near = one.sub(halved);
     let tail = polynomial(square, <T::Format as Tables>::COSINE).mul(square).mul_add(square, rest.mul(low).neg());
@@ -29,7 +28,7 @@ pub fn sin<T: NumFloat>(x: T) -> T {
     let (sine, cosine) = sine_cosine(rest, low);
     let is = |n: f64| quadrant.eq(T::constant(n));
     let y = T::select(is(1.0).or(is(3.0)), cosine, sine);
-    let y = T::select(is(2.0).or(is(3.0)), y.neg(), y);
+    let y = T::select(T::constant(1.5).lt(quadrant), y.neg(), y);
     T::select(x.eq(T::constant(0.0)), x, y)
 }
 
@@ -58,9 +57,9 @@ pub fn tan<T: NumFloat>(x: T) -> T {
     T::select(x.eq(T::constant(0.0)), x, y)
 }
 
-/// The arctangent of `x + low`, for a `low` in the last place of a positive `x`.
+/// The arctangent of a positive `x`, or of `x + lost / by` for a quotient in the last place of `x`.
 #[inline(always)]
-fn arctangent<T: NumFloat>(x: T, low: T) -> T {
+fn arctangent<T: NumFloat>(x: T, lost: Option<(T, T)>) -> T {
     let (zero, one) = (T::constant(0.0), T::constant(1.0));
     let large = T::constant(2.414213562373095).lt(x);
     let middle = T::constant(0.4142135623730951).lt(x);
@@ -73,20 +72,23 @@ fn arctangent<T: NumFloat>(x: T, low: T) -> T {
     let rest = T::select(large, T::constant(rest), T::select(middle, T::constant(rest * 0.5), zero));
     let square = t.mul(t);
     let bend = polynomial(square, <T::Format as Tables>::ATAN).mul(square);
-    let slope = low.div(x.mul_add(x, one));
-    base.add(t.add(bend.mul_add(t, rest.add(slope))))
+    let rest = match lost {
+        Some((lost, by)) => rest.add(lost.div(x.mul_add(x, one).mul(by))),
+        None => rest,
+    };
+    base.add(t.add(bend.mul_add(t, rest)))
 }
 
 /// The arctangent.
 #[inline(always)]
 pub fn atan<T: NumFloat>(x: T) -> T {
-    arctangent(x.abs(), T::constant(0.0)).copysign(x)
+    arctangent(x.abs(), None).copysign(x)
 }
 
 /// The angle of the point `(x, y)`.
 #[inline(always)]
 pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
-    let zero = T::constant(0.0);
+    let (zero, one) = (T::constant(0.0), T::constant(1.0));
     let (a, b) = (y.abs(), x.abs());
     let steep = b.lt(a);
     let (less, more) = (T::select(steep, b, a), T::select(steep, a, b));
@@ -94,10 +96,9 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     // Of two zeros the quotient counts as zero, of two infinities as one.
     let quotient = T::select(more.eq(zero), zero, T::select(less.eq(more), T::constant(1.0), quotient));
     // What rounding took from the quotient; of the smallest numbers it is not known.
-    let lost = quotient.neg().mul_add(more, less).div(more);
+    let lost = quotient.neg().mul_add(more, less);
     let known = T::constant(<T::Format as Tables>::SMALL).lt(more).and(more.lt(T::constant(f64::INFINITY)));
-    let low = T::select(known, lost, zero);
-    let angle = arctangent(quotient, low);
+    let angle = arctangent(quotient, Some((T::select(known, lost, zero), T::select(known, more, one))));
     let left = x.lt(zero).or(x.eq(zero).and(T::constant(1.0).copysign(x).lt(zero)));
     // From a quarter or a half turn back or on, by the octant.
     let choose =

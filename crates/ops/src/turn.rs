@@ -1,9 +1,11 @@
 //! Quarter turns: how many go into an angle, modulo four, and what is left. One element at a time; vectors take
-//! [`Turn::near`] for all lanes and [`Turn::far`] for the few that are not near.
+//! [`near`] for all lanes and [`Turn::far`] for the few that are not near.
 //!
 //! Invariant: what is left is right to 44 binary digits for singles and to twice those of the format for doubles, for
 //! every finite angle. (A half turn is no float, so an angle times a rounded 2/pi would lose a digit for each of its
 //! own.)
+
+use crate::num::{Double, NumFloat, Single};
 
 /// An angle's quadrant and rest.
 pub trait Turn: Copy {
@@ -177,8 +179,61 @@ impl Turn for f64 {
     }
 }
 
+/// pi/2 as a sum of three singles.
+const SINGLE_HALF_PI: [f32; 3] = [1.5707964, -4.371139e-8, -1.7151245e-15];
+
+/// The constants of [`near`], for a format.
+pub trait NearTurns {
+    /// pi/2 as a sum of three.
+    const HALF_PI: [f64; 3];
+    /// Whether the product of a near quotient and the second part is exact.
+    const IS_EXACT: bool;
+}
+
+impl NearTurns for Single {
+    const HALF_PI: [f64; 3] = [SINGLE_HALF_PI[0] as f64, SINGLE_HALF_PI[1] as f64, SINGLE_HALF_PI[2] as f64];
+    const IS_EXACT: bool = false;
+}
+
+impl NearTurns for Double {
+    const HALF_PI: [f64; 3] = HALF_PI;
+    const IS_EXACT: bool = true;
+}
+
+/// As [`Turn::near`], bit for bit, for vectors with a fused multiply-add.
+#[inline(always)]
+pub fn near<T: NumFloat>(x: T) -> [T; 3] {
+    let [first, second, third] = <T::Format as NearTurns>::HALF_PI.map(T::constant);
+    let n = x.mul(T::constant(std::f64::consts::FRAC_2_PI)).rint();
+    let (a, b) = (n.neg().mul_add(first, x), n.mul(second));
+    let s = a.sub(b);
+    let t = s.sub(a);
+    let lost = a.sub(s.sub(t)).sub(b.add(t));
+    let lost = if <T::Format as NearTurns>::IS_EXACT { lost } else { lost.sub(n.mul_add(second, b.neg())) };
+    let lost = lost.sub(n.mul(third));
+    let high = s.add(lost);
+    let quadrant = n.mul(T::constant(0.25)).floor().mul_add(T::constant(-4.0), n);
+    [quadrant, high, s.sub(high).add(lost)]
+}
+
+/// Turns and rest of a single up to 2^20, in doubles.
+fn middle(wide: f64) -> (f64, f64) {
+    let n = quotient(wide);
+    (n, (wide - n * HALF_PI[0]) - n * HALF_PI_REST)
+}
+
+/// Turns and rest of a single from 2^20 on, by the table.
+fn by_table(x: f32, wide: f64) -> (f64, f64) {
+    let exponent = x.to_bits() >> 23 & 0xff;
+    let [first, second, third] = SINGLE_TURNS[((exponent - SINGLE_FIRST_EXPONENT) / SINGLE_EXPONENTS) as usize];
+    let (sum, small) = (quadrant(wide * first) + wide * second, wide * third);
+    let n = (sum + small).round_ties_even();
+    (n, ((sum - n) + small) * std::f64::consts::FRAC_PI_2)
+}
+
 impl Turn for f32 {
-    const NEAR: f32 = 1048576.0;
+    // From here on the quotient is so large that the nearest multiple may not be found.
+    const NEAR: f32 = 32768.0;
 
     #[inline(always)]
     fn is_far(self) -> bool {
@@ -187,11 +242,17 @@ impl Turn for f32 {
 
     #[inline(always)]
     fn near(self) -> [f32; 3] {
-        let wide = self as f64;
-        let n = quotient(wide);
-        let rest = (wide - n * HALF_PI[0]) - n * HALF_PI_REST;
-        let high = rest as f32;
-        [quadrant(n) as f32, high, (rest - high as f64) as f32]
+        let [first, second, third] = SINGLE_HALF_PI;
+        let n = (self * std::f32::consts::FRAC_2_PI).round_ties_even();
+        // Both are exact as singles, as a fused multiply-add has them.
+        let a = (self as f64 - n as f64 * first as f64) as f32;
+        let b = n * second;
+        let lost_product = (n as f64 * second as f64 - b as f64) as f32;
+        let s = a - b;
+        let t = s - a;
+        let lost = (a - (s - t)) - (b + t) - lost_product - n * third;
+        let high = s + lost;
+        [quadrant(n as f64) as f32, high, (s - high) + lost]
     }
 
     #[cold]
@@ -200,12 +261,8 @@ impl Turn for f32 {
         if !self.is_finite() {
             return [0.0, f32::NAN, f32::NAN];
         }
-        let exponent = self.to_bits() >> 23 & 0xff;
-        let [first, second, third] = SINGLE_TURNS[((exponent - SINGLE_FIRST_EXPONENT) / SINGLE_EXPONENTS) as usize];
         let wide = self as f64;
-        let (sum, small) = (quadrant(wide * first) + wide * second, wide * third);
-        let n = (sum + small).round_ties_even();
-        let rest = ((sum - n) + small) * std::f64::consts::FRAC_PI_2;
+        let (n, rest) = if self.abs() > 1048576.0 { by_table(self, wide) } else { middle(wide) };
         let high = rest as f32;
         [quadrant(n) as f32, high, (rest - high as f64) as f32]
     }

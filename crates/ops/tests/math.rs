@@ -1,6 +1,6 @@
 //! The elementary functions against the standard library's, in units of the last place.
 
-use forerun_ops::{Num, NumFloat, NumSigned, NumWhole, elementary, math, trig};
+use forerun_ops::{Num, NumFloat, NumSigned, NumWhole, elementary, math, power, trig};
 
 /// Distance of `got` from `want` in units of the last place of `want`, in single precision.
 fn ulps(got: f32, want: f64) -> f64 {
@@ -347,4 +347,79 @@ fn nan_wins_and_truth_values_add() {
     assert!(Num::add(true, true) && !Num::mul(true, false));
     assert_eq!(NumSigned::rint(2.5f32), 2.0);
     assert_eq!(NumFloat::split(1.5f32), (0.75, 1.0));
+}
+
+/// Numbers from 0 to 1, the same in every run.
+fn randoms() -> impl FnMut() -> f64 {
+    let mut state = 1u64;
+    move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[test]
+fn powers_are_close_over_the_whole_range() {
+    let mut random = randoms();
+    let (mut single, mut double) = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0));
+    for i in 0..600_000 {
+        let x = match i % 4 {
+            0 => f32::from_bits((random() * 2147483648.0) as u32),
+            1 => (random() * 2.0) as f32,
+            2 => 1.0 + ((random() - 0.5) * 0.01) as f32,
+            _ => (random() * 100.0) as f32,
+        };
+        let log = (x as f64).log2();
+        if x == 0.0 || log == 0.0 || !log.is_finite() {
+            continue;
+        }
+        // Exponents that reach every magnitude of the result, denormals and both ends too.
+        let y = if i % 3 == 0 { random() * 20.0 - 10.0 } else { (random() - 0.5) * 310.0 / log } as f32;
+        let off = ulps(power::power(x, y), (x as f64).powf(y as f64));
+        if off > single.0 {
+            single = (off, x as f64, y as f64);
+        }
+        let x = x as f64 * (1.0 + random() * 1e-6);
+        let y = (random() - 0.5) * 2150.0 / x.log2();
+        let (got, want) = (power::power(x, y), x.powf(y));
+        let ulp = if want < f64::MIN_POSITIVE { f64::from_bits(1) } else { want.next_up() - want };
+        let off = if got == want { 0.0 } else { (got - want).abs() / ulp };
+        if off > double.0 || off.is_nan() {
+            double = (off, x, y);
+        }
+    }
+    println!("power: at most {:.3} ulp in single precision, {:.3} in double", single.0, double.0);
+    assert!(single.0 <= 2.0, "{single:?}");
+    assert!(double.0 <= 4.0, "{double:?}");
+}
+
+#[test]
+fn powers_have_the_special_cases_of_c() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let edges = [0.0, 1.0, 2.0, 0.5, 3.0, inf, nan, 5e-324, f64::MAX, f64::MIN_POSITIVE, 9007199254740991.0, 2.5];
+    for x in edges.into_iter().flat_map(|x| [x, -x]) {
+        for y in edges.into_iter().flat_map(|y| [y, -y]) {
+            let (got, want) = (power::power(x, y), x.powf(y));
+            let same =
+                got == want && got.is_sign_negative() == want.is_sign_negative() || got.is_nan() && want.is_nan();
+            assert!(same || (got / want - 1.0).abs() < 1e-15, "{x:e} to the power of {y:e} is {got:e}, not {want:e}");
+            let (x, y) = (x as f32, y as f32);
+            let (got, want) = (power::power(x, y), x.powf(y));
+            let same =
+                got == want && got.is_sign_negative() == want.is_sign_negative() || got.is_nan() && want.is_nan();
+            assert!(same || (got / want - 1.0).abs() < 3e-7, "{x:e} to the power of {y:e} is {got:e}, not {want:e}");
+        }
+    }
+}
+
+#[test]
+fn plain_powers_have_the_bits_of_powers() {
+    let mut random = randoms();
+    for _ in 0..100_000 {
+        let (x, y) = (random() * 2f64.powi((random() * 200.0 - 100.0) as i32), (random() - 0.5) * 20.0);
+        assert!(power::is_plain(x, y));
+        assert_eq!(power::plain_power(x, y).to_bits(), power::power(x, y).to_bits());
+        let (x, y) = (x as f32, y as f32);
+        assert_eq!(power::plain_power(x, y).to_bits(), power::power(x, y).to_bits());
+    }
 }

@@ -45,6 +45,27 @@ fn every_far_single_has_the_rest_of_the_double() {
 }
 
 #[test]
+fn near_singles_have_the_rest_of_the_double() {
+    let mut worst = (0.0, 0.0);
+    for bits in (0.5f32.to_bits()..=1048576f32.to_bits()).step_by(97) {
+        let x = f32::from_bits(bits);
+        let [quadrant, high, low] = if x.is_far() { x.far() } else { x.near() };
+        let [turned, rest, rest_low] = (x as f64).near();
+        // Halfway between two multiples either may be taken.
+        if quadrant as f64 != turned {
+            assert!((high.abs() as f64 - std::f64::consts::FRAC_PI_4).abs() < 0.01, "the quadrant of {x:e}");
+            continue;
+        }
+        worst = worse(worst, (((high as f64 - rest) + low as f64 - rest_low).abs() / rest.abs(), x));
+        if !x.is_far() {
+            assert_eq!(forerun_ops::turn::near(x).map(f32::to_bits), x.near().map(f32::to_bits), "{x:e}");
+        }
+    }
+    println!("off by at most 2^{:.1} of the rest, at {:e}", f64::log2(worst.0), worst.1);
+    assert!(worst.0 < 2f64.powi(-32), "off by {:e} of the rest at {:e}", worst.0, worst.1);
+}
+
+#[test]
 fn what_is_not_finite_has_no_rest() {
     for x in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
         let [quadrant, high, low] = x.far();

@@ -69,10 +69,48 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
 /// A pointwise op of the catalogue.
 #[inline]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    if let &[base, exponent] = args
+        && let Some((point, x)) = simpler(point, base, exponent)
+    {
+        return pointwise(point, &[Arg::Array(x)], loc);
+    }
     // The handle is made here, in the caller, where it is to be: a word comes back in a register, a handle would be copied.
     match submit_plain(point, args, loc)? {
         Some(node) => Ok(Array::own(node)),
         None => special(point, args, loc),
+    }
+}
+
+/// The op of one operand that a power by a number, or of a number, is: it takes an instruction or two where a power takes
+/// a hundred. Decided here, so that the tape, fused programs and devices have the simpler op too. As NumPy's, the power by 1/2 is
+/// the square root, of minus infinity too.
+#[inline]
+pub(crate) fn simpler<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
+    if matches!(point, Point::Power | Point::FloatPower) { simpler_power(base, exponent) } else { None }
+}
+
+fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
+    let number = |s: Scalar| match s {
+        Scalar::Int(_) | Scalar::Float(_) => Some(s.as_f64()),
+        _ => None,
+    };
+    match (base, exponent) {
+        (Arg::Array(x), Arg::Scalar(s)) => {
+            let inexact = matches!(x.dtype().kind(), Kind::Float | Kind::Complex);
+            let point = match (number(s)?, s) {
+                (2.0, Scalar::Int(_)) if x.dtype().kind() == Kind::Int => Point::Square,
+                (2.0, _) if inexact => Point::Square,
+                (1.0, _) if inexact => Point::Positive,
+                (0.5, _) if inexact => Point::Sqrt,
+                (-1.0, _) if inexact => Point::Reciprocal,
+                _ => return None,
+            };
+            Some((point, x))
+        }
+        (Arg::Scalar(s), Arg::Array(y)) if number(s) == Some(2.0) && y.dtype().kind() == Kind::Float => {
+            Some((Point::Exp2, y))
+        }
+        _ => None,
     }
 }
 

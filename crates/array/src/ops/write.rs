@@ -7,7 +7,7 @@ use crate::attention;
 use crate::device;
 use crate::node::Node;
 use crate::ops::create::element;
-use crate::ops::pointwise::{in_place_recipe, plain_recipe, with_elements};
+use crate::ops::pointwise::{in_place_recipe, plain_recipe, simpler, with_elements};
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::submit::{Input, submit, submit_write};
@@ -158,6 +158,11 @@ pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()>
 
 /// The same for an op of more operands: `x = op(x, values...)`.
 pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
+    if let &[value] = values
+        && let Some((point, _)) = simpler(point, Arg::Array(x), value)
+    {
+        return in_place_of(point, x, &[], loc);
+    }
     refuse_read_only(x)?;
     if values.iter().any(|v| matches!(v, Arg::Scalar(s) if !s.fits_word(x.dtype()))) {
         return with_elements(values, x.dtype(), loc, |values| in_place_of(point, x, values, loc));

@@ -1,12 +1,12 @@
 //! The AVX2 set with fused multiply-add: 8 lanes; masks in full registers.
 
-use super::lanes::{Lanes, collect, turned};
+use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
-use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single};
+use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, power, turn};
 use std::arch::x86_64::*;
 
 /// The set.
@@ -207,10 +207,19 @@ unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
 }
 
 macro_rules! mask {
-    ($mask:ident($register:ty) of $lanes:literal $bytes:ty, $and:ident, $or:ident, $not:expr, $load:expr, $store:expr) => {
+    ($mask:ident($register:ty) of $lanes:literal $bytes:ty, $bits:ident, $and:ident, $or:ident, $not:expr, $load:expr, $store:expr) => {
         /// A mask: all bits of a lane set, or none.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $mask($register);
+
+        impl $mask {
+            /// Whether it holds in every lane.
+            #[inline(always)]
+            fn holds(self) -> bool {
+                // SAFETY: only called where the set's features are enabled.
+                unsafe { $bits(self.0) == (1 << $lanes) - 1 }
+            }
+        }
 
         impl Mask for $mask {
             #[inline(always)]
@@ -271,7 +280,7 @@ macro_rules! mask {
 }
 
 mask!(
-    Mask32x8(__m256) of 8 u64, _mm256_and_ps, _mm256_or_ps,
+    Mask32x8(__m256) of 8 u64, _mm256_movemask_ps, _mm256_and_ps, _mm256_or_ps,
     |m| _mm256_xor_ps(m, _mm256_castsi256_ps(_mm256_set1_epi32(-1))),
     |bytes: u64| {
         let wide = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(bytes as i64));
@@ -280,7 +289,7 @@ mask!(
     |m| _pdep_u64(_mm256_movemask_ps(m) as u64, 0x0101_0101_0101_0101)
 );
 mask!(
-    Mask64x4(__m256d) of 4 u32, _mm256_and_pd, _mm256_or_pd,
+    Mask64x4(__m256d) of 4 u32, _mm256_movemask_pd, _mm256_and_pd, _mm256_or_pd,
     |m| _mm256_xor_pd(m, _mm256_castsi256_pd(_mm256_set1_epi32(-1))),
     |bytes: u32| {
         let wide = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(bytes as i32));

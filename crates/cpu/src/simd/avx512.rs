@@ -1,12 +1,12 @@
 //! The AVX-512 set: 16 lanes; masks in mask registers.
 
-use super::lanes::{Lanes, collect, turned};
+use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
-use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single};
+use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, power, turn};
 use std::arch::x86_64::*;
 
 /// The set.
@@ -180,6 +180,14 @@ macro_rules! mask {
         /// A mask register.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $mask($bits);
+
+        impl $mask {
+            /// Whether it holds in every lane.
+            #[inline(always)]
+            fn holds(self) -> bool {
+                self.0 == <$bits>::MAX
+            }
+        }
 
         impl Mask for $mask {
             #[inline(always)]

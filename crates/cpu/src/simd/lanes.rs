@@ -94,7 +94,11 @@ impl<T: NumSigned<Mask = bool>, const N: usize> NumSigned for Lanes<T, N> {
     fn small(value: i8) -> Self {
         Lanes([T::small(value); N])
     }
-    mapped! { sub(other) neg() floor_div(other) remainder(other) fmod(other) power(other) floor() ceil() trunc() rint() }
+    #[inline(always)]
+    fn power(self, other: Self) -> Self {
+        zip(self, other, T::power_unfused)
+    }
+    mapped! { sub(other) neg() floor_div(other) remainder(other) fmod(other) floor() ceil() trunc() rint() }
 }
 
 impl<T: NumBits<Mask = bool>, const N: usize> NumBits for Lanes<T, N> {
@@ -105,20 +109,14 @@ impl<T: NumWhole<Mask = bool>, const N: usize> NumWhole for Lanes<T, N> {
     mapped! { gcd(other) lcm(other) shift_left(by) shift_right(by) }
 }
 
-/// Quadrants and rests of angles: those of all lanes as if they were near, then those that are not one by one.
+/// Quadrants and rests of angles, given as if all were near: those that are not, one by one.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn turned<T: Turn, const N: usize>(lanes: [T; N]) -> [[T; N]; 3] {
-    let mut made = [lanes; 3];
-    for i in 0..N {
-        let near = lanes[i].near();
-        (made[0][i], made[1][i], made[2][i]) = (near[0], near[1], near[2]);
-    }
-    if lanes.iter().fold(false, |far, x| far | x.is_far()) {
-        for i in (0..N).filter(|&i| lanes[i].is_far()) {
-            let far = lanes[i].far();
-            (made[0][i], made[1][i], made[2][i]) = (far[0], far[1], far[2]);
-        }
+#[cold]
+pub(super) fn with_far_turns<T: Turn, const N: usize>(angles: [T; N], near: [[T; N]; 3]) -> [[T; N]; 3] {
+    let mut made = near;
+    for i in (0..N).filter(|&i| angles[i].is_far()) {
+        let far = angles[i].far();
+        (made[0][i], made[1][i], made[2][i]) = (far[0], far[1], far[2]);
     }
     made
 }

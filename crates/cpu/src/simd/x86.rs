@@ -69,7 +69,10 @@ macro_rules! x86_float {
             #[inline(always)]
             fn fmod(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::fmod) }
             #[inline(always)]
-            fn power(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::power) }
+            fn power(self, other: Self) -> Self {
+                // Nearly all vectors need none of the special cases.
+                if power::is_plain(self, other).holds() { power::plain_power(self, other) } else { power::power(self, other) }
+            }
             #[inline(always)]
             fn floor(self) -> Self { self.raw_floor() }
             #[inline(always)]
@@ -108,7 +111,13 @@ macro_rules! x86_float {
                 ($vector(m), $vector(e))
             }
             #[inline(always)]
-            fn turns(self) -> [Self; 3] { turned(self.lanes()).map(Self::from_lanes) }
+            fn turns(self) -> [Self; 3] {
+                let near = turn::near(self);
+                if self.abs().le(Self::splat(<$elem as Turn>::NEAR)).holds() {
+                    return near;
+                }
+                with_far_turns(self.lanes(), near.map(Self::lanes)).map(Self::from_lanes)
+            }
             #[inline(always)]
             fn next_after(self, other: Self) -> Self { self.each(other, <$elem as NumFloat>::next_after) }
         }

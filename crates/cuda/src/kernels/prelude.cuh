@@ -221,11 +221,6 @@ DEV u64 n_power(u64 a, u64 b) {
     }
     return result;
 }
-// In double precision, as the C library does it: what is rounded once more is right but for the rarest of ties.
-// Called, not copied in: a body with many powers would take minutes to compile.
-static __device__ __noinline__ double power_of(double a, double b) { return pow(a, b); }
-DEV float n_power(float a, float b) { return (float)power_of((double)a, (double)b); }
-DEV double n_power(double a, double b) { return power_of(a, b); }
 
 // Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
 template <class T> struct Turns { T quadrant, rest, low; };
@@ -307,7 +302,7 @@ static __device__ const i64 single_turns[14][3] = {
     {0x3ab7d1f534000000, 0x38ebb81b00000000, 0x378b14acc9e21c82},
     {0x3a31f534dd000000, 0x38681b6c00000000, 0x3704acc9e21c8210},
     {0x39b534ddc0000000, 0x37eb6c5200000000, 0x369664f10e4107f9}};
-DEV Turns<float> turns_f32(float x) {
+static __device__ __noinline__ Turns<float> distant_turns(float x) {
     const double wide = x;
     double n = rint(wide * 0.6366197723675814), rest = (wide - n * 1.5707963267341256) - n * 6.077100506506192e-11;
     if (fabsf(x) > 1048576.0f) {
@@ -321,6 +316,17 @@ DEV Turns<float> turns_f32(float x) {
     }
     const float high = (float)rest;
     return {(float)modulo_four(n), high, (float)(rest - (double)high)};
+}
+// Near ones stay in single precision.
+DEV Turns<float> turns_f32(float x) {
+    if (fabsf(x) > 32768.0f) return distant_turns(x);
+    const float second = __int_as_float(0xb33bbd2e), third = __int_as_float(0xa6f72ced);
+    const float n = rintf(x * __int_as_float(0x3f22f983));
+    const float a = fmaf(-n, __int_as_float(0x3fc90fdb), x), b = n * second;
+    const float s = a - b, t = s - a;
+    const float lost = (a - (s - t)) - (b + t) - fmaf(n, second, -b) - n * third;
+    const float high = s + lost;
+    return {n - 4.0f * floorf(n * 0.25f), high, (s - high) + lost};
 }
 
 // Half floats from singles, to nearest and ties to even, as the host narrows them; and back.

@@ -1,0 +1,271 @@
+//! Quotients, remainders and powers of integers. No instruction set divides integers, so quotients are made in double precision, a
+//! block of elements at a time: loops over arrays that the compiler turns into vector instructions of the set.
+//!
+//! Invariant: every element is the reference's, whatever the operands; what double precision cannot do, the reference does.
+
+use crate::loops::{Loop, Operand};
+use crate::simd::{Set, Work};
+use forerun_base::DType;
+use forerun_ops::{NumSigned, Point};
+
+/// Elements of a block.
+const BLOCK: usize = 64;
+
+/// 3 * 2^51: the sum with an integer up to 2^51 has that integer in its lowest bits.
+const SHIFTER: f64 = 6755399441055744.0;
+
+/// What quotients by a number need of it: its reciprocal, and what is added to a product with that.
+///
+/// With half a unit over the divisor added, and then a half taken away, a quotient lies between two halves, and its distance
+/// from either is more than it is off: so it may be rounded to nearest, and a reciprocal serves as well as a division.
+#[inline(always)]
+fn divisor(b: f64) -> (f64, f64) {
+    let inverse = 1.0 / b;
+    (inverse, 0.5 * inverse.abs() - 0.5)
+}
+
+/// The quotient, rounded down, in the lowest bits; anything if the divisor is zero.
+#[inline(always)]
+fn quotient(a: f64, (inverse, offset): (f64, f64)) -> u64 {
+    (a * inverse + offset + SHIFTER).to_bits()
+}
+
+/// Integers that are divided so.
+trait Whole: NumSigned + PartialOrd {
+    const ZERO: Self;
+    /// Whether quotients of it and by it are exact in double precision.
+    fn is_exact(self) -> bool;
+    fn to_double(self) -> f64;
+    /// From the lowest bits of a [`quotient`].
+    fn from_bits(bits: u64) -> Self;
+    /// The lowest bit, and the others.
+    fn halves(self) -> (bool, Self);
+    fn or(self, other: Self) -> Self;
+}
+
+impl Whole for i32 {
+    const ZERO: i32 = 0;
+    #[inline(always)]
+    fn is_exact(self) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn to_double(self) -> f64 {
+        self as f64
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> i32 {
+        // The quotient of the smallest integer and -1 wraps, as its lowest bits do.
+        bits as i32
+    }
+    #[inline(always)]
+    fn halves(self) -> (bool, i32) {
+        (self & 1 == 1, self >> 1)
+    }
+    #[inline(always)]
+    fn or(self, other: i32) -> i32 {
+        self | other
+    }
+}
+
+impl Whole for i64 {
+    const ZERO: i64 = 0;
+    #[inline(always)]
+    fn is_exact(self) -> bool {
+        // Beyond it a quotient may be off by half a unit over the divisor.
+        const MOST: i64 = 1 << 49;
+        (-MOST..MOST).contains(&self)
+    }
+    #[inline(always)]
+    fn to_double(self) -> f64 {
+        // By bits, which every instruction set can: AVX2 converts no 64-bit integers.
+        f64::from_bits((self as u64).wrapping_add(SHIFTER.to_bits())) - SHIFTER
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> i64 {
+        bits.wrapping_sub(SHIFTER.to_bits()) as i64
+    }
+    #[inline(always)]
+    fn halves(self) -> (bool, i64) {
+        (self & 1 == 1, self >> 1)
+    }
+    #[inline(always)]
+    fn or(self, other: i64) -> i64 {
+        self | other
+    }
+}
+
+/// What is made of a block.
+trait Kind {
+    /// The reference.
+    fn one<E: Whole>(a: E, b: E) -> E;
+    /// From the quotient of two numbers; the divisor is not zero.
+    fn of<E: Whole>(a: E, b: E, quotient: E) -> E;
+}
+
+enum Quotient {}
+enum Remainder {}
+enum Fmod {}
+
+impl Kind for Quotient {
+    #[inline(always)]
+    fn one<E: Whole>(a: E, b: E) -> E {
+        a.floor_div(b)
+    }
+    #[inline(always)]
+    fn of<E: Whole>(_: E, _: E, quotient: E) -> E {
+        quotient
+    }
+}
+
+impl Kind for Remainder {
+    #[inline(always)]
+    fn one<E: Whole>(a: E, b: E) -> E {
+        a.remainder(b)
+    }
+    #[inline(always)]
+    fn of<E: Whole>(a: E, b: E, quotient: E) -> E {
+        a.sub(quotient.mul(b))
+    }
+}
+
+impl Kind for Fmod {
+    #[inline(always)]
+    fn one<E: Whole>(a: E, b: E) -> E {
+        a.fmod(b)
+    }
+    #[inline(always)]
+    fn of<E: Whole>(a: E, b: E, quotient: E) -> E {
+        let rest = a.sub(quotient.mul(b));
+        if rest != E::ZERO && (a < E::ZERO) != (b < E::ZERO) { rest.sub(b) } else { rest }
+    }
+}
+
+/// A function of two blocks, or of a block and a number.
+trait Blocks<E> {
+    fn by_block(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]);
+    fn by_number(a: &[E; BLOCK], b: E, to: &mut [E; BLOCK]);
+}
+
+struct Division<K>(std::marker::PhantomData<K>);
+
+impl<E: Whole, K: Kind> Blocks<E> for Division<K> {
+    #[inline(always)]
+    fn by_block(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]) {
+        if !a.iter().chain(b).fold(true, |all, x| all & x.is_exact()) {
+            return one_by_one::<E, K>(a, b, to);
+        }
+        for i in 0..BLOCK {
+            let near = E::from_bits(quotient(a[i].to_double(), divisor(b[i].to_double())));
+            to[i] = if b[i] == E::ZERO { E::ZERO } else { K::of(a[i], b[i], near) };
+        }
+    }
+    #[inline(always)]
+    fn by_number(a: &[E; BLOCK], b: E, to: &mut [E; BLOCK]) {
+        if b == E::ZERO || !a.iter().fold(b.is_exact(), |all, x| all & x.is_exact()) {
+            return one_by_one::<E, K>(a, &[b; BLOCK], to);
+        }
+        let by = divisor(b.to_double());
+        for i in 0..BLOCK {
+            to[i] = K::of(a[i], b, E::from_bits(quotient(a[i].to_double(), by)));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn one_by_one<E: Whole, K: Kind>(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]) {
+    for i in 0..BLOCK {
+        to[i] = K::one(a[i], b[i]);
+    }
+}
+
+/// Powers, by squaring.
+enum Powers {}
+
+impl<E: Whole> Blocks<E> for Powers {
+    #[inline(always)]
+    fn by_block(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]) {
+        let mut bits = b.iter().fold(E::ZERO, |all, &b| all.or(b));
+        if bits < E::ZERO {
+            for i in 0..BLOCK {
+                to[i] = a[i].power(b[i]);
+            }
+            return;
+        }
+        let (mut base, mut left) = (*a, *b);
+        *to = [E::small(1); BLOCK];
+        while bits != E::ZERO {
+            for i in 0..BLOCK {
+                let (odd, half) = left[i].halves();
+                to[i] = if odd { to[i].mul(base[i]) } else { to[i] };
+                (base[i], left[i]) = (base[i].mul(base[i]), half);
+            }
+            bits = bits.halves().1;
+        }
+    }
+    #[inline(always)]
+    fn by_number(a: &[E; BLOCK], b: E, to: &mut [E; BLOCK]) {
+        Self::by_block(a, &[b; BLOCK], to);
+    }
+}
+
+/// The elements of one call, to be run with a set's features.
+struct Job<'a, E, F> {
+    to: *mut E,
+    from: &'a [Operand; 3],
+    count: usize,
+    function: std::marker::PhantomData<F>,
+}
+
+impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
+    type Out = ();
+    #[inline(always)]
+    fn run(self) {
+        let [Operand { from: a, step: a_step }, Operand { from: b, step: b_step }, _] = *self.from;
+        let (a, b) = (a.cast::<E>(), b.cast::<E>());
+        let (mut x, mut y, mut made) = ([E::ZERO; BLOCK], [E::ZERO; BLOCK], [E::ZERO; BLOCK]);
+        for start in (0..self.count).step_by(BLOCK) {
+            let count = BLOCK.min(self.count - start);
+            // SAFETY: whoever calls the loop promises `count` elements of operands that move and of the result, and one of those
+            // that do not; blocks are copied, so the result may lie where an operand does.
+            unsafe {
+                let fill = |to: &mut [E; BLOCK], from: *const E, moves: bool| match moves {
+                    true => std::ptr::copy_nonoverlapping(from.add(start), to.as_mut_ptr(), count),
+                    false => *to = [from.read(); BLOCK],
+                };
+                fill(&mut x, a, a_step != 0);
+                if b_step == 0 {
+                    F::by_number(&x, b.read(), &mut made);
+                } else {
+                    fill(&mut y, b, true);
+                    F::by_block(&x, &y, &mut made);
+                }
+                std::ptr::copy_nonoverlapping(made.as_ptr(), self.to.add(start), count);
+            }
+        }
+    }
+}
+
+/// The loop of an op on integers that is made here, if it is one of these.
+pub(crate) fn find<S: Set>(op: Point, dtype: DType) -> Option<Loop> {
+    unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+        let job = Job::<E, F> { to: to.cast(), from, count, function: std::marker::PhantomData };
+        // SAFETY: whoever calls a loop of a set promises its features, and the elements.
+        unsafe { S::vectorize(job) }
+    }
+    fn of<S: Set, E: Whole>(op: Point) -> Option<Loop> {
+        match op {
+            Point::FloorDivide => Some(run::<S, E, Division<Quotient>>),
+            Point::Remainder => Some(run::<S, E, Division<Remainder>>),
+            Point::Fmod => Some(run::<S, E, Division<Fmod>>),
+            Point::Power => Some(run::<S, E, Powers>),
+            _ => None,
+        }
+    }
+    match dtype {
+        DType::I32 => of::<S, i32>(op),
+        DType::I64 => of::<S, i64>(op),
+        _ => None,
+    }
+}
