@@ -368,8 +368,8 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
 def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[ndarray, ...]:
     """Give the indices of each axis that belong to positions in the flattened array.
 
-    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read. With order
-    "F" positions are counted with the first index changing fastest.
+    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read. With
+    order "F" positions are counted with the first index changing fastest.
 
     Examples
     --------
@@ -387,9 +387,6 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> t
     for extent in reversed(extents[1:]):
         made.append(remainder(left, extent))
         left = floor_divide(left, extent)
-    if extents:
-        # Looked up among the positions of the first axis, which knows what is beyond its end.
-        left = _counted(extents[0], left.device).take(where(left < 0, extents[0], left))
     return tuple(reversed([*made, left] if extents else []))
 
 
