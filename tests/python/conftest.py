@@ -30,6 +30,7 @@ hypothesis.settings.load_profile("long" if os.environ.get("FORERUN_TEST_LONG") =
 # Tests that take seconds: a file, or `file::test`. `cargo xtask test --quick` leaves them out. Others begin with them:
 # a long test that begins last keeps one process busy while the others have nothing left to do.
 SLOW = (
+    "test_asyncio.py::test_cancelling_is_safe",
     "test_chapter.py",
     "test_devices.py",
     "test_exit.py",
@@ -38,21 +39,38 @@ SLOW = (
     "test_interrupt.py",
     "test_pressure.py",
     "test_programs.py",
+    "test_samples.py::test_the_other_engine_gives_the_same",
+    "test_settings.py",
     "test_soak.py",
     "test_tour.py",
     "test_typing.py",
 )
 
+# Tests whose programs measure how soon something happens: they run one after the other when the others are done.
+ALONE = (
+    "test_devices.py::test_a_full_device_does_not_hold_up_the_end",
+    "test_devices.py::test_an_interrupt_ends_a_wait_for_a_slow_device",
+    "test_devices.py::test_blockers_give_the_time_that_a_device_takes",
+    "test_devices.py::test_devices_and_the_host_work_at_once",
+    "test_devices.py::test_two_devices_work_at_once",
+    "test_exit.py::test_a_full_queue_does_not_hold_up_the_end",
+    "test_interrupt.py::test_an_interrupt_ends_a_wait",
+    "test_soak.py::test_ends_with_a_full_queue",
+    "test_soak.py::test_interrupts",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the list, and put them first."""
-    missing = [name for name in SLOW if not (ROOT / "tests/python" / name.split("::")[0]).is_file()]
+    """Mark the tests of the lists, and put the slow ones first."""
+    missing = [name for name in SLOW + ALONE if not (ROOT / "tests/python" / name.split("::")[0]).is_file()]
     if missing:
-        raise pytest.UsageError(f"conftest.py: SLOW names files that do not exist: {missing}")
+        raise pytest.UsageError(f"conftest.py: SLOW or ALONE names files that do not exist: {missing}")
     for item in items:
-        test = f"{item.path.name}::{getattr(item, 'originalname', item.name)}"
-        if item.path.name in SLOW or test in SLOW:
+        names = {item.path.name, f"{item.path.name}::{getattr(item, 'originalname', item.name)}"}
+        if names.intersection(SLOW):
             item.add_marker(pytest.mark.slow)
+        if names.intersection(ALONE):
+            item.add_marker(pytest.mark.alone)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

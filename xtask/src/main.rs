@@ -22,8 +22,9 @@ const USAGE: &str = "\
 usage: cargo xtask <verb>
 
   test [--quick | --long]   everything that must be green; ends with `N passed, N failed`
-                              --quick  one engine mode, no loom
-                              --long   adds ignored tests, a million tasks, long fuzzing, a sanitizer
+                              --quick  one engine mode, no slow tests, kernel texts or models
+                              --long   whatever the records say; adds a release build, ignored tests, a million
+                                       tasks, long fuzzing, sanitizers
   tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
   planted [PART]            breaks the invariants one by one, in a copy, and says which checks see it;
                             of those whose invariant, file or command contains PART

@@ -9,6 +9,9 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Packages of programs without tests; clippy sees that they compile.
+const WITHOUT_TESTS: &[&str] = &["--exclude", "forerun-benches", "--exclude", "forerun-gpu-tests"];
+
 /// One test program.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TestProgram {
@@ -38,10 +41,10 @@ impl TestProgram {
     }
 }
 
-/// What is built for the tests, with these options: everything, each crate once, with the features that the workspace asks for.
+/// What is built for the tests, with these options: every package that has some, each crate once, with the features that the workspace asks for.
 pub(super) fn build(options: &[&str]) -> Result<Vec<TestProgram>, String> {
     let mut command = cargo(&["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
-    command.args(options);
+    command.args(WITHOUT_TESTS).args(options);
     say!("$ {}", shown(&command));
     // The messages are for us; what went wrong is shown.
     let (status, messages, both) = execute(&mut command, false).map_err(|e| e.to_string())?;
@@ -119,6 +122,7 @@ fn outcomes(name: &str, good: bool, output: &str) -> Outcomes {
 /// Runs the examples of the crates' documentation. Cargo builds and runs them in one go.
 pub(super) fn doctests() -> Result<(bool, Outcomes), String> {
     let mut command = cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]);
+    command.args(WITHOUT_TESTS);
     say!("$ {}", shown(&command));
     let (status, output, _) = execute(&mut command, true).map_err(|e| e.to_string())?;
     Ok((status.success(), of_cargo("doc", &output)))

@@ -31,16 +31,17 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
     let suite = |stage: &str, tests: &[&str], variables: &[(&str, &str)]| {
         ledger.count(stage, || pytest(environment, stage, tests, variables));
     };
-    let everything = ["tests/python"];
-    let brief = ["tests/python", "-m", "not slow"];
+    let (everything, alone) = (["tests/python", "-m", "not alone"], ["tests/python", "-m", "alone", "-n", "0"]);
+    let brief = ["tests/python", "-m", "not alone and not slow"];
     suite("pytest", if extent == Extent::Quick { &brief } else { &everything }, &[("FORERUN_ENGINE", "async")]);
     suite("doctest", &["--doctest-modules", "--pyargs", "forerun"], &[]);
     if extent == Extent::Quick {
         return;
     }
+    suite("pytest, one at a time", &alone, &[("FORERUN_ENGINE", "async")]);
     match ledger.check("modes", || modes::files(&tree::read(&tree::root().join(modes::LIST))?)) {
         Some(files) => {
-            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            let files: Vec<&str> = files.iter().map(String::as_str).chain(["-m", "not alone"]).collect();
             for (stage, variable, value) in modes::MODES {
                 suite(stage, &files, &[(variable, value)]);
             }
@@ -51,6 +52,7 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
         return;
     }
     suite("pytest, long fuzzing", &everything, &[extent.variable()]);
+    suite("pytest, long, one at a time", &alone, &[extent.variable()]);
     if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Release)?)).is_some() {
         suite("pytest, release build", &everything, &[]);
         for (stage, variable, value) in modes::MODES {
