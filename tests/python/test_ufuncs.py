@@ -160,8 +160,9 @@ def test_slices_between_indices_are_reduced(name: str, kind: str) -> None:
 
 
 def test_a_slice_beyond_the_end() -> None:
-    with pytest.raises(IndexError):
-        np.add.reduceat(np.arange(4), [0, 4]).wait_to_read()
+    for outside in (4, -1):
+        with pytest.raises(IndexError):
+            np.add.reduceat(np.arange(4), [0, outside]).wait_to_read()
 
 
 @pytest.mark.parametrize("name", sorted(set(BINARY)))
