@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from forerun._forerun import ndarray
+from forerun._forerun import Pointwise, ndarray
 
 # The reductions that NumPy spells as methods of ufuncs.
 _REDUCED = {
@@ -51,7 +51,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
         raise TypeError(f"numpy.{name}: out= is not supported where an array of forerun takes part")
     if method == "reduce":
         return _reduced(name, inputs, options)
-    found = _function(name, numpy.__name__) if method == "__call__" else None
+    found = _function(name, numpy.__name__)
+    if method != "__call__":
+        found = getattr(found, method, None) if isinstance(found, Pointwise) else None
+        return NotImplemented if found is None else found(*inputs, **options)
     if found is None:
         return NotImplemented
     if options:

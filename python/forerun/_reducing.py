@@ -274,11 +274,7 @@ def _scanned(op: ufunc, x: ndarray, axis: int, widen: bool) -> ndarray:
 def reduced_at(
     op: ufunc, x: ndarray, indices: ArrayLike, axis: SupportsIndex, dtype: DTypeLike | None, out: Any
 ) -> ndarray:
-    """Reduce the slices between indices.
-
-    Reductions of all windows of 1, 2, 4, ... elements are made one after another; of each slice the windows that its
-    length is the sum of are taken together, from its start on.
-    """
+    """Reduce the slices between indices."""
     _associative(op, "reduceat")
     name = op.__name__
     (along,) = _axes(name, axis, x.ndim)
@@ -296,10 +292,32 @@ def reduced_at(
         return written(f"{name}.reduceat", _part(x, along, 0, 0).copy(), out)
     ends = _forerun.concatenate([starts[1:], _forerun.full((1,), extent, int64, x.device)], 0)
     lengths = maximum(ends - starts, 1)
+    # This look refuses an index that is out of bounds, and one that is negative.
+    first = _forerun.take(x, where(starts < 0, extent, starts), along)
+    made = segments(op, x, first, starts, lengths, along, _longest(indices, extent))
+    return written(f"{name}.reduceat", made, out)
+
+
+def _longest(indices: ArrayLike, extent: int) -> int:
+    """Give the length of the longest slice; of indices that may still be computed, the most it can be."""
+    if isinstance(indices, ndarray):
+        return extent
+    import numpy
+
+    read = numpy.append(numpy.asarray(indices), extent)
+    return int(max(1, numpy.diff(read).max()))
+
+
+def segments(
+    op: ufunc, x: ndarray, found: ndarray, starts: ndarray, lengths: ndarray, along: int, longest: int
+) -> ndarray:
+    """Reduce segments of a line; what is found stays for those without elements.
+
+    Reductions of all windows of 1, 2, 4, ... elements are made one after another. Of each segment the windows that its
+    length is the sum of are taken together, from its start on.
+    """
     shape = [1] * x.ndim
     shape[along] = starts.size
-    # The first look refuses an index that is out of bounds.
-    found = _forerun.take(x, starts, along)
     known, windows, width, places = equal(starts, -1), x, 1, starts
     while True:
         block = _forerun.take(windows, minimum(places, windows.shape[along] - 1), along)
@@ -307,7 +325,7 @@ def reduced_at(
         together = where(known.reshape(shape), op(found, block), block)
         found = where(taken.reshape(shape), together, found)
         known, places = not_equal(known + taken, 0), places + taken.astype(int64) * width
-        if 2 * width > extent:
-            return written(f"{name}.reduceat", found, out)
+        if 2 * width > longest:
+            return found
         windows = op(_part(windows, along, 0, -width), _part(windows, along, width, None))
         width *= 2

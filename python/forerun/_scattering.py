@@ -8,7 +8,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
 from forerun._pointwise import equal, multiply, negative, not_equal, where
-from forerun._reducing import _COMMUTATIVE
+from forerun._reducing import _COMMUTATIVE, segments
 
 if TYPE_CHECKING:
     from forerun._types import ArrayLike
@@ -59,6 +59,12 @@ def _applied(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) 
     within: ufunc | None = op if name in _COMMUTATIVE else multiply if name == "divide" else None
     if within is None:
         return _rounds(op, flat, places, values)
+    if flat.size <= places.size:
+        every = _forerun.arange(0, flat.size, 1, int64, flat.device)
+        starts, ends = (_forerun.routine("searchsorted", [places, every], [side]) for side in (0, 1))
+        start = _forerun.broadcast_to(values[:1], flat.shape)
+        together = segments(within, values, start, starts, ends - starts, 0, places.size)
+        return where(ends > starts, op(flat, together).astype(flat.dtype, copy=False), flat)
     # Each value with all before it for the same place: of several writes to one place the last stays, which has all.
     values = _scanned(within, places, values)
     made = op(_forerun.take(flat, places, 0), values).astype(flat.dtype, copy=False)

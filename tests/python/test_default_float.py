@@ -82,8 +82,8 @@ def test_the_default_is_left_and_taken_up_again() -> None:
         assert (x / 2).dtype == np.float64
         npx.set_np()
         assert (x / 2).dtype == np.float64
-        assert repr(x / 2) == "array([0.5, 1. ])"
-        assert repr(np.ones(1, "float32")) == "array([1.], dtype=float32)"
+        assert "dtype" not in repr(x / 2)
+        assert "dtype=float32" in repr(np.ones(1, "float32"))
     finally:
         npx.reset_np()
     assert not npx.is_np_default_dtype()

@@ -160,8 +160,9 @@ def test_slices_between_indices_are_reduced(name: str, kind: str) -> None:
 
 
 def test_a_slice_beyond_the_end() -> None:
-    with pytest.raises(IndexError):
-        np.add.reduceat(np.arange(4), [0, 4]).wait_to_read()
+    for outside in (4, -1):
+        with pytest.raises(IndexError):
+            np.add.reduceat(np.arange(4), [0, outside]).wait_to_read()
 
 
 @pytest.mark.parametrize("name", sorted(set(BINARY)))
@@ -216,3 +217,12 @@ def test_nothing_waits() -> None:
         np.maximum.at(x, np.array([0, 0]), 5)
         np.multiply.reduceat(x, np.array([0, 2]))
         np.add.reduce(x, initial=2, where=x > 1)
+
+
+def test_numpys_ufuncs_have_their_methods_on_our_arrays() -> None:
+    x = np.array([1.0, 3.0, 2.0])
+    same(numpy.maximum.accumulate(x), [1.0, 3.0, 3.0])
+    same(numpy.multiply.outer(x, x), numpy.multiply.outer([1.0, 3.0, 2.0], [1.0, 3.0, 2.0]))
+    same(numpy.add.reduceat(x, [0, 1]), [1.0, 5.0])
+    numpy.add.at(x, [0, 0], 1.0)
+    assert isinstance(x, np.ndarray) and x.tolist() == [3.0, 3.0, 2.0]
