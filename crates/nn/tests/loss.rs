@@ -63,7 +63,10 @@ fn a_label_that_is_no_class_fails_when_it_is_read() {
         let loss = softmax_cross_entropy(&prediction, &array(&[0.0, wrong], &[2])).unwrap();
         let error = loss.to_vec().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Index);
-        assert!(error.to_string().contains(&format!("index {wrong} is out of bounds for axis 0 with size 3")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("index {wrong} is out of bounds for axis 0 with size 3")),
+            "{error}"
+        );
     }
 }
 

@@ -201,7 +201,7 @@ pub(crate) fn here(py: Python<'_>) -> Loc {
         return Loc::UNKNOWN;
     }
     match note(py, frame) {
-        INSIDE | LIBRARY => outside(py, frame),
+        seen @ (INSIDE | LIBRARY) => outside(py, frame, seen),
         loc => Loc::from_id(loc),
     }
 }
@@ -254,21 +254,22 @@ fn offset_of(frame: *mut ffi::PyFrameObject) -> u32 {
 }
 
 /// The user's innermost line, seen from a frame that is none. Without one, the line that this thread works for, or the
-/// innermost of Python's library: a thread's target may be an array's method.
+/// innermost of Python's library: a thread's target may be an array's method. `seen` is what was noted of the frame.
 #[cold]
 #[inline(never)]
-fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject) -> Loc {
+fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject, mut seen: u32) -> Loc {
     // SAFETY: the frame is alive; from here on the walk owns a reference to the frame it stands on.
     let mut frame = unsafe { Bound::from_borrowed_ptr(py, inner.cast()) };
     let mut library = None;
     loop {
-        match note(py, frame.as_ptr().cast()) {
+        match seen {
             INSIDE => {}
             LIBRARY => library = library.or_else(|| Some(site_of(frame.as_ptr().cast()))),
             loc => return Loc::from_id(loc),
         }
         let Some(back) = back_of(&frame) else { break };
         frame = back;
+        seen = note(py, frame.as_ptr().cast());
     }
     match (LENT.get(), library) {
         (Loc::UNKNOWN, Some((code, offset))) => codes().known.get(&code).map_or(Loc::UNKNOWN, |known| known.line(offset)),
