@@ -155,9 +155,9 @@ impl<E: Whole, K: Kind> Blocks<E> for Division<K> {
         if !a.iter().chain(b).fold(true, |all, x| all & x.is_exact()) {
             return one_by_one::<E, K>(a, b, to);
         }
-        for i in 0..BLOCK {
-            let near = E::from_bits(quotient(a[i].to_double(), divisor(b[i].to_double())));
-            to[i] = if b[i] == E::ZERO { E::ZERO } else { K::of(a[i], b[i], near) };
+        for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+            let near = E::from_bits(quotient(a.to_double(), divisor(b.to_double())));
+            *to = if b == E::ZERO { E::ZERO } else { K::of(a, b, near) };
         }
     }
     #[inline(always)]
@@ -166,8 +166,8 @@ impl<E: Whole, K: Kind> Blocks<E> for Division<K> {
             return one_by_one::<E, K>(a, &[b; BLOCK], to);
         }
         let by = divisor(b.to_double());
-        for i in 0..BLOCK {
-            to[i] = K::of(a[i], b, E::from_bits(quotient(a[i].to_double(), by)));
+        for (to, &a) in to.iter_mut().zip(a) {
+            *to = K::of(a, b, E::from_bits(quotient(a.to_double(), by)));
         }
     }
 }
@@ -175,8 +175,8 @@ impl<E: Whole, K: Kind> Blocks<E> for Division<K> {
 #[cold]
 #[inline(never)]
 fn one_by_one<E: Whole, K: Kind>(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]) {
-    for i in 0..BLOCK {
-        to[i] = K::one(a[i], b[i]);
+    for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+        *to = K::one(a, b);
     }
 }
 
@@ -188,18 +188,18 @@ impl<E: Whole> Blocks<E> for Powers {
     fn by_block(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]) {
         let mut bits = b.iter().fold(E::ZERO, |all, &b| all.or(b));
         if bits < E::ZERO {
-            for i in 0..BLOCK {
-                to[i] = a[i].power(b[i]);
+            for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                *to = a.power(b);
             }
             return;
         }
         let (mut base, mut left) = (*a, *b);
         *to = [E::small(1); BLOCK];
         while bits != E::ZERO {
-            for i in 0..BLOCK {
-                let (odd, half) = left[i].halves();
-                to[i] = if odd { to[i].mul(base[i]) } else { to[i] };
-                (base[i], left[i]) = (base[i].mul(base[i]), half);
+            for ((to, base), left) in to.iter_mut().zip(&mut base).zip(&mut left) {
+                let (odd, half) = left.halves();
+                *to = if odd { to.mul(*base) } else { *to };
+                (*base, *left) = (base.mul(*base), half);
             }
             bits = bits.halves().1;
         }

@@ -272,25 +272,13 @@ mod tests {
         let names = programs().into_iter().map(|(name, _)| name);
         let without: BTreeSet<String> = names.filter(|name| !printed.contains(name)).collect();
         // In no dtype.
-        let ops = [
-            "floor_divide",
-            "remainder",
-            "fmod",
-            "power",
-            "float_power",
-            "nextafter",
-            "gamma",
-            "polygamma",
-            "left_shift",
-            "right_shift",
-            "gcd",
-            "lcm",
-            "compose",
-        ];
+        let ops =
+            ["floor_divide", "remainder", "fmod", "nextafter", "left_shift", "right_shift", "gcd", "lcm", "compose"];
         let known = |name: &String| {
             let op = name.split(' ').next().unwrap_or_default();
             ops.contains(&op)
                 || name.contains("complex")
+                || ["power int32", "power int64", "power uint64"].contains(&name.as_str())
                 || ["sin float64", "cos float64", "tan float64"].contains(&name.as_str())
         };
         let expected: BTreeSet<String> = programs().into_iter().map(|(name, _)| name).filter(known).collect();

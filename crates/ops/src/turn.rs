@@ -180,7 +180,7 @@ impl Turn for f64 {
 }
 
 /// pi/2 as a sum of three singles.
-const SINGLE_HALF_PI: [f32; 3] = [1.5707964, -4.371139e-8, -1.7151245e-15];
+const SINGLE_HALF_PI: [f32; 3] = [std::f32::consts::FRAC_PI_2, -4.371139e-8, -1.7151245e-15];
 
 /// The constants of [`near`], for a format.
 pub trait NearTurns {
