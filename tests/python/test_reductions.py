@@ -114,9 +114,43 @@ def test_what_masks_choose(count: int, dtype: str) -> None:
 
 
 TERMS = [
-    *("ij,ij->i", "ij,ij->j", "ij,ij->", "ij,ji->ij", "i,j->ij", "i,j->ji", "i,i", "ij,jk", "ij,jk->ki", "bij,bjk->bik"),
-    *("bij,bjk->bki", "bij,jk->bik", "ij->ji", "ij->j", "ij->", "ij", "ji", "ij,j->i", "i,ij->j", "i,ij->ij", "i,->i"),
-    *("ij,kj->ik", "ij,k->ijk", "bij,bij->b", "ij,j", ",->", "bij,bj->bi", "ij,ijk->k", "ij,jk->i", "ijk,k->", "ij->ij"),
+    *(
+        "ij,ij->i",
+        "ij,ij->j",
+        "ij,ij->",
+        "ij,ji->ij",
+        "i,j->ij",
+        "i,j->ji",
+        "i,i",
+        "ij,jk",
+        "ij,jk->ki",
+        "bij,bjk->bik",
+    ),
+    *(
+        "bij,bjk->bik",
+        "bij,bjk->bki",
+        "bij,jk->bik",
+        "ij->ji",
+        "ij->j",
+        "ij->",
+        "ij",
+        "ji",
+        "ij,j->i",
+        "i,ij->j",
+        "i,ij->ij",
+    ),
+    *(
+        "ij,kj->ik",
+        "ij,k->ijk",
+        "bij,bij->b",
+        "ij,j",
+        ",->",
+        "bij,bj->bi",
+        "ij,ijk->k",
+        "ij,jk->i",
+        "ijk,k->",
+        "ij->ij",
+    ),
 ]
 
 
