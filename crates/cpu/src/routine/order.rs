@@ -8,7 +8,6 @@ use crate::pointwise::Shared;
 use crate::simd::{Isa, Work};
 use forerun_base::{Result, Team};
 use forerun_ops::Order;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Elements up to which a line is put in order by comparing.
 const SHORT: usize = 200;
@@ -81,21 +80,11 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
     assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
     // SAFETY: elements and keys have one size and alignment, and any bits are either.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
-    let zeros = AtomicBool::new(false);
     in_pieces(keys, team, |start, keys| {
-        let mut zero = false;
         wide(
             #[inline(always)]
-            || {
-                for (key, x) in keys.iter_mut().zip(&from[start..]) {
-                    *key = x.key(descending);
-                    zero |= x.zero().is_some();
-                }
-            },
+            || keys.iter_mut().zip(&from[start..]).for_each(|(key, x)| *key = x.key(descending)),
         );
-        if zero {
-            zeros.store(true, Ordering::Relaxed);
-        }
     });
     T::Key::sort(keys, isa, team);
     in_pieces(to, team, |_, to| {
@@ -110,9 +99,7 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
             },
         );
     });
-    if zeros.load(Ordering::Relaxed) {
-        zeros_as_they_came(from, to, descending);
-    }
+    zeros_as_they_came(from, to, descending);
 }
 
 /// Elements of a line that is put in order beside others.
