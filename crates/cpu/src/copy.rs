@@ -3,6 +3,7 @@
 //! Invariant: source and target do not overlap. Where one walks rows and the other columns, the copy goes in square
 //! blocks, so that each cache line is used whole while it is there.
 
+use crate::gather::strided;
 use crate::stream;
 use crate::turn;
 use forerun_base::{Layout, MAX_RANK, Shape};
@@ -18,6 +19,8 @@ pub(crate) struct Copy {
 /// A block of a transposing copy: elements adjacent in the source, long enough to stream, and in the target.
 const LONG: usize = 64;
 const SIDE: usize = 32;
+/// Elements of a row that are moved one by one.
+const SHORT: usize = 16;
 
 impl Copy {
     /// A copy between two layouts of one shape.
@@ -118,6 +121,20 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
             [(n, 0, 1)] => {
                 let value = std::mem::MaybeUninit::new(from.read());
                 std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n).fill(value);
+            }
+            [(n, f, 1)] => strided(from, f, to, n),
+            // Short rows: a call for each would take longer than to move it.
+            [(n, f, t), (m, 1, 1)] if m <= SHORT => {
+                for i in 0..n as isize {
+                    let (from, to) = (from.offset(i * f), to.offset(i * t));
+                    (0..m).for_each(|j| to.add(j).write(from.add(j).read()));
+                }
+            }
+            [(n, f, t), (m, 0, 1)] if m <= SHORT => {
+                for i in 0..n as isize {
+                    let (value, to) = (from.offset(i * f).read(), to.offset(i * t));
+                    (0..m).for_each(|j| to.add(j).write(value));
+                }
             }
             [(n, f, t)] => {
                 for i in 0..n as isize {

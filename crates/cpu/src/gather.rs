@@ -2,6 +2,7 @@
 //!
 //! Invariant: dimensions are collapsed once, when a kernel is compiled; adjacent ones that a single stride covers are one.
 
+use crate::copy::transpose;
 use forerun_base::{Layout, MAX_RANK};
 
 /// The collapsed dimensions of an operand: extents and strides, in elements, innermost last.
@@ -96,6 +97,54 @@ impl Walk {
         Some(unsafe { base.offset(offset * size as isize) })
     }
 
+    /// The length of a row, if elements are adjacent down the columns of matrices and these are large: rows are then best
+    /// gathered several at a time, by [`Walk::panel`].
+    pub(crate) fn turned(&self) -> Option<usize> {
+        let last = self.rank - 1;
+        let large = |d: usize| self.extents[d] >= crate::turn::SIDE;
+        (self.rank >= 2 && self.strides[last - 1] == 1 && self.strides[last] != 1 && large(last) && large(last - 1))
+            .then_some(self.extents[last])
+    }
+
+    /// Copies `rows` rows from `row` on, counted over all matrices, `width` elements of each from `column` on; in the target
+    /// they lie `apart` elements apart.
+    ///
+    /// # Safety
+    /// [`Walk::turned`] must hold, `base` must be the operand's first element, of `size` bytes, and `to` must take the elements.
+    pub(crate) unsafe fn panel(
+        &self,
+        (base, size): (*const u8, usize),
+        (row, rows): (usize, usize),
+        (column, width): (usize, usize),
+        (to, apart): (*mut u8, usize),
+    ) {
+        let (last, height) = (self.rank - 1, self.extents[self.rank - 2]);
+        let mut done = 0;
+        while done < rows {
+            let (matrix, first) = ((row + done) / height, (row + done) % height);
+            let together = (height - first).min(rows - done);
+            let mut offset = first as isize + column as isize * self.strides[last];
+            let mut left = matrix;
+            for d in (0..last - 1).rev() {
+                offset += (left % self.extents[d]) as isize * self.strides[d];
+                left /= self.extents[d];
+            }
+            let (extents, from_apart, to_apart) = ((together, width), self.strides[last], apart as isize);
+            // SAFETY: elements of one matrix, which the caller promises; the sizes are those of the types.
+            unsafe {
+                let (from, to) = (base.offset(offset * size as isize), to.add(done * apart * size));
+                match size {
+                    1 => transpose::<u8>(extents, (from, from_apart), (to, to_apart)),
+                    2 => transpose::<u16>(extents, (from.cast(), from_apart), (to.cast(), to_apart)),
+                    4 => transpose::<u32>(extents, (from.cast(), from_apart), (to.cast(), to_apart)),
+                    8 => transpose::<u64>(extents, (from.cast(), from_apart), (to.cast(), to_apart)),
+                    _ => transpose::<[u64; 2]>(extents, (from.cast(), from_apart), (to.cast(), to_apart)),
+                }
+            }
+            done += together;
+        }
+    }
+
     /// Copies elements `start .. start + count` to `to`, without gaps.
     ///
     /// # Safety
@@ -120,13 +169,41 @@ impl Walk {
             unsafe {
                 let (from, to) = (base.offset(offset), to.add(done));
                 match stride {
+                    1 if length <= SHORT => (0..length).for_each(|i| to.add(i).write(from.add(i).read())),
                     1 => std::ptr::copy_nonoverlapping(from, to, length),
                     0 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), length)
                         .fill(std::mem::MaybeUninit::new(from.read())),
-                    _ => (0..length).for_each(|i| to.add(i).write(from.offset(i as isize * stride).read())),
+                    _ => strided(from, stride, to, length),
                 }
             }
         });
+    }
+}
+
+/// Elements of a run that are moved one by one: to ask for a longer copy would take longer.
+const SHORT: usize = 8;
+
+/// Copies `count` elements that lie `stride` apart. Strides that occur often are known when this is compiled, so that their
+/// elements are moved a vector at a time.
+///
+/// # Safety
+/// So many elements must be readable and writable.
+#[inline(always)]
+pub(crate) unsafe fn strided<T: Copy>(from: *const T, stride: isize, to: *mut T, count: usize) {
+    #[inline(always)]
+    unsafe fn known<T: Copy, const STRIDE: isize>(from: *const T, to: *mut T, count: usize) {
+        // SAFETY: the caller's promise is this one.
+        (0..count as isize).for_each(|i| unsafe { to.offset(i).write(from.offset(i * STRIDE).read()) });
+    }
+    // SAFETY: the caller's promise is this one.
+    unsafe {
+        match stride {
+            -1 => known::<T, -1>(from, to, count),
+            2 => known::<T, 2>(from, to, count),
+            3 => known::<T, 3>(from, to, count),
+            4 => known::<T, 4>(from, to, count),
+            _ => (0..count as isize).for_each(|i| to.offset(i).write(from.offset(i * stride).read())),
+        }
     }
 }
 
@@ -145,6 +222,47 @@ mod tests {
         let row = Layout::dense(Shape::of(&[4])).broadcast_to(Shape::of(&[5, 6, 4])).unwrap();
         assert_eq!(Walk::new(&row).extents[..2], [30, 4]);
         assert!(Walk::new(&Layout::dense(Shape::SCALAR)).is_constant());
+    }
+
+    #[test]
+    fn gathers_runs_of_every_stride() {
+        let data: Vec<u32> = (0..400).collect();
+        for stride in [-7, -2, -1, 1, 2, 3, 4, 5] {
+            for count in [1, 7, 8, 9, 50] {
+                let first = if stride < 0 { 399 } else { 0 };
+                let mut to = vec![0u32; count];
+                // SAFETY: the elements are some of the data's.
+                unsafe { strided(data.as_ptr().add(first), stride, to.as_mut_ptr(), count) };
+                let expected: Vec<u32> = (0..count as isize).map(|i| (first as isize + i * stride) as u32).collect();
+                assert_eq!(to, expected, "stride {stride}");
+            }
+        }
+    }
+
+    #[test]
+    fn panels_are_what_rows_are() {
+        let dense = Layout::dense(Shape::of(&[3, 20, 40]));
+        let walk = Walk::new(&dense.permute(&[0, 2, 1]));
+        assert_eq!(walk.turned(), Some(20));
+        assert_eq!(Walk::new(&dense).turned(), None);
+        let data: Vec<u64> = (0..2400).collect();
+        // Rows on both sides of where a matrix ends.
+        for (row, rows, column, width) in [(0, 16, 0, 20), (35, 10, 3, 7), (0, 120, 0, 20), (119, 1, 19, 1)] {
+            let mut to = vec![0u64; rows * 24];
+            // SAFETY: the layout covers `data`, and `to` holds rows of 24.
+            unsafe {
+                let to = (to.as_mut_ptr().cast(), 24);
+                walk.panel((data.as_ptr().cast(), 8), (row, rows), (column, width), to);
+            }
+            for i in 0..rows {
+                let mut line = vec![0u64; width];
+                // SAFETY: the layout covers `data`, and `line` holds `width` elements.
+                unsafe {
+                    walk.gather(data.as_ptr().cast(), 8, (row + i) * 20 + column, width, line.as_mut_ptr().cast());
+                }
+                assert_eq!(to[i * 24..i * 24 + width], line[..], "row {}", row + i);
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::tile::Tiles;
 use forerun_base::Team;
 use forerun_plan::{Executable, Io, Program};
 
-/// Elements of a piece of work: a function of nothing, so that a piece is the same whoever runs it.
+/// Elements of a piece of work, about: a function of the program, so that a piece is the same whoever runs it.
 const PIECE: usize = 32 * 1024;
 
 /// Work below this many units (about 30 us) is not worth handing out.
@@ -47,16 +47,16 @@ impl Executable for Pointwise {
 /// # Safety
 /// As for [`Executable::run`], for these elements.
 pub(crate) unsafe fn run_range(tiles: &Tiles, io: Io<'_>, start: usize, end: usize, team: &dyn Team) {
-    let count = end - start;
-    if team.width() == 1 || count * tiles.weight.max(1) < WORTH_SPLITTING || count <= PIECE {
+    let (count, size) = (end - start, tiles.piece(PIECE));
+    if team.width() == 1 || count * tiles.weight.max(1) < WORTH_SPLITTING || count <= size {
         // SAFETY: the caller's promise is this one.
         return unsafe { tiles.run(io, start, end) };
     }
     let shared = Shared(io);
-    stretch::split(team, count.div_ceil(PIECE), &|i| {
-        let from = start + i * PIECE;
+    stretch::split(team, count.div_ceil(size), &|i| {
+        let from = start + i * size;
         // SAFETY: pieces do not overlap, and the caller's promise covers each.
-        unsafe { tiles.run(shared.get(), from, end.min(from + PIECE)) }
+        unsafe { tiles.run(shared.get(), from, end.min(from + size)) }
     });
 }
 

@@ -15,6 +15,7 @@ use forerun_ops::symbol::{Verb, script};
 use forerun_ops::{Class, Point};
 use forerun_plan::{Instr, Io, Program, Reg};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
@@ -45,6 +46,8 @@ pub(crate) struct Tiles {
     pub(crate) weight: usize,
     /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
     stream: Option<Stream>,
+    /// The length of the rows in which inputs that are adjacent down their columns are gathered, several rows at a time.
+    turned: Option<usize>,
     /// Machine code that does what `code` does.
     compiled: Option<Compiled>,
 }
@@ -128,11 +131,16 @@ impl Tiles {
         let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
         let widest = program.code.iter().flat_map(|i| [i.dtype, i.out]).map(DType::size).max().unwrap_or(8).max(8);
-        let mut tile = TILE;
+        // Who watches a register reads tiles in an order of its own.
+        let turned = turned_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
+        let panels: usize = if turned.is_some() { inputs.iter().map(Input::panel).sum() } else { 0 };
+        let mut tile = if turned.is_some() { PANEL_WIDTH } else { TILE };
         while tile > 64 && (temps + strided) * tile * widest > LARGE - 64 * 1024 {
             tile /= 2;
         }
-        let scratch = constants * SPLAT + (temps + strided) * tile * widest;
+        let scratch = constants * SPLAT + (temps + strided) * tile * widest + panels;
+        let turned = turned.filter(|_| scratch <= LARGE && tile == PANEL_WIDTH);
+        let scratch = if turned.is_some() { scratch } else { scratch - panels };
         let size = program.shape.size();
         Tiles {
             code: code.into_boxed_slice(),
@@ -146,6 +154,7 @@ impl Tiles {
             small: size <= tile && strided == 0 && scratch <= SMALL && place.count(temps) <= SMALL_SLOTS,
             weight,
             stream: None,
+            turned,
             compiled: None,
             inputs,
         }
@@ -180,6 +189,11 @@ impl Tiles {
         self.outputs.is_empty()
     }
 
+    /// Elements of a piece of work, `about` so many: whole panels, where there are some.
+    pub(crate) fn piece(&self, about: usize) -> usize {
+        self.turned.map_or(about, |length| about.next_multiple_of(PANEL_ROWS * length))
+    }
+
     /// Whether an input may have to be gathered.
     fn gathers(&self) -> bool {
         self.inputs.iter().any(|input| matches!(input.access, Access::Strided(_)))
@@ -203,6 +217,9 @@ impl Tiles {
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
+                if let Some(length) = self.turned {
+                    at = self.run_panels(machine, start, end, length);
+                }
                 let most = if self.is_in_place() { usize::MAX } else { self.tile };
                 while at < end {
                     let count = most.min(end - at);
@@ -214,6 +231,37 @@ impl Tiles {
                 stream::fence();
             }
         }
+    }
+
+    /// Runs the program over the whole rows of a range, a few rows at a time; returns where they end. Elements before the
+    /// first whole row are run as they come.
+    ///
+    /// # Safety
+    /// As for [`Tiles::run`].
+    unsafe fn run_panels(&self, machine: &mut Machine<'_>, start: usize, end: usize, length: usize) -> usize {
+        let (first, last) = (start.div_ceil(length), end / length);
+        if last < first + PANEL_ROWS {
+            return start;
+        }
+        // SAFETY: the caller's promise covers every tile.
+        unsafe {
+            for at in (start..first * length).step_by(self.tile) {
+                machine.tile(at, self.tile.min(first * length - at));
+            }
+            for row in (first..last).step_by(PANEL_ROWS) {
+                let rows = row..last.min(row + PANEL_ROWS);
+                for column in (0..length).step_by(self.tile) {
+                    let width = self.tile.min(length - column);
+                    machine.gather_panels(rows.clone(), column, width);
+                    for (i, row) in rows.clone().enumerate() {
+                        machine.panel = Some(i);
+                        machine.tile(row * length + column, width);
+                    }
+                }
+            }
+        }
+        machine.panel = None;
+        last * length
     }
 
     /// Runs a program whose iteration space is one tile.
@@ -258,6 +306,30 @@ impl Tiles {
         // SAFETY: the scratch is large enough, and the rest is the caller's promise.
         unsafe { work(&mut Machine::new(self, io, scratch.0.as_mut_ptr().cast(), &mut slots)) }
     }
+}
+
+/// Rows and columns of what is gathered at a time of inputs that are adjacent down their columns.
+const PANEL_ROWS: usize = 16;
+const PANEL_WIDTH: usize = 256;
+
+impl Input {
+    /// Bytes of a panel of this input; none if it is not gathered so.
+    fn panel(&self) -> usize {
+        match &self.access {
+            Access::Strided(walk) if walk.turned().is_some() => PANEL_ROWS * PANEL_WIDTH * self.size as usize,
+            _ => 0,
+        }
+    }
+}
+
+/// The length of the rows of inputs that are best gathered in panels, if there are some and they agree.
+fn turned_rows(inputs: &[Input], size: usize) -> Option<usize> {
+    let mut lengths = inputs.iter().filter_map(|input| match &input.access {
+        Access::Strided(walk) => walk.turned(),
+        _ => None,
+    });
+    let length = lengths.next()?;
+    (size >= PANEL_ROWS * PANEL_WIDTH && lengths.all(|other| other == length)).then_some(length)
 }
 
 const SMALL: usize = 4 * 1024;
@@ -330,6 +402,8 @@ pub(crate) struct Machine<'a> {
     slots: &'a mut [*mut u8],
     /// The first scratch tile of the strided inputs.
     gathered: *mut u8,
+    /// Which row of the panels is the next tile's, if inputs were gathered in panels.
+    panel: Option<usize>,
 }
 
 impl<'a> Machine<'a> {
@@ -360,7 +434,29 @@ impl<'a> Machine<'a> {
                 next = next.add(tiles.tile * tiles.widest);
             }
         }
-        Machine { tiles, io, slots, gathered: next }
+        Machine { tiles, io, slots, gathered: next, panel: None }
+    }
+
+    /// Gathers some rows of the inputs that are adjacent down their columns, `width` elements of each from `column` on.
+    ///
+    /// # Safety
+    /// The elements must be within the iteration space, and the program one that gathers panels.
+    unsafe fn gather_panels(&mut self, rows: Range<usize>, column: usize, width: usize) {
+        let mut panel = self.panels();
+        for (input, &base) in self.tiles.inputs.iter().zip(self.io.inputs) {
+            if let (Access::Strided(walk), 1..) = (&input.access, input.panel()) {
+                let to = (panel, PANEL_WIDTH);
+                // SAFETY: scratch of a panel each, and elements of the input.
+                unsafe { walk.panel((base, input.size as usize), (rows.start, rows.len()), (column, width), to) };
+                panel = panel.wrapping_add(input.panel());
+            }
+        }
+    }
+
+    /// The first panel: after a tile for each strided input.
+    fn panels(&self) -> *mut u8 {
+        let strided = self.tiles.inputs.iter().filter(|input| matches!(input.access, Access::Strided(_))).count();
+        self.gathered.wrapping_add(strided * self.tiles.tile * self.tiles.widest)
     }
 
     /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless [`Tiles::is_in_place`] and
@@ -371,6 +467,7 @@ impl<'a> Machine<'a> {
     #[inline]
     pub(crate) unsafe fn tile(&mut self, start: usize, count: usize) {
         let mut scratch = self.gathered;
+        let mut panel = self.panel.map(|row| (row, self.panels()));
         // SAFETY: addresses of elements within the iteration space, or in scratch of a tile each.
         unsafe {
             for (i, input) in self.tiles.inputs.iter().enumerate() {
@@ -378,6 +475,13 @@ impl<'a> Machine<'a> {
                 match &input.access {
                     Access::Dense => self.slots[i] = self.io.inputs[i].add(start * size).cast_mut(),
                     Access::Constant => {}
+                    Access::Strided(_) if panel.is_some() && input.panel() > 0 => {
+                        if let Some((row, first)) = &mut panel {
+                            self.slots[i] = first.add(*row * PANEL_WIDTH * size);
+                            *first = first.add(input.panel());
+                        }
+                        scratch = scratch.add(self.tiles.tile * self.tiles.widest);
+                    }
                     Access::Strided(walk) => {
                         self.slots[i] = match walk.in_place(self.io.inputs[i], size, start, count) {
                             Some(address) => address.cast_mut(),

@@ -44,7 +44,13 @@ impl Grid {
                 down *= 2;
             }
         }
-        Grid { m, n, down: down.min(m.max(1)), across: across.min(n.max(1)), worth: work * matrices >= 2 * small || work <= TINY && work * matrices >= SMALL_VECTOR }
+        Grid {
+            m,
+            n,
+            down: down.min(m.max(1)),
+            across: across.min(n.max(1)),
+            worth: work * matrices >= 2 * small || work <= TINY && work * matrices >= SMALL_VECTOR,
+        }
     }
 
     pub(crate) fn worth_splitting(&self) -> bool {

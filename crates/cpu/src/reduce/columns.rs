@@ -188,6 +188,53 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
     });
 }
 
+/// Columns that are so few that several rows make one line of them.
+const NARROW: usize = 32;
+
+/// The first extremes of a few columns, over as many rows as make whole lines; returns how many rows these are. A line is
+/// several rows that follow each other: its elements are compared with those of the next, and the rows of a line at the end.
+#[inline(always)]
+unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
+    from: *const V::Elem,
+    rows: usize,
+    inner: usize,
+    best: &mut [V::Elem; STRIP],
+    place: &mut [i64; STRIP],
+) -> usize {
+    let together = 2 * NARROW / inner;
+    let (lines, width) = (rows / together, together * inner);
+    if lines < 2 {
+        return 0;
+    }
+    let mut extremes = [F::start::<V::Elem>(); 2 * NARROW];
+    let mut found = [0i64; 2 * NARROW];
+    for line in 0..lines {
+        // SAFETY: the caller promises so many rows of elements.
+        let elements = unsafe { std::slice::from_raw_parts(from.add(line * width), width) };
+        if line == 0 {
+            extremes[..width].copy_from_slice(elements);
+            continue;
+        }
+        for ((new, best), place) in elements.iter().zip(&mut extremes).zip(&mut found) {
+            let wins = F::wins(*new, *best);
+            *best = if wins { *new } else { *best };
+            *place = if wins { line as i64 } else { *place };
+        }
+    }
+    for column in 0..inner {
+        let row = |i: usize| found[i] * together as i64 + (i / inner) as i64;
+        let mut first = column;
+        for i in (column..width).step_by(inner).skip(1) {
+            let (new, old) = (extremes[i], extremes[first]);
+            if F::wins(new, old) || !F::wins(old, new) && row(i) < row(first) {
+                first = i;
+            }
+        }
+        (best[column], place[column]) = (extremes[first], row(first));
+    }
+    lines * together
+}
+
 /// Index of the first extreme of each column.
 ///
 /// # Safety
@@ -214,7 +261,12 @@ pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &
                             None if whole => (r.tiles.tile / strip.width).max(1),
                             None => 1,
                         };
-                        for row in (0..r.reduced).step_by(together.max(1)) {
+                        let mut begin = 0;
+                        if let (Some(input), true, 1..=NARROW) = (r.direct, whole, r.inner) {
+                            let from = io.inputs[input].cast::<V::Elem>().add(strip.outer * r.reduced * r.inner);
+                            begin = index_narrow::<V, F>(from, r.reduced, r.inner, &mut best, &mut place);
+                        }
+                        for row in (begin..r.reduced).step_by(together.max(1)) {
                             let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
                             let rows = together.min(r.reduced - row);
                             let elements = match r.direct {

@@ -40,12 +40,27 @@ fn piece(mask: &[u8], i: usize) -> std::ops::Range<usize> {
     i * PIECE..mask.len().min((i + 1) * PIECE)
 }
 
+/// How many are chosen. A byte counts to 255 before its sums move to wider ones.
+fn count_chosen(mask: &[u8]) -> usize {
+    let mut total = 0;
+    for block in mask.chunks(255 * 64) {
+        let mut sums = [0u8; 64];
+        let lines = block.chunks_exact(64);
+        total += lines.remainder().iter().map(|chosen| (*chosen != 0) as usize).sum::<usize>();
+        for line in lines {
+            sums.iter_mut().zip(line).for_each(|(sum, chosen)| *sum += (*chosen != 0) as u8);
+        }
+        total += sums.iter().map(|sum| *sum as usize).sum::<usize>();
+    }
+    total
+}
+
 /// How many are chosen before each piece, and in all.
 fn before(mask: &[u8], team: &dyn Team) -> Vec<usize> {
     let mut counts = vec![0; pieces(mask) + 1];
     let shared = Shared(counts.as_mut_ptr());
     team.split(pieces(mask), &|i| {
-        let count = mask[piece(mask, i)].iter().map(|chosen| (*chosen != 0) as usize).sum();
+        let count = count_chosen(&mask[piece(mask, i)]);
         // SAFETY: pieces write counts of their own, of which there is one more.
         unsafe { shared.get().add(i + 1).write(count) };
     });

@@ -24,6 +24,11 @@ fn sort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (descending, isa) = (args.word(1) != 0, args.isa);
     let (team, within) = teams(args, team);
     if !T::IS_PAIR && T::Key::sorts(isa) {
+        let (_, count, inner) = args.extents(0);
+        if let (1, 1..=SIDE) = (inner, count) {
+            sort_beside::<T>(args, team, count, descending);
+            return Ok(());
+        }
         each_line::<T, T>(args, team, &|from, to| sort_wide(from, to, descending, isa, within));
         return Ok(());
     }
@@ -36,6 +41,9 @@ const PIECE: usize = 1 << 16;
 
 /// Calls `each(start, items)` for the pieces of a line.
 fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mut [T]) + Sync) {
+    if items.len() <= PIECE {
+        return each(0, items);
+    }
     let (count, first) = (items.len(), Shared(items.as_mut_ptr()));
     team.split(count.div_ceil(PIECE), &|piece| {
         let start = piece * PIECE;
@@ -55,9 +63,9 @@ impl<W: FnMut()> Work for Piece<W> {
     }
 }
 
-/// Runs `work` with the features of the set that has wide sorts.
+/// Runs `work` with the features of the set that has wide sorts, which the processor must have.
 #[inline(always)]
-fn wide(work: impl FnMut()) {
+pub(super) fn wide(work: impl FnMut()) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: called where keys have a wide sort, so the processor has the set.
     unsafe {
@@ -92,6 +100,61 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
         );
     });
     zeros_as_they_came(from, to, descending);
+}
+
+/// Elements of a line that is put in order beside others.
+const SIDE: usize = 8;
+/// Lines that are put in order side by side.
+const BESIDE: usize = 16;
+
+/// Puts lines of at most [`SIDE`] elements that follow each other in order: a vector holds one element of each of several.
+fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, descending: bool) {
+    let (from, to) = (args.input::<T>(0), args.output::<T>());
+    let lines = from.len() / count;
+    let per_piece = (PIECE / count).next_multiple_of(BESIDE);
+    let target = Shared(to.as_mut_ptr());
+    team.split(lines.div_ceil(per_piece), &|piece| {
+        let (first, last) = (piece * per_piece, lines.min((piece + 1) * per_piece));
+        let from = &from[first * count..last * count];
+        // SAFETY: pieces have lines of their own, within the output.
+        let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first * count), from.len()) };
+        wide(
+            #[inline(always)]
+            || {
+                for (from, to) in from.chunks(BESIDE * count).zip(to.chunks_mut(BESIDE * count)) {
+                    sort_block(from, to, count, descending);
+                }
+            },
+        );
+    });
+}
+
+/// Up to [`BESIDE`] lines.
+#[inline(always)]
+fn sort_block<T: Ordered>(from: &[T], to: &mut [T], count: usize, descending: bool) {
+    let mut keys = [[T::Key::default(); BESIDE]; SIDE];
+    let mut zero = false;
+    for (r, line) in from.chunks_exact(count).enumerate() {
+        for (keys, x) in keys.iter_mut().zip(line) {
+            keys[r] = x.key(descending);
+            zero |= x.zero().is_some();
+        }
+    }
+    for end in (1..count).rev() {
+        for j in 0..end {
+            for r in 0..BESIDE {
+                let (a, b) = (keys[j][r], keys[j + 1][r]);
+                (keys[j][r], keys[j + 1][r]) = (a.min(b), a.max(b));
+            }
+        }
+    }
+    for (r, line) in to.chunks_exact_mut(count).enumerate() {
+        line.iter_mut().zip(&keys).for_each(|(to, keys)| *to = T::from_key(keys[r], descending));
+    }
+    if zero {
+        let lines = from.chunks_exact(count).zip(to.chunks_exact_mut(count));
+        lines.for_each(|(from, to)| zeros_as_they_came(from, to, descending));
+    }
 }
 
 /// Keys of at most 32 bits above indices: equal keys keep their order. The result holds them meanwhile.

@@ -2,7 +2,9 @@
 
 use super::call::{Args, Body, with_type};
 use super::keys::Ordered;
+use super::order::wide;
 use crate::pointwise::Shared;
+use crate::simd::Isa;
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::Search;
 
@@ -42,7 +44,7 @@ fn digitize<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
 
 fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, descending: bool) {
     let (sorted, values, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<i64>());
-    let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
+    let (size, target, isa) = (to.len(), Shared(to.as_mut_ptr()), args.isa);
     team.split(size.div_ceil(PIECE), &|piece| {
         let first = piece * PIECE;
         let values = &values[first..size.min(first + PIECE)];
@@ -50,7 +52,13 @@ fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, d
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first), values.len()) };
         let (groups, rest) = values.as_chunks::<SIDE>();
         let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
-        groups.iter().zip(to_groups).for_each(|(values, to)| places::<T, RIGHT, SIDE>(sorted, values, to, descending));
+        match isa {
+            Isa::Avx512 => wide(
+                #[inline(always)]
+                || all_places::<T, RIGHT>(sorted, groups, to_groups, descending),
+            ),
+            _ => all_places::<T, RIGHT>(sorted, groups, to_groups, descending),
+        }
         for (value, to) in rest.iter().zip(to_rest) {
             places::<T, RIGHT, 1>(sorted, &[*value], std::array::from_mut(to), descending);
         }
@@ -59,6 +67,19 @@ fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, d
 
 /// Values that are looked for side by side: a search waits for memory, and the next step of the others fills that time.
 const SIDE: usize = 16;
+
+/// The places of groups of values.
+#[inline(always)]
+fn all_places<T: Ordered, const RIGHT: bool>(
+    sorted: &[T],
+    groups: &[[T; SIDE]],
+    to: &mut [[i64; SIDE]],
+    descending: bool,
+) {
+    for (values, to) in groups.iter().zip(to) {
+        places::<T, RIGHT, SIDE>(sorted, values, to, descending);
+    }
+}
 
 /// How many go before each value: those that come first, and with `RIGHT` those that are equal. All searches halve the same
 /// lengths, without a branch that could be guessed wrong.
