@@ -337,3 +337,33 @@ def test_memory_that_is_short_is_waited_for_and_then_refused(run: Run) -> None:
         assert (kept + 1)[0].item() == 2.0
         """
     passes(run, program, FORERUN_SIM_MEMORY=str(20 << 20))
+
+
+def test_want_of_memory_takes_no_earlier_result_along(run: Run) -> None:
+    """Results that are computed together may fit in part: the ones submitted first are there."""
+    program = """
+        from forerun import np, npx
+
+        size = (4 << 20) // 4
+        x = np.ones((size,), ctx=npx.gpu(0))
+        more = [x + i for i in range(20)]
+        try:
+            npx.waitall()
+            raise SystemExit("it all fitted")
+        except MemoryError:
+            pass
+        except BaseException as several:
+            assert all(isinstance(error, MemoryError) for error in several.exceptions), several.exceptions
+        assert x[0].item() == 1.0
+        there = 0
+        for i, y in enumerate(more):
+            try:
+                assert y[1].item() == 1.0 + i
+                there += 1
+            except MemoryError as error:
+                assert "on gpu(0)" in str(error) and "program.py:6" in str(error), error
+        assert 1 <= there < 20, there
+        del more, y
+        assert (x + 1).sum().item() == 2.0 * size
+        """
+    passes(run, program, FORERUN_SIM_MEMORY=str(30 << 20))

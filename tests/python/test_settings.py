@@ -41,6 +41,9 @@ BAD = [
     ("FORERUN_BUDGET", "2GiB"),
     ("FORERUN_PREFETCH", "-1"),
     ("FORERUN_TINY", "x"),
+    ("FORERUN_WINDOW", "1"),
+    ("FORERUN_WINDOW", "4294967296"),
+    ("FORERUN_WINDOW", "18446744073709551615"),
     ("FORERUN_ISA", "sse"),
     ("FORERUN_JIT", "off"),
 ]

@@ -37,7 +37,7 @@ pub(crate) fn may_write(x: &Array) -> bool {
         && !graph::is_on()
         && !trace::is_on()
         // Off where tests want every record to be planned.
-        && runtime().tiny_limit() > 0
+        && runtime().tiny_limit_here() > 0
 }
 
 /// Writes such an element: what `value` holds, or the bits. False if that has to be submitted.

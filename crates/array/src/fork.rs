@@ -95,7 +95,7 @@ extern "C" fn child() {
         planner.note_completed(window);
     }
     // What nobody has seen yet is the parent's to report.
-    runtime.failures.lock().clear();
+    *runtime.failures.lock() = Default::default();
 }
 
 /// The process ends: workers finish the task they run and leave, within a bound; what is pending is not computed. Who still

@@ -245,8 +245,15 @@ impl Work for Launch {
         self.settle_issued();
     }
 
-    fn fail_for_memory(&self) {
-        self.fail_all(&self.blame(self.lacks_memory(), 0));
+    fn fail_for_memory(&self) -> Issued {
+        match self.device {
+            // Of several results some may fit; they are made in the order in which they were submitted.
+            Some(device) if self.outputs.len() > 1 => self.tell_apart(device),
+            _ => {
+                self.fail_all(&self.blame(self.lacks_memory(), 0));
+                Issued::Nothing
+            }
+        }
     }
 
     fn run(&self, team: &dyn Team) {

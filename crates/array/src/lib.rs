@@ -18,6 +18,7 @@ mod capture;
 mod collect;
 mod device;
 mod display;
+mod failures;
 mod flights;
 mod fork;
 mod future;
@@ -80,12 +81,14 @@ pub use host::{has_host_room, make_host_room};
 pub use index::Index;
 pub use memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak, set_budget};
 pub use no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
-pub use nonfinite::{detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
+pub use nonfinite::{abandon_detecting, detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
 pub use observe::{Note, Observer, add_observer, note_unrepeatable, remove_observer};
 pub use origin::Origin;
 pub use random::{seed, stream_of, swap_stream, watch_forks};
 pub use read::{Lent, Snapshot};
 pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
 pub use trace::{Event, Happening, Lane, start_trace, stop_trace};
-pub use wait::{AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_with};
+pub use wait::{
+    AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_counted, wait_all_with,
+};
 pub use window::{Slots, leave, on_arrival, slots};

@@ -71,6 +71,15 @@ pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
     detector.tell(wait)
 }
 
+/// The calling thread looks no longer, and nobody wants an answer: does not wait.
+pub fn abandon_detecting() {
+    if let Some(detector) = DETECTOR.take() {
+        set_detects(false);
+        let observer: Rc<dyn Observer> = detector;
+        remove_observer(&observer);
+    }
+}
+
 /// Runs `f` and looks for the first op in it that makes a NaN or an infinity out of finite numbers.
 #[track_caller]
 pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
@@ -78,11 +87,7 @@ pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
     impl Drop for Stop {
         fn drop(&mut self) {
             // Only after a panic is there still something to stop; then nobody wants an answer.
-            if let Some(detector) = DETECTOR.take() {
-                set_detects(false);
-                let observer: Rc<dyn Observer> = detector;
-                remove_observer(&observer);
-            }
+            abandon_detecting();
         }
     }
     let loc = Loc::caller();

@@ -122,7 +122,7 @@ impl Planner {
         let ring = &window.ring;
         let mut head = ring.head();
         let Some(tail) = self.limit(window, head, until) else { return Fed::Empty };
-        let (mut inlined, mut tiny) = (0, runtime.tiny_limit());
+        let (mut inlined, mut tiny) = (0, runtime.tiny_limit_here());
         if matches!(until, Until::Index(_) | Until::Spot(_)) {
             tiny = spot::limit(self, window, head, tail, tiny);
         }
@@ -298,11 +298,11 @@ impl Feeder for WindowFeeder {
     fn feed(&self, engine: &Engine) -> Fed {
         let runtime = runtime();
         let Some(mut planner) = runtime.planner.try_lock() else { return Fed::Later(Duration::from_micros(1)) };
-        let windows: usize = runtime.windows.iter().count();
+        let windows = runtime.windows.count();
         let mut soonest = None;
         for k in 0..windows {
             let turn = (planner.turn + k) % windows;
-            let Some(window) = runtime.windows.iter().nth(turn) else { continue };
+            let Some(window) = runtime.windows.get(turn) else { continue };
             if window.ring.is_empty() {
                 // Finished tasks of a quiet window free its slots.
                 planner.note_completed(window);

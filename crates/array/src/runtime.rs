@@ -1,16 +1,17 @@
 //! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
 
-use crate::collect;
 use crate::blockers::Blockers;
+use crate::collect;
+use crate::failures::Failures;
 use crate::fork;
 use crate::holders::Holders;
 use crate::host::HostQueue;
 use crate::memory::Held;
 use crate::planner::{Planner, WindowFeeder};
-use crate::window::{CAPACITY, LEAST_CAPACITY, Windows};
+use crate::window::{CAPACITY, LEAST_CAPACITY, MOST_CAPACITY, Windows};
 use forerun_base::{Error, ErrorKind, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
-use forerun_engine::{Config, Engine, Mode, Padded};
+use forerun_engine::{Config, Engine, Mode, Padded, has_short_stack};
 use forerun_plan::{Backend, PlanOptions};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -32,7 +33,7 @@ pub(crate) struct Runtime {
     pub(crate) held: Held,
     pub(crate) blockers: Blockers,
     /// Errors that nobody has seen yet.
-    pub(crate) failures: Mutex<Vec<Error>>,
+    pub(crate) failures: Mutex<Failures>,
     fuse: AtomicBool,
     drop_dead: AtomicBool,
     tiny_limit: AtomicUsize,
@@ -58,9 +59,6 @@ pub(crate) fn count(counter: &AtomicU64, n: u64) {
 /// Elements up to which a record is run on the spot by whoever plans it: less than a task costs.
 const TINY: usize = 4096;
 
-/// Failures kept for the next `wait_all`.
-const MOST_FAILURES: usize = 1000;
-
 /// The runtime.
 #[inline]
 pub(crate) fn runtime() -> &'static Runtime {
@@ -83,14 +81,16 @@ impl Runtime {
             engine,
             backend: Arc::new(CpuBackend::new()),
             planner: Padded(Mutex::new(Planner::new())),
-            windows: Windows::new(settings.number("FORERUN_WINDOW", LEAST_CAPACITY).unwrap_or(CAPACITY)),
+            windows: Windows::new(
+                settings.number_within("FORERUN_WINDOW", LEAST_CAPACITY..=MOST_CAPACITY).unwrap_or(CAPACITY),
+            ),
             sync,
             counters: Padded::default(),
             holders: Holders::default(),
             host: HostQueue::default(),
             held: Held::default(),
             blockers: Blockers::default(),
-            failures: Mutex::new(Vec::new()),
+            failures: Mutex::default(),
             fuse: AtomicBool::new(settings.switch("FORERUN_FUSE").unwrap_or(true)),
             drop_dead: AtomicBool::new(settings.switch("FORERUN_DROP_DEAD").unwrap_or(true)),
             tiny_limit: AtomicUsize::new(settings.number("FORERUN_TINY", 0).unwrap_or(TINY)),
@@ -101,21 +101,19 @@ impl Runtime {
         PlanOptions { fuse: self.fuse.load(Relaxed), drop_dead: self.drop_dead.load(Relaxed) }
     }
 
-    pub(crate) fn tiny_limit(&self) -> usize {
-        self.tiny_limit.load(Relaxed)
+    /// How many elements a record may touch to be run on the spot; none on a thread whose stack is short.
+    pub(crate) fn tiny_limit_here(&self) -> usize {
+        if has_short_stack() { 0 } else { self.tiny_limit.load(Relaxed) }
     }
 
-    /// An op failed: kept until somebody reads it. A program that never looks does not fill memory with errors.
+    /// An op failed: remembered until somebody reads it.
     pub(crate) fn note_failure(&self, error: &Error) {
-        let mut failures = self.failures.lock();
-        if failures.len() < MOST_FAILURES {
-            failures.push(error.clone());
-        }
+        self.failures.lock().note(error);
     }
 
     /// Somebody has seen it.
     pub(crate) fn observe_failure(&self, error: &Error) {
-        self.failures.lock().retain(|e| !e.same_failure(error));
+        self.failures.lock().seen(error);
     }
 }
 

@@ -315,17 +315,32 @@ pub(crate) fn finish_all() {
     });
 }
 
-/// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
+/// Waits for everything submitted so far, on every thread. Fails with the errors that nobody has seen yet. Of very many the
+/// last one only says how many more there are.
 pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
+    wait_all_counted(wait).map_err(|(mut errors, more)| {
+        if more > 0 {
+            errors.push(Error::new(ErrorKind::Runtime, format!("{more} more operations failed")).read_at(wait.loc));
+        }
+        errors
+    })
+}
+
+/// The same; beside the errors, how many more there are.
+pub fn wait_all_counted(wait: &Wait<'_>) -> std::result::Result<(), (Vec<Error>, usize)> {
     let runtime = runtime();
-    no_sync::check(wait, None).map_err(|error| vec![error])?;
+    let one = |error: Error| (vec![error], 0);
+    no_sync::check(wait, None).map_err(one)?;
     let target = AllTarget { tails: runtime.windows.tails(), tasks: OnceLock::new() };
     if let Err(error) = blockers::wait(&target, wait.options(), wait.call, Origin::default) {
-        return Err(vec![if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }]);
+        return Err(one(if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }));
     }
-    nonfinite::check(wait).map_err(|error| vec![error])?;
-    let failures = std::mem::take(&mut *runtime.failures.lock());
-    if failures.is_empty() { Ok(()) } else { Err(failures.into_iter().map(|e| e.read_at(wait.loc)).collect()) }
+    nonfinite::check(wait).map_err(one)?;
+    let (failures, more) = std::mem::take(&mut *runtime.failures.lock()).into_parts();
+    if failures.is_empty() && more == 0 {
+        return Ok(());
+    }
+    Err((failures.into_iter().map(|e| e.read_at(wait.loc)).collect(), more))
 }
 
 /// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.

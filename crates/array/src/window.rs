@@ -34,8 +34,12 @@ const SLAB: usize = 256;
 const SWEEP: usize = 128;
 /// Entries of the inference memo.
 const MEMO: usize = 1024;
-/// Threads that may submit at the same time.
-const MOST_WINDOWS: usize = 4096;
+/// The most that it can be asked to hold: 64 MiB of records.
+pub(crate) const MOST_CAPACITY: usize = 1 << 20;
+/// Windows that a part of their list holds.
+const PART: usize = if cfg!(test) { 4 } else { 4096 };
+/// Parts of the list: more than the threads that Linux lets a machine have.
+const PARTS: usize = 1025;
 
 /// One thread's window.
 pub(crate) struct Window {
@@ -237,11 +241,7 @@ impl Window {
 impl Owner {
     /// The recipe for a key, from the memo or from `infer`.
     #[inline]
-    pub(crate) fn recipe<E>(
-        &mut self,
-        key: MemoKey,
-        infer: impl FnOnce() -> Result<Made, E>,
-    ) -> Result<MemoEntry, E> {
+    pub(crate) fn recipe<E>(&mut self, key: MemoKey, infer: impl FnOnce() -> Result<Made, E>) -> Result<MemoEntry, E> {
         let (op, [a, b, c]) = key;
         let mixed = (op as u64)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -367,7 +367,7 @@ fn attach() -> &'static Window {
 
 /// All windows: those of living threads and those waiting for a new owner.
 pub(crate) struct Windows {
-    all: Box<[AtomicPtr<Window>]>,
+    all: Box<[OnceLock<Box<[AtomicPtr<Window>]>>]>,
     count: AtomicUsize,
     unowned: Mutex<Vec<&'static Window>>,
     /// Records that each holds.
@@ -377,7 +377,7 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn new(capacity: usize) -> Windows {
         Windows {
-            all: (0..MOST_WINDOWS).map(|_| AtomicPtr::new(null_mut())).collect(),
+            all: (0..PARTS).map(|_| OnceLock::new()).collect(),
             count: AtomicUsize::new(0),
             unowned: Mutex::new(Vec::new()),
             capacity: capacity.next_power_of_two(),
@@ -386,9 +386,19 @@ impl Windows {
 
     /// Every window there is.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Window> {
-        let count = self.count.load(Ordering::Acquire);
-        // SAFETY: entries below the count are set and never freed.
-        self.all[..count].iter().map(|w| unsafe { &*w.load(Ordering::Relaxed) })
+        (0..self.count()).filter_map(|number| self.get(number))
+    }
+
+    /// How many windows there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The window with this number, below the count.
+    pub(crate) fn get(&self, number: usize) -> Option<&'static Window> {
+        let part = self.all[number / PART].get()?;
+        // SAFETY: entries below the count are set and never freed; the others are null.
+        unsafe { part[number % PART].load(Ordering::Relaxed).as_ref() }
     }
 
     fn take(&self) -> &'static Window {
@@ -397,9 +407,10 @@ impl Windows {
             return window;
         }
         let number = self.count.load(Ordering::Relaxed);
-        assert!(number < MOST_WINDOWS, "more than {MOST_WINDOWS} threads submit at the same time");
+        let part = self.all.get(number / PART).expect("no machine has as many threads");
         let window: &'static Window = Box::leak(Box::new(Window::new(number, self.capacity)));
-        self.all[number].store(window as *const Window as *mut Window, Ordering::Relaxed);
+        let part = part.get_or_init(|| (0..PART).map(|_| AtomicPtr::new(null_mut())).collect());
+        part[number % PART].store(window as *const Window as *mut Window, Ordering::Relaxed);
         self.count.store(number + 1, Ordering::Release);
         window
     }
@@ -421,5 +432,20 @@ impl Windows {
     /// Where each window ends now.
     pub(crate) fn tails(&self) -> Vec<(&'static Window, u64)> {
         self.iter().map(|w| (w, w.ring.tail())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_windows_as_threads() {
+        let windows = Windows::new(LEAST_CAPACITY);
+        let taken: Vec<&Window> = (0..3 * PART + 1).map(|_| windows.take()).collect();
+        assert_eq!(windows.count(), taken.len());
+        assert!(windows.iter().zip(&taken).all(|(found, taken)| std::ptr::eq(found, *taken)));
+        windows.give_back(windows.get(PART).unwrap());
+        assert_eq!(windows.take().number, PART, "a window that nobody owns is adopted");
     }
 }

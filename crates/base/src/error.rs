@@ -88,6 +88,11 @@ impl Error {
         self.0.op
     }
 
+    /// What is wrong, without op and lines.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The line that submitted the op.
     pub fn submitted(&self) -> Loc {
         self.0.submitted

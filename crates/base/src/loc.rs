@@ -32,7 +32,11 @@ pub struct SourceLine {
 enum Site {
     /// The address of a `&'static Location`: cheaper to look up than its text.
     Rust(usize),
-    Foreign { file: u32, line: u32, function: u32 },
+    Foreign {
+        file: u32,
+        line: u32,
+        function: u32,
+    },
 }
 
 #[derive(Default)]

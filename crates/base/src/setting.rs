@@ -1,5 +1,7 @@
 //! Settings: what the environment says, read once at the start. A value that makes no sense is passed over, and said so.
 
+use std::ops::RangeInclusive;
+
 /// Where settings are read from, and who is told about those that make no sense.
 pub struct Settings<'a> {
     var: &'a dyn Fn(&str) -> Option<String>,
@@ -42,6 +44,12 @@ impl<'a> Settings<'a> {
         self.read(name, &wanted, |value| value.parse().ok().filter(|number| *number >= least))
     }
 
+    /// A whole number within bounds.
+    pub fn number_within(&self, name: &str, range: RangeInclusive<usize>) -> Option<usize> {
+        let wanted = format!("a whole number from {} to {}", range.start(), range.end());
+        self.read(name, &wanted, |value| value.parse().ok().filter(|number| range.contains(number)))
+    }
+
     /// On or off.
     pub fn switch(&self, name: &str) -> Option<bool> {
         self.read(name, "0 or 1", |value| match value {
@@ -75,6 +83,8 @@ mod tests {
         let settings = Settings::new(&var, &complain);
         assert_eq!((settings.number("A", 1), settings.number("C", 1), settings.number("D", 1)), (Some(3), None, None));
         assert!(complaints.borrow().is_empty());
+        assert_eq!((settings.number_within("A", 1..=3), settings.number_within("A", 4..=9)), (Some(3), None));
+        assert_eq!(complaints.take(), ["A=3 is passed over: it must be a whole number from 4 to 9"]);
         assert_eq!((settings.number("B", 0), settings.switch("B"), settings.number("A", 4)), (None, None, None));
         let expected = [
             "B=many is passed over: it must be a whole number from 0 on",

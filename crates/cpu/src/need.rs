@@ -70,6 +70,16 @@ fn threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// Whether all prime factors of a length are small.
+fn is_smooth(mut length: usize) -> bool {
+    for factor in [2, 3, 5, 7, 11, 13] {
+        while length > 1 && length.is_multiple_of(factor) {
+            length /= factor;
+        }
+    }
+    length <= 1
+}
+
 fn of_product(product: &Product) -> usize {
     let Product { m, n, k, .. } = *product;
     let operands = (m.saturating_add(n)).saturating_mul(k).saturating_mul(product.dtype.size().max(4));
@@ -80,6 +90,9 @@ fn of_product(product: &Product) -> usize {
 fn of_routine(call: &RoutineCall) -> usize {
     let sizes = || call.inputs.iter().map(|(_, shape)| shape.size());
     let (most, out) = (sizes().max().unwrap_or(0), call.out.1.size());
+    if out == 0 {
+        return 0;
+    }
     let first = call.inputs.first();
     let axis = |extents: &[usize]| {
         let rank = extents.len() as i64;
@@ -93,15 +106,18 @@ fn of_routine(call: &RoutineCall) -> usize {
             let [.., rows, columns] = shape[..] else { return BESIDE };
             let (side, size) = (rows.max(columns), 2 * dtype.size().max(8));
             let matrices = (most / (rows * columns).max(1)).min(threads());
-            let widened = if matches!(dtype, DType::C64) { times(32, sizes().sum::<usize>().saturating_add(out)) } else { 0 };
+            let widened =
+                if matches!(dtype, DType::C64) { times(32, sizes().sum::<usize>().saturating_add(out)) } else { 0 };
             times(times(8, times(side, side)), size).saturating_add(PACKED).saturating_mul(matrices) + widened
         }
         Routine::Fft(_) => {
             let given = axis(&call.out.1).unwrap_or(0);
             let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0).max(given);
             let lines = (most.max(out) / length.max(1)).min(threads());
+            let size = 2 * first.map_or(8, |(dtype, _)| dtype.carrier().size().min(8));
             // A length with a large prime factor is done by way of one of up to four times as many points.
-            times(length, times(16, 24 + 12 * lines))
+            let points = if is_smooth(length) { 8 + 6 * lines } else { 24 + 12 * lines };
+            times(length, times(size, points))
         }
         Routine::Order(_) | Routine::Unique(_) | Routine::Draw(_) => {
             let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0);

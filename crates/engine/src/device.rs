@@ -308,7 +308,7 @@ impl Engine {
 
     /// False if the task has to wait for memory.
     fn issue(&self, device: &Device, task: &TaskRef) -> bool {
-        let issued = {
+        let mut issued = {
             let _role = Role::Runs.assume();
             let _draw = device.ledger.draw(task.bytes);
             // SAFETY: the task was started by this thread; it is settled, by whichever thread, after this.
@@ -329,7 +329,8 @@ impl Engine {
             }
             // SAFETY: as above.
             if let Some(work) = unsafe { task.work() } {
-                let _ = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory()));
+                let _role = Role::Runs.assume();
+                issued = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory())).unwrap_or(Issued::Nothing);
             }
         }
         if let Issued::Ticket(Ticket { lane, number }) = issued {

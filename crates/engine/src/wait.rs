@@ -9,6 +9,7 @@ use crate::gate;
 use crate::parker::{self, Woken};
 use crate::ready::Wish;
 use crate::run::Role;
+use crate::stack;
 use crate::sync::spin_loop;
 use crate::work::{Fed, Target, WaitOptions, Waited};
 use forerun_base::{Error, ErrorKind, Result};
@@ -101,6 +102,11 @@ impl<'a> Waiter<'a> {
         Wish { age_limit: self.target.age_limit(), heavy }
     }
 
+    /// Whether kernels would not fit on this thread's stack, and others run them.
+    fn leaves_to_workers(&self) -> bool {
+        self.engine.has_workers() && stack::is_short()
+    }
+
     /// Runs one task or one piece, if there is one and a slot for it.
     fn help(&mut self) -> Result<bool> {
         let state = &*self.engine.state;
@@ -108,7 +114,7 @@ impl<'a> Waiter<'a> {
             self.ask_now_and_then(Instant::now())?;
             return Ok(true);
         }
-        if state.ready.is_empty() && !state.jobs.any_open() {
+        if state.ready.is_empty() && !state.jobs.any_open() || self.leaves_to_workers() {
             return Ok(false);
         }
         let Some(slot) = state.slots.take() else { return Ok(false) };
@@ -117,11 +123,19 @@ impl<'a> Waiter<'a> {
         let helped = match state.ready.take(self.wish(), &state.ledger) {
             Some(task) => {
                 self.engine.share_work();
-                let _mode = state.float_mode.enter();
-                self.engine.run(&task, false);
+                let engine = self.engine;
+                let run = || {
+                    let _mode = state.float_mode.enter();
+                    engine.run(&task, false);
+                };
+                // A started task has to be run: where no thread can be had for it, it is run here.
+                if stack::with_room(run).is_none() {
+                    run();
+                }
                 state.helped.add(1);
                 true
             }
+            None if stack::is_short() => false,
             None => {
                 let _mode = state.float_mode.enter();
                 state.jobs.help(1, &state.pieces, &state.signals.counters, |_| ()).is_some_and(|pieces| pieces > 0)
@@ -183,7 +197,9 @@ impl<'a> Waiter<'a> {
             for _ in 0..if has_busy_device() { 2 } else { 16 } {
                 spin_loop();
             }
-            let to_help = || state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
+            let helps = !self.leaves_to_workers();
+            let to_help =
+                || helps && state.slots.any_free() && (state.jobs.any_open() || state.ready.has(wish, &state.ledger));
             if self.attend_devices() || self.target.done() || to_help() {
                 return true;
             }

@@ -24,9 +24,11 @@ pub trait Work: Send + Sync {
         Issued::Nothing
     }
 
-    /// The device has no memory for it, and nothing is left that might give some back: publishes its values as failed.
-    fn fail_for_memory(&self) {
+    /// The device has no memory for it, and nothing is left that might give some back: publishes its values as failed, or
+    /// issues those that fit one by one.
+    fn fail_for_memory(&self) -> Issued {
         self.fail(Error::new(ErrorKind::Memory, "out of memory"));
+        Issued::Nothing
     }
 
     /// After `issue`, once the lane has passed the ticket and everything the task followed has settled: publishes the

@@ -37,7 +37,8 @@ impl Observer for Tape {
             }
         }
         let output = needs.output.then(|| note.freeze_result());
-        let recorded = Recorded { signature: note.signature.clone(), immediates: note.immediates, edges, inputs, output };
+        let recorded =
+            Recorded { signature: note.signature.clone(), immediates: note.immediates, edges, inputs, output };
         let entry = Entry::new(Body::Op(Mutex::new(Some(recorded))), 1, note.loc);
         note.target.attach(Some(Variable::new(entry, 0)));
     }

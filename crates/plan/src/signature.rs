@@ -318,7 +318,7 @@ mod tests {
         let (shape, host) = (Shape::of(&[2, 3]), Device::default());
         let a = Meta::dense(DType::F32, shape, host);
         let b = Meta::dense(DType::F32, shape, host);
-        assert!(std::ptr::eq(a, b));
+        assert!(Arc::ptr_eq(&a, &b));
         assert_ne!(a.id, Meta::dense(DType::F64, shape, host).id);
         assert_ne!(a.id, Meta::dense(DType::F32, shape, Device::Gpu(0)).id);
         let s = Signature::of(Op::Matmul, &[&a, &b], Attrs::None, &a);

@@ -55,8 +55,11 @@ fn raise_with(error: Error, hint: &str) -> PyErr {
 /// One exception for several errors: the only one itself, else a group. Python 3.10 has no groups; there each error is the cause of
 /// the one before.
 #[cold]
-pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>) -> PyErr {
-    let title = format!("{} operations failed", errors.len());
+pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>, more: usize) -> PyErr {
+    let title = match more {
+        0 => format!("{} operations failed", errors.len()),
+        _ => format!("{} operations failed, of which {} are listed", errors.len() + more, errors.len()),
+    };
     let exceptions: Vec<PyErr> = errors.into_iter().map(raise).collect();
     match outcall::function(py, "builtins", "ExceptionGroup") {
         Ok(kind) if exceptions.len() > 1 => {

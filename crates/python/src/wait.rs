@@ -71,21 +71,25 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     if forerun::sync_rule() != SyncRule::Allowed {
         forbid(py, None, call)?;
     }
-    let (result, raised) = py.detach(move || interruptible(loc, call, forerun::wait_all_with));
+    let (result, raised) = py.detach(move || interruptible(loc, call, forerun::wait_all_counted));
     match raised {
         Some(exception) => Err(exception),
-        None => result.map_err(|errors| raise_all(py, errors)),
+        None => result.map_err(|(errors, more)| raise_all(py, errors, more)),
     }
 }
 
 /// Ends the search for what is not finite; with `ask`, waits for its answers and raises what was found.
 pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
+    if !ask {
+        // Something else is raised already, perhaps because somebody does not want to wait any more.
+        forerun::abandon_detecting();
+        return Ok(());
+    }
     let loc = here(py);
     let (result, raised) = py.detach(move || interruptible(loc, "detect_nonfinite", forerun::stop_detecting));
     match raised {
         Some(exception) => Err(exception),
-        None if ask => result.map_err(raise),
-        None => Ok(()),
+        None => result.map_err(raise),
     }
 }
 

@@ -1,0 +1,73 @@
+//! Failures that nobody has read: the first ones whole, the others counted, so that a program that never looks does not fill
+//! memory with errors.
+
+use forerun_base::{Error, WordHash};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash};
+
+/// Failures kept whole.
+const MOST: usize = 1000;
+/// Different failures that are told apart beyond those.
+const MOST_COUNTED: usize = 1 << 16;
+
+#[derive(Default)]
+pub(crate) struct Failures {
+    listed: Vec<Error>,
+    /// How many there are of each failure that is not listed, by what makes it the same as another.
+    counted: HashMap<u64, usize, WordHash>,
+    /// The rest, which nobody can be said to have seen.
+    rest: usize,
+}
+
+impl Failures {
+    /// An op failed.
+    pub(crate) fn note(&mut self, error: &Error) {
+        if self.listed.len() < MOST {
+            return self.listed.push(error.clone());
+        }
+        let key = self.key(error);
+        if self.counted.len() < MOST_COUNTED || self.counted.contains_key(&key) {
+            *self.counted.entry(key).or_default() += 1;
+        } else {
+            self.rest += 1;
+        }
+    }
+
+    /// Somebody has seen it.
+    pub(crate) fn seen(&mut self, error: &Error) {
+        self.listed.retain(|e| !e.same_failure(error));
+        if !self.counted.is_empty() {
+            let key = self.key(error);
+            self.counted.remove(&key);
+        }
+    }
+
+    /// Those that are listed, and how many more there are.
+    pub(crate) fn into_parts(self) -> (Vec<Error>, usize) {
+        (self.listed, self.counted.values().sum::<usize>() + self.rest)
+    }
+
+    fn key(&self, error: &Error) -> u64 {
+        let mut hasher = self.counted.hasher().build_hasher();
+        (error.kind(), error.op(), error.submitted(), error.message()).hash(&mut hasher);
+        std::hash::Hasher::finish(&hasher)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forerun_base::ErrorKind;
+
+    #[test]
+    fn all_are_counted_and_few_are_kept() {
+        let error = |n: usize| Error::new(ErrorKind::Value, format!("bad {n}"));
+        let mut failures = Failures::default();
+        (0..3000).for_each(|n| failures.note(&error(n)));
+        failures.seen(&error(3));
+        failures.seen(&error(2500));
+        failures.seen(&error(2500));
+        let (listed, more) = failures.into_parts();
+        assert_eq!((listed.len(), more), (999, 1999));
+    }
+}
