@@ -54,9 +54,7 @@ impl Filler {
             let to = io.outputs[0].add(start * self.fill.dtype.size());
             match self.fill.kind {
                 FillKind::Full => full(io.scalars[0], self.fill.dtype.size(), to, count),
-                FillKind::Arange => {
-                    arange(self.isa, self.fill.dtype, [io.scalars[0], io.scalars[1]], start, to, count)
-                }
+                FillKind::Arange => arange(self.isa, self.fill.dtype, [io.scalars[0], io.scalars[1]], start, to, count),
                 FillKind::Eye => self.eye(io.scalars[0] as i64, start, to, count),
                 FillKind::Normal | FillKind::Uniform => match self.isa {
                     Isa::Baseline => self.random::<crate::simd::Baseline>(io, start, to, count),

@@ -272,7 +272,9 @@ fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject, mut seen: u32) -> Loc
         seen = note(py, frame.as_ptr().cast());
     }
     match (LENT.get(), library) {
-        (Loc::UNKNOWN, Some((code, offset))) => codes().known.get(&code).map_or(Loc::UNKNOWN, |known| known.line(offset)),
+        (Loc::UNKNOWN, Some((code, offset))) => {
+            codes().known.get(&code).map_or(Loc::UNKNOWN, |known| known.line(offset))
+        }
         (lent, _) => lent,
     }
 }
