@@ -368,8 +368,8 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
 def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[ndarray, ...]:
     """Give the indices of each axis that belong to positions in the flattened array.
 
-    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read. With
-    order "F" positions are counted with the first index changing fastest.
+    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read.
+    With order "F" positions are counted with the first index changing fastest.
 
     Examples
     --------
