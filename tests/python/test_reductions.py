@@ -169,7 +169,7 @@ def test_einsum_gives_what_is_its_own() -> None:
 @pytest.mark.parametrize("taps", [1, 2, 3, 9, 16, 17])
 def test_convolve_with_few_taps(taps: int) -> None:
     draw = onp.random.default_rng(taps)
-    for count in [20, 100, 1000]:
+    for count in [20, 1000, 5000]:
         a, v = draw.standard_normal(count), draw.standard_normal(taps)
         for mode in ["full", "same", "valid"]:
             alike(np.convolve(np.array(a), np.array(v), mode), onp.convolve(a, v, mode))

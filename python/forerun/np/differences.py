@@ -21,6 +21,8 @@ __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "tr
 
 # Taps of a filter that are applied together.
 _TAPS = 16
+#: Elements from which on one pass over shifted views takes less time than it takes to submit.
+_LONG = 4096
 
 
 def diff(
@@ -315,7 +317,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
         raise ValueError(f"convolve: needs two vectors with elements: {x.shape} x {y.shape}")
     x, y = x.ravel(), y.ravel()
     long, short = (x, y) if x.size >= y.size else (y, x)
-    if short.size <= _TAPS and long.size >= 4 * short.size and mode in ("full", "same", "valid"):
+    if short.size <= _TAPS and long.size >= _LONG and mode in ("full", "same", "valid"):
         return _few_taps(long, short, mode)
     full = _full_convolution(long, short)
     match mode:
