@@ -123,8 +123,12 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                     // Whoever submitted it may be about to wait for it: a moment tells.
                     spin_until(Instant::now() + LONG_INTERVAL);
                 }
+            } else if silent < 10 * SHORT_INTERVAL {
+                spin_until(now + SHORT_INTERVAL);
             } else {
-                spin_until(now + if silent < 10 * SHORT_INTERVAL { SHORT_INTERVAL } else { LONG_INTERVAL });
+                // Where every core is busy this worker may stand in the place of the thread that woke it.
+                std::thread::yield_now();
+                spin_until(now + LONG_INTERVAL);
             }
             continue;
         }

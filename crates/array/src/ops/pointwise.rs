@@ -100,7 +100,6 @@ fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Arr
             let point = match (number(s)?, s) {
                 (2.0, Scalar::Int(_)) if x.dtype().kind() == Kind::Int => Point::Square,
                 (2.0, _) if inexact => Point::Square,
-                (1.0, _) if inexact => Point::Positive,
                 (0.5, _) if inexact => Point::Sqrt,
                 (-1.0, _) if inexact => Point::Reciprocal,
                 _ => return None,
