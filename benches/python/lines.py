@@ -2,8 +2,8 @@
 """Common NumPy lines beside NumPy, with a wait for each result, at four sizes.
 
 ``cargo xtask bench lines --release [ROUNDS] [SIZE ...] [TEXT ...]``: rounds of every line, interleaved in one process;
-the sizes are 1k, 16k, 1M and 16M; a text chooses the lines that contain it, or a group. The figure of a line is the best
-of its rounds, each the mean of as many calls as take about 0.3 ms. Both sides may use two threads.
+the sizes are 1k, 16k, 1M and 16M; a text chooses the lines that contain it, or a group. The figure of a line is the
+best of its rounds, each the mean of as many calls as take about 0.3 ms. Both sides may use two threads.
 """
 
 from __future__ import annotations
