@@ -365,9 +365,12 @@ fn attach() -> &'static Window {
     window
 }
 
+/// Windows that are listed together.
+type Chunk = Box<[AtomicPtr<Window>]>;
+
 /// All windows: those of living threads and those waiting for a new owner.
 pub(crate) struct Windows {
-    all: Box<[OnceLock<Box<[AtomicPtr<Window>]>>]>,
+    all: Box<[OnceLock<Chunk>]>,
     count: AtomicUsize,
     unowned: Mutex<Vec<&'static Window>>,
     /// Records that each holds.

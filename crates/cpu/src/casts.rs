@@ -173,7 +173,7 @@ pub(crate) const fn is_fast(from: DType, to: DType) -> bool {
         matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32)
     }
     let (from_fast, to_fast) = (loops::is_fast(from), loops::is_fast(to));
-    from_fast && to_fast || from_fast && is_narrow(to) || is_narrow(from) && to_fast
+    from_fast && (to_fast || is_narrow(to)) || is_narrow(from) && to_fast
 }
 
 /// The loop that casts, with vectors of the set if [`is_fast`], else of the baseline.

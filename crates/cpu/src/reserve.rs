@@ -179,7 +179,8 @@ pub(crate) fn restore_common() -> bool {
 
 /// Gives up what threads keep for their next kernel. Says whether there was anything.
 pub(crate) fn give_up_kept() -> bool {
-    ALL.iter().fold(false, |found, slot| slot.give_up(IDLE) || found)
+    // All of them, not up to the first that had something.
+    ALL.iter().filter(|slot| slot.give_up(IDLE)).count() > 0
 }
 
 /// Calls `alloc`, which failed, again after each reserve that is given up, until it succeeds: first what nobody uses,

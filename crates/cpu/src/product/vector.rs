@@ -125,13 +125,14 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
             let group = 4 * V::LANES;
             let mut at = 0;
             while at + group <= count {
-                for j in 0..4 {
+                // The parts of a group one after the other, for all rows: the vector is loaded once.
+                (0..4).for_each(|j| {
                     let i = at + j * V::LANES;
                     let with = V::load(vector.as_ptr().add(i));
-                    for r in 0..N {
-                        sums[r][j] = V::load(from[r].add(i)).mul_add(with, sums[r][j]);
+                    for (row, from) in sums.iter_mut().zip(from) {
+                        row[j] = V::load(from.add(i)).mul_add(with, row[j]);
                     }
-                }
+                });
                 at += group;
             }
             while at + V::LANES <= count {

@@ -132,11 +132,7 @@ unsafe fn by_column<V: Memory<Elem: Element>>(from: *const V::Elem, reduced: usi
             2 => (0..V::LANES).for_each(|r| (0..2).for_each(|j| to[j][r] = from.add(r * 2 + j).read())),
             3 => (0..V::LANES).for_each(|r| (0..3).for_each(|j| to[j][r] = from.add(r * 3 + j).read())),
             4 => (0..V::LANES).for_each(|r| (0..4).for_each(|j| to[j][r] = from.add(r * 4 + j).read())),
-            _ => {
-                for r in 0..V::LANES {
-                    (0..reduced).for_each(|j| to[j][r] = from.add(r * reduced + j).read());
-                }
-            }
+            _ => (0..V::LANES).for_each(|r| (0..reduced).for_each(|j| to[j][r] = from.add(r * reduced + j).read())),
         }
     }
 }

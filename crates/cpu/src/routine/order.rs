@@ -142,10 +142,10 @@ fn sort_block<T: Ordered>(from: &[T], to: &mut [T], count: usize, descending: bo
     }
     for end in (1..count).rev() {
         for j in 0..end {
-            for r in 0..BESIDE {
+            (0..BESIDE).for_each(|r| {
                 let (a, b) = (keys[j][r], keys[j + 1][r]);
                 (keys[j][r], keys[j + 1][r]) = (a.min(b), a.max(b));
-            }
+            });
         }
     }
     for (r, line) in to.chunks_exact_mut(count).enumerate() {
