@@ -382,7 +382,8 @@ macro_rules! float {
             }
             #[inline(always)]
             fn power_unfused(self, other: Self) -> Self {
-                $ty::powf(self, other)
+                // Also of a signalling NaN, for which the C library gives NaN.
+                if self == 1.0 || other == 0.0 { 1.0 } else { $ty::powf(self, other) }
             }
             #[inline(always)]
             fn floor(self) -> Self {
