@@ -270,11 +270,12 @@ assert not kept or float(sum(kept[3])) == kept[3].shape[0]
         ("exec(compile('base[0, :4] + 1', f'<cell {i}>', 'exec'))", 35_000),
     ],
 )
+@pytest.mark.usefixtures("once")
 def test_what_a_program_saw_once_is_forgotten(line: str, steps: int) -> None:
     """Shapes and code objects that are gone leave next to nothing behind."""
     done = run(GROWTH.format(line=line, steps=steps))
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 12, f"{line}: {done.stdout} MiB more"
+    assert float(done.stdout) < 20, f"{line}: {done.stdout} MiB more"
 
 
 def test_a_line_is_named_after_its_code_object_is_gone() -> None:

@@ -156,7 +156,7 @@ SCRATCH = {
 }
 
 SHORT_OF_MEMORY = """
-import resource, sys
+import resource, sys, threading
 import numpy
 from forerun import autograd, np, npx
 random = numpy.random.default_rng(0)
@@ -172,19 +172,32 @@ def backward():
     return x.grad
 (a[:4] + 1).wait_to_read()
 npx.waitall()
+# On a thread, whose stack is there as a whole: that of the main one grows, which the limit would end by a signal.
+started, work_now = threading.Event(), threading.Event()
+def wait_and_work():
+    started.set()
+    work_now.wait()
+    work()
+threading.stack_size(8 << 20)
+thread = threading.Thread(target=wait_and_work)
+thread.start()
+started.wait()
 with open("/proc/self/statm") as file:
     now = int(file.read().split()[0]) * 4096
 limit = now + int(float(sys.argv[1]) * 2**20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-for name, call in CALLS.items():
-    try:
-        eval(call).wait_to_read()
-        print(name, "ok")
-    except MemoryError as error:
-        assert "program.py" in str(error) or "<string>" in str(error) or not str(error), str(error)
-        print(name, "MemoryError")
-small = np.ones(5) + 1
-print("alive", small.tolist())
+def work():
+    for name, call in CALLS.items():
+        try:
+            eval(call).wait_to_read()
+            print(name, "ok")
+        except MemoryError as error:
+            assert "program.py" in str(error) or "<string>" in str(error) or not str(error), str(error)
+            print(name, "MemoryError")
+    small = np.ones(5) + 1
+    print("alive", small.tolist())
+work_now.set()
+thread.join()
 """
 
 

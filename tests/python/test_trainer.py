@@ -344,5 +344,6 @@ def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
         # Op by op, what is computed on the way to the update is an array for a moment. And a worker that starts an
         # update before this thread has let the old weight go needs a buffer for the new one.
         assert forerun.memory_stats(0)["allocated"]["count"] - allocated["count"] < 40
-    assert after["plan_misses"] - before["plan_misses"] < after["plan_hits"] - before["plan_hits"]
+        # Op by op, records run on the spot, without a plan.
+        assert after["plan_misses"] - before["plan_misses"] < after["plan_hits"] - before["plan_hits"]
     assert after["donated"] > before["donated"]

@@ -436,7 +436,8 @@ def block(arrays: Any) -> ndarray:
     """
     depth = _depth(arrays)
     leaves = [each.ndim for each in _leaves(arrays)]
-    return _joined(arrays, depth, max([*leaves, depth]))
+    made = _joined(arrays, depth, max([*leaves, depth]))
+    return made if depth else made.copy()
 
 
 def _depth(arrays: Any) -> int:

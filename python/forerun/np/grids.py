@@ -398,7 +398,7 @@ def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
         read = numpy.asarray(given).reshape(-1)
         wrong = read[(read < 0) | (read >= size)]
         if wrong.size:
-            raise ValueError(f"unravel_index: index {wrong[0]} is out of bounds for an array of {size} elements")
+            raise ValueError(f"unravel_index: index {wrong[0]} is out of bounds for array of size {size}")
         return positions.copy()
     if size == 0:
         return positions.copy()
