@@ -161,7 +161,7 @@ def _compare(name: str, values: numpy.ndarray, args: Any, named: Any) -> str | N
         if want.size == 0:
             continue
         expected, found = _said(want, theirs_x), _said(have, ours_x)
-        shares = expected[0] and (found[0] or name not in COPIES) or found[0] and name in VIEWS
+        shares = (expected[0] and (found[0] or name not in COPIES)) or (found[0] and name in VIEWS)
         if found[0] != shares or (expected[1] > found[1] and name not in READ_ONLY):
             return f"shares, writeable: {found}, NumPy {expected}"
     return None
