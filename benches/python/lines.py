@@ -146,7 +146,7 @@ def finish(made: Any) -> None:
 
 
 def compiled(line: str, lib: Any, names: dict[str, Any]) -> Callable[[int], float]:
-    """Make a function that runs a line so many times, with a wait for each result, and returns the seconds of one."""
+    """Make a function that runs a line ``count`` times, waits for each result, and returns the mean seconds."""
     scope = {**names, "np": lib, "finish": finish, "now": time.perf_counter}
     try:
         made = eval(line, scope)
@@ -166,7 +166,7 @@ def compiled(line: str, lib: Any, names: dict[str, Any]) -> Callable[[int], floa
         *(f"        {part}" for part in body),
     ]
     exec("\n".join([*text, "    return (now() - start) / count"]), scope)
-    return scope["loop"]  # type: ignore[no-any-return]
+    return scope["loop"]  # type: ignore[no-any-return]  # made by exec above
 
 
 def measure(line: str, rounds: int, ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[float, float]:
