@@ -72,11 +72,11 @@ def target(op: str, out: Any) -> ndarray | None:
 
 def written(op: str, made: ndarray, out: Any, mask: ArrayLike = True, casting: str = "same_kind") -> ndarray:
     """Write a result into an array, where a condition holds, and give that array."""
-    from forerun.np.dtypes import can_cast
-
     into = target(op, out)
     if into is None:
         return made
+    from forerun.np.dtypes import can_cast
+
     if not can_cast(made.dtype, into.dtype, casting):
         raise TypeError(f"{op}: cannot cast {made.dtype} to {into.dtype} of out according to the rule '{casting}'")
     if mask is True:

@@ -22,6 +22,15 @@ def applied_at(op: ufunc, a: ndarray, indices: Any, b: ArrayLike | None) -> None
         raise TypeError(f"{name}.at: needs an array of forerun to write to, got {type(a).__name__}")
     if (op.nin == 2) != (b is not None):
         raise TypeError(f"{name}.at: takes {op.nin + 1} arguments")
+    by_position = isinstance(indices, ndarray) and indices.dtype.kind in "iu" and a.ndim == 1 and a.dtype.kind != "b"
+    if by_position and b is not None and name in ("add", "subtract"):
+        # Positions of the only axis are what is added at.
+        given = to_array(b, None, a.device)
+        _check(op, a, given)
+        addends = given.astype(a.dtype, copy=False)
+        addends = negative(addends) if name == "subtract" else addends
+        a[...] = _forerun.scatter_add(a, indices, _forerun.broadcast_to(addends, indices.shape), 0)
+        return
     # Which elements of the flattened array an index of any kind names.
     places = _forerun.arange(0, a.size, 1, int64, a.device).reshape(*a.shape)[indices]
     values: ndarray | None = None

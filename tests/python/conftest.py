@@ -126,8 +126,9 @@ def finish() -> Iterator[None]:
     """Finish what a test left in the window, so that its errors are its own."""
     yield
     npx.waitall()
-    # MXNet's dialect lets floats name elements; what comes next may be NumPy's.
+    # MXNet's dialect changes two settings of the process; the next test may expect NumPy's.
     _forerun.set_float_indices(False)
+    assert not _forerun.set_writable_asnumpy(False), "the test left asnumpy() writable"
 
 
 @pytest.fixture(autouse=True)

@@ -4,14 +4,19 @@ Usage::
 
     python tests/python/reference.py > docs/functions.md
 
-The page is made from the sources alone. What is public is said by ``blocking.txt``, whose test knows all names but
-those of the generated modules. The examples are executed as doctests by ``cargo xtask test``.
+The page is made from the sources, and for functions of the extension from their docstrings. What is public is said by
+``blocking.txt``, whose test knows all names but those of the generated modules. ``cargo xtask test`` executes the
+examples as doctests.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import pathlib
+import types
+
+from forerun import np
 
 ROOT = pathlib.Path(__file__).parents[2] / "python" / "forerun"
 OPENING = """\
@@ -95,6 +100,12 @@ def functions() -> dict[str, list[tuple[str, str, list[str]]]]:
                 doc = ast.get_docstring(node) or ""
                 summary = " ".join(doc.split("\n\n")[0].split())
                 found.setdefault(module, {})[node.name] = (signature(node), summary, example(doc))
+    for name, function in vars(np).items():
+        # Functions of the extension have no source in Python.
+        if isinstance(function, types.BuiltinFunctionType) and f"np.{name}" in known:
+            doc = inspect.cleandoc(function.__doc__ or "")
+            summary = " ".join(doc.split("\n\n")[0].split())
+            found["np"].setdefault(name, (f"{name}{function.__text_signature__}", summary, example(doc)))
     return {module: [entry for _, entry in sorted(entries.items())] for module, entries in sorted(found.items())}
 
 

@@ -93,15 +93,92 @@ def put(base: Any, indices: Any, updates: Any, words: Any) -> Any:
     return made
 
 
+def convolved(x: Any, y: Any, words: Any) -> Any:
+    first, count = words
+    full = numpy.convolve(x, y) if len(x) and len(y) else x[:0]
+    made = numpy.zeros(count, full.dtype)
+    for place in range(max(first, 0), min(first + count, len(full))):
+        made[place - first] = full[place]
+    return made
+
+
+def parted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put elements before, at, between and behind those that an order has at places; each keep their order."""
+
+    def call(x: Any, words: Any) -> Any:
+        axis, *places = words
+        lines = numpy.moveaxis(x, axis, -1)
+        order = numpy.sort(lines, -1)
+        if lines.dtype.kind in "fc":
+            # NaN comes last, and is one thing.
+            lines = numpy.where(lines != lines, numpy.nan, lines)
+        number = numpy.zeros(lines.shape, "int64")
+        for place in places:
+            pivot = order[..., place : place + 1]
+            is_nan, last = lines != lines, pivot != pivot
+            number += numpy.where(last, is_nan, is_nan | (lines >= pivot))
+            number += numpy.where(last, False, is_nan | (lines > pivot))
+        return function(x, numpy.moveaxis(numpy.argsort(number, -1, stable=True), -1, axis), axis)
+
+    return call
+
+
+def double(word: int) -> float:
+    made: float = struct.unpack("<d", struct.pack("<q", word))[0]
+    return made
+
+
+def quantiles(x: Any, words: Any) -> Any:
+    order = numpy.take_along_axis(x, numpy.argsort(x, -1, stable=True), -1)
+    made = []
+    for place, word in zip(words[::2], words[1::2], strict=True):
+        first, second = order[..., place], order[..., min(place + 1, x.shape[-1] - 1)]
+        share = x.dtype.type(double(word))
+        between = first if share == 0 else numpy.where(first == second, first, first + (second - first) * share)
+        made.append(numpy.where(numpy.isnan(x).any(-1), x.dtype.type(numpy.nan), between))
+    return numpy.stack(made)
+
+
+def interpolated(points: Any, x: Any, values: Any, words: Any) -> Any:
+    middle = numpy.full_like(x, values[0])
+    if len(points) > 1:
+        line = (numpy.searchsorted(points, x, "right") - 1).clip(0, len(points) - 2)
+        height, top = values[line], values[line + 1]
+        middle = height + (top - height) * ((x - points[line]) / (points[line + 1] - points[line]))
+        middle = numpy.where(x == points[line + 1], top, middle)
+    below, above = (x.dtype.type(double(words[n + 1])) if words[n] else values[-(n // 2)] for n in (0, 2))
+    return numpy.where(x > points[-1], above, numpy.where(x < points[0], below, middle))
+
+
+def counted(x: Any, words: Any) -> Any:
+    length = int(x.max()) + 1 if x.size else 0
+    found = numpy.bincount(x, minlength=words[0]) if length <= words[0] else numpy.zeros(words[0], "int64")
+    return numpy.append(found, length)
+
+
+def in_intervals(edges: Any, x: Any, words: Any) -> Any:
+    places = numpy.searchsorted(edges, x.ravel(), "right") - 1
+    places = numpy.where(x.ravel() == edges[-1], len(edges) - 2, places)
+    return numpy.bincount(places[(places >= 0) & (places < len(edges) - 1)], minlength=len(edges) - 1)
+
+
 ROUTINES: dict[str, Callable[..., Any]] = {
     "sort": ordered(numpy.take_along_axis),
     "argsort": ordered(lambda x, places, axis: places),
     "cumsum": lambda x, words: numpy.cumsum(x, *words, dtype=x.dtype),
     "cumprod": lambda x, words: numpy.cumprod(x, *words, dtype=x.dtype),
+    "convolve": convolved,
     "take_along_axis": lambda x, indices, words: numpy.take_along_axis(x, indices, *words),
     "add_along_axis": added,
     "put_along_axis": put,
     "argtop": first_of_order,
+    "partition": parted(numpy.take_along_axis),
+    "argpartition": parted(lambda x, places, axis: places),
+    "quantile": quantiles,
+    "among": lambda others, x, words: numpy.isin(x, others),
+    "interp": interpolated,
+    "bincount": counted,
+    "histogram": in_intervals,
     "argcummax": latest(numpy.maximum),
     "argcummin": latest(numpy.minimum),
     "linear_scan": linear_scan,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy
 import pytest
 
@@ -20,6 +23,46 @@ def test_arange_counts_integers_as_integers() -> None:
         assert np.arange(start, stop, step).tolist() == numpy.arange(start, stop, step).tolist()
     with pytest.raises(ValueError, match="maximum allowed size"):
         np.arange(0, float("nan"))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
+def test_integers_from_floats_are_numpys(dtype: str) -> None:
+    """Two elements of ``arange`` are truncated and say how it goes on; those of ``linspace`` are rounded down."""
+    ends: Any
+    for ends in [(0.5, 5, 0.5), (1.9, 9.1, 2.6), (10, 0, -2.5), (5.7,), (0, 1, 0.3), (0, 10, float("inf")), (0.5, 0.7)]:
+        assert np.arange(*ends, dtype=dtype).tolist() == numpy.arange(*ends, dtype=dtype).tolist(), ends
+    for ends in [(0, 10, 4), (0.5, 5.7, 4), (0, 100, 7), (3.5, 0.5, 8)]:
+        assert np.linspace(*ends, dtype=dtype).tolist() == numpy.linspace(*ends, dtype=dtype).tolist(), ends
+    if dtype.startswith("i"):
+        for ends in [(-5, 5, 4), (-0.5, -5.7, 4), (-3.5, 3.5, 8)]:
+            assert np.linspace(*ends, dtype=dtype).tolist() == numpy.linspace(*ends, dtype=dtype).tolist(), ends
+            assert np.arange(*ends[:2], dtype=dtype).tolist() == numpy.arange(*ends[:2], dtype=dtype).tolist(), ends
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np: np.arange(0, 10, 0),
+        lambda np: np.arange(0.0, 1.0, 0.0),
+        lambda np: np.arange(0, 3, dtype="bool"),
+        lambda np: np.arange(-3, 3, dtype="uint8"),
+        lambda np: np.arange(300, 310, dtype="uint8"),
+        lambda np: np.arange(127, 130, dtype="int8"),
+        lambda np: np.eye(-1),
+        lambda np: np.eye(3, -1),
+        lambda np: np.identity(-2),
+        lambda np: np.vander(np.ones(3), -1),
+        lambda np: np.histogram(np.ones(3), bins=1.5),
+        lambda np: np.linspace(0, 1, -1),
+        lambda np: np.linspace(0, 1, 2.5),
+    ],
+)
+def test_what_is_refused_is_refused_as_numpy_does(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(Exception) as theirs:
+        call(numpy)
+    with pytest.raises(Exception) as ours:
+        call(np)
+    assert isinstance(theirs.value, ours.type), (ours.value, theirs.value)
 
 
 def test_integers_that_do_not_fit_are_refused_or_compared_wide() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import json
 import math
@@ -266,3 +267,31 @@ def test_broadcasting(shapes: arrays.BroadcastableShapes, dtype: str, data: st.D
     result = np.array(a) + np.array(b)
     assert result.shape == shapes.result_shape
     numpy.testing.assert_array_equal(result.asnumpy(), a + b)
+
+
+def exact_digamma(x: float) -> decimal.Decimal:
+    """Give the digamma function to forty digits: by steps of one to where its series converges fast."""
+    bernoulli = [(1, 12), (-1, 120), (1, 252), (-1, 240), (1, 132), (-691, 32760), (1, 12), (-3617, 8160)]
+    with decimal.localcontext(decimal.Context(prec=50)):
+        y, steps = decimal.Decimal(x), decimal.Decimal(0)
+        while y < 60:
+            steps += 1 / y
+            y += 1
+        series = sum(decimal.Decimal(a) / b / y ** (2 * n) for n, (a, b) in enumerate(bernoulli, 1))
+        return y.ln() - 1 / (2 * y) - series - steps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 100])
+def test_digamma_keeps_its_digits_around_its_root(dtype: str, count: int) -> None:
+    """Relative to results however small. With few elements one kernel runs, with many another."""
+    root = numpy.dtype(dtype).type(1.4616321449683623)
+    near = root + numpy.arange(-8, 9, dtype=dtype) * numpy.spacing(root)
+    wide = numpy.array([1, 1.1, 1.25, 1.4, 1.46, 1.4616, 1.463, 1.5, 1.6, 1.75, 1.9, 2], dtype=dtype)
+    x = numpy.concatenate([near, wide])
+    y = npx.digamma(np.array(numpy.tile(x, count))).asnumpy()
+    for element, result in zip(x, y, strict=False):
+        exact = exact_digamma(float(element))
+        off = abs(decimal.Decimal(float(result)) / exact - 1) / decimal.Decimal(float(numpy.finfo(dtype).eps))
+        assert off < 4, f"digamma({element!r}) = {result!r} is off by {off:.1f} ulp"
+    assert y.tobytes() == numpy.tile(y[: x.size], count).tobytes()

@@ -206,3 +206,13 @@ def test_angles_near_and_far(name: str) -> None:
     want = getattr(numpy, name)(x.astype("float64"))
     numpy.testing.assert_allclose(got, want, rtol=2.4e-7, atol=0)
     assert numpy.isnan(getattr(np, name)(np.array([numpy.inf, -numpy.inf, numpy.nan])).asnumpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("exponent", [3, 3.0])
+def test_cubes_of_whole_numbers_are_exact(dtype: str, exponent: float) -> None:
+    whole = numpy.arange(-250, 251)
+    x = np.array(whole, dtype=dtype)
+    numpy.testing.assert_array_equal((x**exponent).asnumpy(), whole**3)
+    x **= exponent
+    numpy.testing.assert_array_equal(x.asnumpy(), whole**3)

@@ -6,6 +6,7 @@ import copy
 import pickle
 import types
 import warnings
+from collections.abc import Hashable, Iterable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -543,3 +544,52 @@ def test_bars_are_drawn() -> None:
     assert [bar.get_height() for bar in bars] == [1, 2, 3]
     axes.barh(np.arange(3), np.array([1, 2, 3]))
     plt.close(figure)
+
+
+def test_an_array_is_no_key_and_no_function() -> None:
+    """Libraries of tables take what hashes for a key, and what can be called for a rule: an array is neither."""
+    x = np.array([True, False])
+    assert not isinstance(x, Hashable) and not callable(x)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x)
+    assert isinstance(x, Iterable) and isinstance(x, Sized)
+    assert numpy.asarray(x).dtype == bool and numpy.asarray(np.arange(2), dtype=numpy.intp).tolist() == [0, 1]
+
+
+def test_operators_leave_the_turn_to_pandas_classes() -> None:
+    class Series:
+        """What pandas' classes have of the protocol."""
+
+        __pandas_priority__ = 3000
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> numpy.ndarray:
+            return numpy.ones(2)
+
+        def __rand__(self, other: Any) -> str:
+            return "and"
+
+        def __radd__(self, other: Any) -> str:
+            return "add"
+
+        def __lt__(self, other: Any) -> str:
+            return "less"
+
+    x: Any = np.array([True, False])
+    assert (x & Series(), x + Series(), x > Series()) == ("and", "add", "less")
+
+
+def test_pandas_takes_arrays_as_docs_say() -> None:
+    """The table of docs/numpy.md."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2, 3, 4]})
+    x, mask, keys = np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, False]), np.array([0, 1, 0, 1])
+    assert pandas.Series(x).tolist() == frame.assign(b=x)["b"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert frame.iloc[keys]["a"].tolist() == frame.loc[keys]["a"].tolist() == [1, 2, 1, 2]
+    assert frame[(frame["a"] > 1) & mask]["a"].tolist() == frame[mask & (frame["a"] > 1)]["a"].tolist() == [3]
+    assert frame["a"].where(mask, 0).tolist() == [1, 0, 3, 0]
+    assert frame[mask.asnumpy()]["a"].tolist() == frame.iloc[mask.asnumpy()]["a"].tolist() == [1, 3]
+    assert frame.groupby(keys.asnumpy())["a"].sum().tolist() == [4, 6]
+    with pytest.raises(KeyError):
+        frame[mask]
+    with pytest.raises(TypeError, match="not callable"):
+        frame.groupby(keys).sum()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as onp
 import pytest
 
+import forerun
 from forerun import np
 
 #: Around the rows that are folded side by side, the lanes of a vector, a block, and what threads share.
@@ -190,3 +193,128 @@ def test_products_with_vectors_and_of_small_matrices() -> None:
     for n in [2, 3, 4, 5, 8]:
         a, b = (draw.standard_normal((3000, n, n)).astype("float32") for _ in range(2))
         onp.testing.assert_allclose((np.array(a) @ np.array(b)).asnumpy(), a @ b, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", [(1,), (33,), (64, 33), (3, 1000), (40, 5), (1200001,)])
+def test_sums_of_integers_wrap_in_64_bits(shape: tuple[int, ...], dtype: str) -> None:
+    info = onp.iinfo(dtype)
+    given = onp.random.default_rng(5).integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    x = np.array(given)
+    for axis in [None, *range(given.ndim)]:
+        made = x.sum(axis=axis)
+        wanted = given.sum(axis=axis)
+        assert made.dtype.name == wanted.dtype.name
+        assert made.tolist() == wanted.tolist()
+    # What is computed, and what does not lie together, is added up the same.
+    assert (x + x).sum().tolist() == (given + given).sum().tolist()
+    assert x[..., ::2].sum(axis=-1).tolist() == given[..., ::2].sum(axis=-1).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 3, 8, 63, 64, 65, 127, 2047, 2048, 2049, 5000, 16384, 131073, 1000003])
+def test_inner_products_of_any_length(count: int, dtype: str) -> None:
+    draw = onp.random.default_rng(count)
+    a, b = (draw.standard_normal(count).astype(dtype) for _ in range(2))
+    wanted = onp.dot(a.astype("longdouble"), b.astype("longdouble"))
+    bound = 4 * onp.finfo(dtype).eps * onp.dot(abs(a).astype("longdouble"), abs(b))
+    x, y = np.array(a), np.array(b)
+    for made in [x @ y, np.dot(x, y), np.inner(x, y), np.vdot(x, y), np.einsum("i,i->", x, y)]:
+        assert abs(float(made) - wanted) <= bound
+    squares = onp.sqrt(onp.dot(a.astype("longdouble"), a.astype("longdouble")))
+    assert abs(float(np.linalg.norm(x)) - squares) <= 4 * onp.finfo(dtype).eps * squares
+    # Elements apart from each other, and stacks of products.
+    assert abs(float(x[::-1] @ y[::-1]) - wanted) <= 4 * bound
+    rows = np.array(onp.stack([a, b]))
+    assert abs(float((rows[:, None, :] @ y[:, None])[0, 0, 0]) - wanted) <= 4 * bound
+
+
+def test_threads_change_no_bit_of_an_inner_product() -> None:
+    draw = onp.random.default_rng(2)
+    x, y = (np.array(draw.standard_normal(1000003, dtype="float32")) for _ in range(2))
+    found = set()
+    before = forerun.num_threads()
+    try:
+        for threads in (1, 2, 3):
+            forerun.set_num_threads(threads)
+            found.add((x @ y).asnumpy().tobytes())
+    finally:
+        forerun.set_num_threads(before)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "bool"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_extremes_pass_over_nan(shape: tuple[int, ...], dtype: str) -> None:
+    draw = onp.random.default_rng(4)
+    given = (draw.standard_normal(shape) * 10).astype(dtype)
+    if given.dtype.kind == "f":
+        given[draw.random(shape) < 0.3] = onp.nan
+        given[draw.random(shape) < 0.05] = -onp.inf
+        given.flat[0] = 1
+    x = np.array(given)
+    for axis in [None, *range(given.ndim)]:
+        for op in ["nanmax", "nanmin"]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wanted = getattr(onp, op)(given, axis=axis)
+            onp.testing.assert_array_equal(getattr(np, op)(x, axis=axis).asnumpy(), wanted)
+    # The elements of a program, too.
+    onp.testing.assert_array_equal(np.nanmax(x * 2).asnumpy(), onp.nanmax(given * 2))
+
+
+def test_extremes_of_nothing_but_nan() -> None:
+    x = np.array(onp.full((3, 70), onp.nan, "float32"))
+    assert onp.isnan(np.nanmax(x).asnumpy())
+    assert onp.isnan(np.nanmin(x, axis=0).asnumpy()).all()
+    assert onp.isnan(np.nanmax(x, axis=1).asnumpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 128, 129, 4096, 4097, 9000])
+def test_first_extremes_of_rows(count: int, dtype: str) -> None:
+    draw = onp.random.default_rng(count)
+    given = draw.integers(0, 5, (37, count)).astype(dtype)
+    if given.dtype.kind == "f":
+        given[3, count // 2 :] = onp.nan
+        given[4, -1] = onp.nan
+        given[5] = -onp.inf
+    x = np.array(given)
+    for op in ["argmax", "argmin"]:
+        assert getattr(x, op)(axis=1).tolist() == getattr(given, op)(axis=1).tolist()
+        assert int(getattr(x[4], op)()) == getattr(given[4], op)()
+        assert getattr(x + x, op)(axis=1).tolist() == getattr(given + given, op)(axis=1).tolist()
+
+
+CONVOLVED = ["float16", "float32", "float64", "int8", "uint16", "int32", "int64", "bool", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("dtype", CONVOLVED)
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 5), (64, 3), (65, 64), (129, 70), (1000, 32), (700, 600), (3, 200)])
+def test_convolutions_of_any_length(n: int, k: int, dtype: str) -> None:
+    draw = onp.random.default_rng(n * k)
+    kind = onp.dtype(dtype).kind
+    a, v = ((draw.standard_normal(size) * (2 if kind in "fc" else 9)).astype(dtype) for size in (n, k))
+    if kind == "c":
+        a = a + a[::-1] * a.dtype.type(1j)
+    wide = {"f": "float64", "c": "complex128"}.get(kind, dtype)
+    for mode in ["full", "same", "valid"]:
+        for op in ["convolve", "correlate"]:
+            made = getattr(np, op)(np.array(a), np.array(v), mode)
+            wanted = getattr(onp, op)(a.astype(wide), v.astype(wide), mode)
+            assert (made.dtype.name, made.shape) == (dtype, wanted.shape)
+            if kind in "fc":
+                eps = onp.finfo(dtype).eps
+                bound = 4 * eps * getattr(onp, op)(abs(a).astype("float64"), abs(v).astype("float64"), mode)
+                assert (abs(made.asnumpy() - wanted) <= bound).all()
+            else:
+                assert made.tolist() == wanted.tolist()
+
+
+def test_the_whole_of_a_convolution_holds_its_parts() -> None:
+    draw = onp.random.default_rng(1)
+    x, y = np.array(draw.standard_normal(5000, dtype="float32")), np.array(draw.standard_normal(700, dtype="float32"))
+    full = np.convolve(x, y).asnumpy()
+    assert np.convolve(x, y, "same").asnumpy().tobytes() == full[349:5349].tobytes()
+    assert np.convolve(x, y, "valid").asnumpy().tobytes() == full[699:5000].tobytes()
+    assert np.convolve(y, x).asnumpy().tobytes() == full.tobytes()

@@ -61,7 +61,7 @@ SINGLE_FIRST = {
 SINGLE_FIRST |= {"ldexp", "mantissa", "exponent", "positive", "fmax", "fmin"}
 FAILURES = (ValueError, TypeError, IndexError, OverflowError, RuntimeError)
 RANDOM = {"normal", "uniform", "dropout"} | {
-    f"random_{name}" for name in ("bits", "gamma", "poisson", "binomial", "multinomial")
+    f"random_{name}" for name in ("bits", "order", "gamma", "poisson", "binomial", "multinomial")
 }
 SELU = (1.6732632423543772, 1.0507009873554805)
 

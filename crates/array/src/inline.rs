@@ -159,8 +159,10 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
     match ran {
         Ok(()) => {
             if let Some(b) = buffer {
-                // SAFETY: the buffer is ours until the value is published.
-                unsafe { Buffer::book(b, op(), loc) };
+                if own.is_some() {
+                    // SAFETY: the buffer is ours until the value is published.
+                    unsafe { Buffer::book(b, op(), loc) };
+                }
                 out.set_buffer(b);
             }
             if let Some(began) = began {

@@ -32,6 +32,7 @@ mod kept;
 mod launch;
 mod life;
 mod lower;
+mod memo;
 mod memory;
 mod methods;
 mod no_sync;

@@ -18,8 +18,8 @@ use std::sync::LazyLock;
 const MOST: usize = 3;
 /// The most work in one record: from here on two cores are faster, tasks and all.
 const WORK: usize = 192 * 1024;
-/// The most work in several records: from here on a fused pass is faster.
-const SHARED_WORK: usize = 72 * 1024;
+/// The most work in several records: from here on a fused pass is faster, task and all.
+const SHARED_WORK: usize = 40 * 1024;
 
 /// Steps of a pointwise body that take as long as reading and writing its elements.
 const STEPS_PER_PASS: usize = 16;

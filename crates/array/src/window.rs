@@ -5,6 +5,7 @@
 //! it, by the next thread that starts; until then everybody can still cut it.
 
 use crate::collect::{self, Held};
+use crate::memo;
 use crate::node::Node;
 use crate::random::Stream;
 use crate::recipe::Recipe;
@@ -67,6 +68,8 @@ pub(crate) struct Owner {
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
     memo: Box<[Memo]>,
+    /// The same for ops whose attributes are a list.
+    listed: memo::Memo,
     /// What the records of this window name.
     held: Held,
     /// Index of the next record.
@@ -108,6 +111,7 @@ impl Window {
                 free: Vec::with_capacity(2 * SLAB),
                 retired: VecDeque::with_capacity(2 * capacity),
                 memo: vec![Memo(None); MEMO].into_boxed_slice(),
+                listed: memo::Memo::default(),
                 held: Held::default(),
                 next: 0,
                 random: Stream::default(),
@@ -258,6 +262,20 @@ impl Owner {
         Ok(self.remember(place, key, recipe, dtype))
     }
 
+    /// The recipe for an op whose attributes are a list, if it was remembered.
+    #[inline]
+    pub(crate) fn listed(&self, key: &memo::Key) -> Option<&'static Recipe> {
+        self.listed.find(key)
+    }
+
+    /// Remembers the recipe for an op whose attributes are a list.
+    pub(crate) fn remember_listed(&mut self, key: memo::Key, recipe: &Arc<Recipe>) -> &'static Recipe {
+        // The entry comes first: a set of held recipes that begins now takes it along.
+        self.listed.remember(key, recipe.submitted());
+        self.keep(recipe);
+        recipe.submitted()
+    }
+
     #[cold]
     fn remember(&mut self, place: usize, key: MemoKey, recipe: Arc<Recipe>, dtype: DType) -> MemoEntry {
         let entry = (recipe.submitted(), dtype);
@@ -270,8 +288,8 @@ impl Owner {
         if self.held.add(held) {
             return;
         }
-        let named = self.memo.iter().filter_map(|memo| memo.0.as_ref()).map(|(_, (recipe, _))| recipe.share());
-        self.held.begin(self.next, named);
+        let named = self.memo.iter().filter_map(|memo| memo.0.as_ref()).map(|(_, (recipe, _))| *recipe);
+        self.held.begin(self.next, named.chain(self.listed.recipes()).map(Recipe::share));
     }
 }
 

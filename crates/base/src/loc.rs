@@ -2,13 +2,15 @@
 //!
 //! Rust callers are interned by the address of their `Location`, other frontends by file, line and function, so that code
 //! that is compiled again and again for one line has one loc. A loc is written as text only when somebody reads an error or
-//! a report. Locs live as long as the process, a few dozen bytes a line; texts that lines share are kept once.
+//! a report. Locs live as long as the process, because anything may name them: so a line takes a few words and its new
+//! texts, some 50 bytes where each line has a file of its own, besides what vectors hold in reserve.
 
+use crate::WordHash;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hash};
 use std::panic::Location;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 /// Locs a thread remembers without asking the table.
 const RECENT_LOCS: usize = 64;
@@ -39,34 +41,99 @@ enum Site {
     },
 }
 
+/// Numbers of things that are kept elsewhere, found by the hashes of those. Nothing is taken out.
+#[derive(Default)]
+struct Index {
+    /// A power of two of places, each with a number or [`Index::FREE`].
+    places: Vec<u32>,
+    count: usize,
+}
+
+impl Index {
+    const FREE: u32 = u32::MAX;
+
+    /// The number under this hash of which `is_it` is true, else `next`, which is noted. `hash_of` gives the hash of a number.
+    fn find_or_add(
+        &mut self,
+        hash: u64,
+        next: usize,
+        is_it: impl Fn(usize) -> bool,
+        hash_of: impl Fn(usize) -> u64,
+    ) -> usize {
+        if self.count >= self.places.len() / 4 * 3 {
+            let grown = vec![Index::FREE; (self.places.len() * 2).max(64)];
+            let former = std::mem::replace(&mut self.places, grown);
+            for number in former.into_iter().filter(|number| *number != Index::FREE) {
+                let free = self.chain(hash_of(number as usize)).find(|place| self.places[*place] == Index::FREE);
+                self.places[free.expect("a quarter is free")] = number;
+            }
+        }
+        let found = self.chain(hash).find(|place| match self.places[*place] {
+            Index::FREE => true,
+            number => is_it(number as usize),
+        });
+        let place = found.expect("a quarter is free");
+        if self.places[place] == Index::FREE {
+            self.places[place] = next as u32;
+            self.count += 1;
+        }
+        self.places[place] as usize
+    }
+
+    /// The places where a number with this hash may stand, in order.
+    fn chain(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
+        let count = self.places.len();
+        (0..count).map(move |step| (hash as usize).wrapping_add(step) % count)
+    }
+}
+
+fn hash_of(key: impl Hash) -> u64 {
+    WordHash::default().hash_one(key)
+}
+
+/// Texts by number, one after another.
+#[derive(Default)]
+struct Texts {
+    all: String,
+    /// Where each begins.
+    starts: Vec<usize>,
+    index: Index,
+}
+
+impl Texts {
+    fn get(&self, number: usize) -> &str {
+        &self.all[self.starts[number]..self.starts.get(number + 1).copied().unwrap_or(self.all.len())]
+    }
+
+    fn intern(&mut self, text: &str) -> u32 {
+        let (mut index, next) = (std::mem::take(&mut self.index), self.starts.len());
+        let found = index.find_or_add(hash_of(text), next, |n| self.get(n) == text, |n| hash_of(self.get(n)));
+        self.index = index;
+        if found == next {
+            self.starts.push(self.all.len());
+            self.all.push_str(text);
+        }
+        found as u32
+    }
+}
+
 #[derive(Default)]
 struct Table {
-    ids: HashMap<Site, u32>,
+    /// By the number of their loc, less one.
     sites: Vec<Site>,
+    index: Index,
     /// Names of files and functions, by their numbers in `sites`.
-    texts: Vec<Arc<str>>,
-    text_ids: HashMap<Arc<str>, u32>,
+    texts: Texts,
 }
 
 impl Table {
     fn intern(&mut self, site: Site) -> Loc {
-        if let Some(&id) = self.ids.get(&site) {
-            return Loc(id);
+        let (sites, next) = (&self.sites, self.sites.len());
+        let found = self.index.find_or_add(hash_of(site), next, |n| sites[n] == site, |n| hash_of(sites[n]));
+        if found == next {
+            self.sites.push(site);
         }
-        self.sites.push(site);
-        let id = self.sites.len() as u32;
-        self.ids.insert(site, id);
-        Loc(id)
-    }
-
-    fn text(&mut self, text: &str) -> u32 {
-        if let Some(&id) = self.text_ids.get(text) {
-            return id;
-        }
-        let (id, text): (u32, Arc<str>) = (self.texts.len() as u32, text.into());
-        self.texts.push(text.clone());
-        self.text_ids.insert(text, id);
-        id
+        Loc(found as u32 + 1)
     }
 }
 
@@ -109,7 +176,7 @@ impl Loc {
     /// A line of another frontend.
     pub fn foreign(file: &str, line: u32, function: &str) -> Loc {
         let mut table = table();
-        let (file, function) = (table.text(file), table.text(function));
+        let (file, function) = (table.texts.intern(file), table.texts.intern(function));
         table.intern(Site::Foreign { file, line, function })
     }
 
@@ -133,7 +200,7 @@ impl Loc {
                 Some(SourceLine { file: l.file().to_owned(), line: l.line(), function: String::new() })
             }
             Site::Foreign { file, line, function } => {
-                let text = |id: u32| table.texts[id as usize].to_string();
+                let text = |id: u32| table.texts.get(id as usize).to_owned();
                 Some(SourceLine { file: text(file), line, function: text(function) })
             }
         }
@@ -182,5 +249,20 @@ mod tests {
         assert_ne!(Loc::foreign("a.py", 4, "f"), loc);
         assert_ne!(Loc::foreign("a.py", 3, "g"), loc);
         assert_eq!(loc.text().to_string(), "a.py:3");
+    }
+    #[test]
+    fn many_lines_are_told_apart() {
+        let line =
+            |i: u32| (format!("<cell {}>", i / 3), i % 3 + 1, if i.is_multiple_of(2) { "<module>" } else { "g" });
+        let locs: Vec<Loc> =
+            (0..5000).map(line).map(|(file, line, function)| Loc::foreign(&file, line, function)).collect();
+        for (i, loc) in (0..).zip(&locs) {
+            let (file, line, function) = line(i);
+            assert_eq!(Loc::foreign(&file, line, function), *loc);
+            let found = loc.resolve().unwrap();
+            assert_eq!((found.file, found.line, &*found.function), (file, line, function));
+        }
+        let distinct: std::collections::HashSet<u32> = locs.iter().map(|loc| loc.id()).collect();
+        assert_eq!(distinct.len(), locs.len());
     }
 }

@@ -1,12 +1,12 @@
-//! A program of one instruction over few elements, such as a tiny record: without a machine, which takes longer to set up
-//! than such a program takes to run.
+//! A program of one instruction that one thread runs whole: without a machine, which takes longer to set up than a short
+//! program takes to run.
 //!
 //! Invariant: the loop is the one that the tile interpreter would run, so the bits are the same.
 
 use crate::gather::Walk;
 use crate::loops::{self, Found, Loop, Operand};
 use crate::simd::Isa;
-use crate::tile::{SPLAT, Scratch, TILE, splat};
+use crate::tile::{SPLAT, Scratch, splat};
 use forerun_base::DType;
 use forerun_ops::Class;
 use forerun_plan::{Io, Program, Reg};
@@ -37,7 +37,7 @@ impl Alone {
     pub(crate) fn new(isa: Isa, program: &Program) -> Option<Alone> {
         let ([instr], [_]) = (&program.code[..], &program.outputs[..]) else { return None };
         let size = program.shape.size();
-        if size > TILE || instr.dst != Reg::Out(0) {
+        if instr.dst != Reg::Out(0) {
             return None;
         }
         let Found { run, lanes } = loops::find(isa, instr.op, instr.dtype, instr.out)?;

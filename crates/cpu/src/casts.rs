@@ -5,6 +5,7 @@
 //! Everything is rounded once, but for 64-bit integers on their way to a half float, which are doubles first.
 //! (NumPy leaves floats beyond the range of an integer to the processor; clamping gives the same everywhere.)
 
+use crate::each;
 use crate::loops::{self, Loop};
 use crate::simd::{Baseline, Set};
 use forerun_base::{Brain, Complex, DType, Half};
@@ -13,6 +14,17 @@ use forerun_base::{Brain, Complex, DType, Half};
 pub(crate) trait CastFrom<A>: Copy {
     /// The cast.
     fn cast_from(value: A) -> Self;
+
+    /// The casts of the first elements, as many as there is room for.
+    #[inline(always)]
+    fn cast_all(from: &[A], to: &mut [Self])
+    where
+        A: Copy,
+    {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = Self::cast_from(from);
+        }
+    }
 }
 
 /// Calls `$then!` with the type of the elements of each dtype.
@@ -64,8 +76,33 @@ macro_rules! to_whole {
                 let whole = if inside { whole } else { $to::MAX };
                 if value == value { whole } else { 0 }
             }
+            to_whole!(@ $from to $to);
         })*
     };
+    (@ $from:ident to i64) => {
+        #[inline(always)]
+        fn cast_all(from: &[$from], to: &mut [i64]) {
+            // Few instruction sets have this conversion, and all have that to 32 bits, which serves nearly all numbers.
+            const STEP: usize = 32;
+            for (from, to) in from.chunks(STEP).zip(to.chunks_mut(STEP)) {
+                let mut near = true;
+                for &value in from {
+                    near &= value.abs() < 2147483648.0;
+                }
+                if near {
+                    for (to, &value) in to.iter_mut().zip(from) {
+                        // SAFETY: within the range of 32 bits, and no NaN.
+                        *to = unsafe { value.to_int_unchecked::<i32>() } as i64;
+                    }
+                } else {
+                    for (to, &value) in to.iter_mut().zip(from) {
+                        *to = i64::cast_from(value);
+                    }
+                }
+            }
+        }
+    };
+    (@ $from:ident to $to:ident) => {};
 }
 
 to_whole! {
@@ -195,11 +232,11 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
         f64: CastFrom<A>,
     {
         match to {
-            DType::I8 => Some(S::cast::<A, i8>()),
-            DType::I16 => Some(S::cast::<A, i16>()),
-            DType::U8 => Some(S::cast::<A, u8>()),
-            DType::U16 => Some(S::cast::<A, u16>()),
-            DType::U32 => Some(S::cast::<A, u32>()),
+            DType::I8 => Some(each::run::<S, each::Cast<A, i8>>),
+            DType::I16 => Some(each::run::<S, each::Cast<A, i16>>),
+            DType::U8 => Some(each::run::<S, each::Cast<A, u8>>),
+            DType::U16 => Some(each::run::<S, each::Cast<A, u16>>),
+            DType::U32 => Some(each::run::<S, each::Cast<A, u32>>),
             _ => of_narrow::<S, A>(to),
         }
     }
@@ -212,11 +249,11 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
         f64: CastFrom<A>,
     {
         match to {
-            DType::Bool => Some(S::cast::<A, bool>()),
-            DType::I32 => Some(S::cast::<A, i32>()),
-            DType::I64 => Some(S::cast::<A, i64>()),
-            DType::F32 => Some(S::cast::<A, f32>()),
-            DType::F64 => Some(S::cast::<A, f64>()),
+            DType::Bool => Some(each::run::<S, each::Cast<A, bool>>),
+            DType::I32 => Some(each::run::<S, each::Cast<A, i32>>),
+            DType::I64 => Some(each::run::<S, each::Cast<A, i64>>),
+            DType::F32 => Some(each::run::<S, each::Cast<A, f32>>),
+            DType::F64 => Some(each::run::<S, each::Cast<A, f64>>),
             _ => None,
         }
     }
@@ -243,7 +280,7 @@ macro_rules! table {
                 $($type: CastFrom<A>,)*
             {
                 match to {
-                    $(DType::$name => Baseline::cast::<A, $type>(),)*
+                    $(DType::$name => each::run::<Baseline, each::Cast<A, $type>>,)*
                 }
             }
             match from {

@@ -3,6 +3,7 @@
 //! Invariant: source and target do not overlap. Where one walks rows and the other columns, the copy goes in square
 //! blocks, so that each cache line is used whole while it is there.
 
+use crate::bulk;
 use crate::gather::strided;
 use crate::stream;
 use crate::turn;
@@ -117,7 +118,7 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
     unsafe {
         match *dims {
             [] => to.write(from.read()),
-            [(n, 1, 1)] => std::ptr::copy_nonoverlapping(from, to, n),
+            [(n, 1, 1)] => bulk::copy(from.cast(), to.cast(), n * size_of::<T>()),
             [(n, 0, 1)] => {
                 let value = std::mem::MaybeUninit::new(from.read());
                 std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n).fill(value);
@@ -130,6 +131,9 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
                     (0..m).for_each(|j| to.add(j).write(from.add(j).read()));
                 }
             }
+            [(n, 1, 2), (2, 0, 1)] => copies::<T, 2>(from, to, n),
+            [(n, 1, 3), (3, 0, 1)] => copies::<T, 3>(from, to, n),
+            [(n, 1, 4), (4, 0, 1)] => copies::<T, 4>(from, to, n),
             [(n, f, t), (m, 0, 1)] if m <= SHORT => {
                 for i in 0..n as isize {
                     let (value, to) = (from.offset(i * f).read(), to.offset(i * t));
@@ -148,6 +152,14 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
                 }
             }
         }
+    }
+}
+
+/// Writes each of `n` elements so many times, which is known when this is compiled: vectors are shuffled then.
+unsafe fn copies<T: std::marker::Copy, const TIMES: usize>(from: *const T, to: *mut T, n: usize) {
+    for i in 0..n {
+        // SAFETY: elements of both layouts.
+        unsafe { to.add(TIMES * i).cast::<[T; TIMES]>().write([from.add(i).read(); TIMES]) };
     }
 }
 

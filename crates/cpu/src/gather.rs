@@ -2,6 +2,7 @@
 //!
 //! Invariant: dimensions are collapsed once, when a kernel is compiled; adjacent ones that a single stride covers are one.
 
+use crate::bulk;
 use crate::copy::transpose;
 use forerun_base::{Layout, MAX_RANK};
 
@@ -38,6 +39,11 @@ impl Walk {
     /// Whether every index names the same element.
     pub(crate) fn is_constant(&self) -> bool {
         self.strides[..self.rank].iter().all(|&s| s == 0)
+    }
+
+    /// Whether one stride leads from each element to the next.
+    pub(crate) fn is_line(&self) -> bool {
+        self.rank == 1
     }
 
     /// Calls `run(offset, stride, done, length)` for each run of elements `start .. start + count` along the innermost
@@ -170,7 +176,7 @@ impl Walk {
                 let (from, to) = (base.offset(offset), to.add(done));
                 match stride {
                     1 if length <= SHORT => (0..length).for_each(|i| to.add(i).write(from.add(i).read())),
-                    1 => std::ptr::copy_nonoverlapping(from, to, length),
+                    1 => bulk::copy(from.cast(), to.cast(), length * size_of::<T>()),
                     0 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), length)
                         .fill(std::mem::MaybeUninit::new(from.read())),
                     _ => strided(from, stride, to, length),

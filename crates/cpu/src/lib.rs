@@ -2,8 +2,10 @@
 
 mod alone;
 mod backend;
+mod bulk;
 mod casts;
 mod copy;
+mod each;
 mod fill;
 mod gather;
 mod jit;
@@ -23,11 +25,13 @@ mod routine;
 mod rows;
 mod scratch;
 mod simd;
+mod size_class;
 mod stream;
 mod stretch;
 mod target;
 mod tile;
 mod turn;
+mod weight;
 mod whole;
 
 pub use backend::CpuBackend;

@@ -1,15 +1,17 @@
 //! One vector loop for each op, dtype and instruction set, and the table that finds it. The table is made from
 //! the rows of the catalogue: a new pointwise op needs nothing here.
 //!
+//! Floats and truth values have vectors of the set. Integers, comparisons and casts are loops over elements (`each.rs`).
 //! Arithmetic comes in carriers alone, so the other dtypes need casts (`casts.rs`) and moves. Moves, most casts of half floats and
 //! complex numbers, and the arithmetic of uint64 are compiled once, for the baseline: less code, where no speed is promised.
 //!
 //! Invariant: a loop reads and writes exactly `count` elements an operand, and its tail runs the same vector body as
 //! the rest, so no result depends on where a piece of work was cut.
 
-use crate::casts::{self, CastFrom};
+use crate::casts;
+use crate::each;
 use crate::parts;
-use crate::simd::{Baseline, Isa, Lanes, Memory, Set, collect};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set};
 use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
@@ -161,26 +163,6 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
     }
 }
 
-/// # Safety
-/// As for [`unary`].
-#[inline(always)]
-pub(crate) unsafe fn cast<A: Copy, B: CastFrom<A>, const N: usize>(to: *mut u8, from: &[Operand; 3], count: usize) {
-    let [Operand { from: mut a, step }, _, _] = *from;
-    let mut to = to.cast::<B>();
-    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
-    unsafe {
-        for _ in 0..count / N {
-            let values = a.cast::<[A; N]>().read_unaligned();
-            to.cast::<[B; N]>().write_unaligned(collect(|i| B::cast_from(values[i])));
-            a = a.add(step);
-            to = to.add(N);
-        }
-        for i in 0..count % N {
-            to.add(i).write(B::cast_from(a.cast::<A>().add(i).read()));
-        }
-    }
-}
-
 /// Elements in a vector of truth values where nothing else is beside them: a byte each, they would waste most of a register.
 pub(crate) const TRUTHS: usize = 64;
 
@@ -192,7 +174,7 @@ macro_rules! loops_of {
         loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Compare, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
+        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64))
     };
     ($set:ident, $dtype:expr, $out:expr, Select, $arity:tt, $point:ident) => {
         loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
@@ -204,7 +186,7 @@ macro_rules! loops_of {
         loops_of!(@ $set, $dtype, $arity, $point, F32 F64)
     };
     ($set:ident, $dtype:expr, $out:expr, Predicate, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, F32 F64)
+        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, F32 F64))
     };
     ($set:ident, $dtype:expr, $out:expr, Logic, $arity:tt, $point:ident) => {
         loops_of!(@ $set, $dtype, $arity, $point, Bool)
@@ -222,9 +204,22 @@ macro_rules! loops_of {
             _ => None,
         }
     };
+    (@truths $set:ident, $dtype:expr, $arity:tt, $point:ident) => {
+        match $dtype {
+            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f32)),
+            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f64)),
+            _ => None,
+        }
+    };
     (@@ $set:ident, $arity:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $arity, $point, Lanes<bool, TRUTHS>) };
-    (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@@@ Baseline, $arity, $point, Lanes<u64, 8>) };
+    (@@ $set:ident, $arity:tt, $point:ident, I32) => { loops_of!(@each $set, $arity, $point, i32) };
+    (@@ $set:ident, $arity:tt, $point:ident, I64) => { loops_of!(@each $set, $arity, $point, i64) };
+    (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@each Baseline, $arity, $point, u64) };
     (@@ $set:ident, $arity:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $arity, $point, $set::$type) };
+    (@each $set:ident, 1, $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
+    (@each $set:ident, 2, $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
+    (@each $set:ident, 3, Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
+    (@each $set:ident, 3, $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
     (@@@ $set:ident, 1, $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
     (@@@ $set:ident, 2, $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
     (@@@ $set:ident, 3, Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
@@ -287,21 +282,22 @@ pub(crate) const fn is_fast(dtype: DType) -> bool {
     }
 }
 
-/// The loop that moves elements of a dtype that is not computed in: by their bytes.
+/// The loop of an op that only moves elements: by their bytes. What is chosen from carriers has vectors.
 fn find_move(op: Point, dtype: DType) -> Option<Loop> {
-    fn of_size<V: Memory + Num<Mask: Memory>>(op: Point) -> Option<Loop> {
+    fn of_size<T: Copy, V: Memory + Num<Mask: Memory>>(op: Point, carried: bool) -> Option<Loop> {
         match op {
-            Point::Copy => Some(Baseline::unary::<V, bodies::Copy>()),
-            Point::Where => Some(Baseline::choice::<V, bodies::Where>()),
+            Point::Copy => Some(each::run::<Baseline, each::Move<T>>),
+            Point::Where if carried => Some(Baseline::choice::<V, bodies::Where>()),
             _ => None,
         }
     }
+    let carried = dtype.carrier() != dtype;
     match dtype.size() {
-        _ if dtype.carrier() == dtype => None,
-        1 => of_size::<Lanes<i8, 8>>(op),
-        2 => of_size::<Lanes<i16, 8>>(op),
-        4 => of_size::<Lanes<i32, 8>>(op),
-        _ => of_size::<Lanes<i64, 8>>(op),
+        1 => of_size::<u8, Lanes<i8, 8>>(op, carried),
+        2 => of_size::<u16, Lanes<i16, 8>>(op, carried),
+        4 => of_size::<u32, Lanes<i32, 8>>(op, carried),
+        8 => of_size::<u64, Lanes<i64, 8>>(op, carried),
+        _ => None,
     }
 }
 

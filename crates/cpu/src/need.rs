@@ -4,7 +4,7 @@
 use crate::pool;
 use crate::reserve::{Reserve, SMALL};
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
-use forerun_ops::Routine;
+use forerun_ops::{Routine, Search};
 use forerun_plan::{Executable, Io, Kernel, Product, RoutineCall};
 use std::sync::Arc;
 
@@ -122,7 +122,16 @@ fn of_routine(call: &RoutineCall, threads: usize) -> usize {
             times(56, most.max(out).min(times(length.max(1), lines)).max(length))
         }
         Routine::Place(_) => times(48, call.inputs.get(1).map_or(0, |(_, shape)| shape.size())),
+        // Halves are widened.
+        Routine::Convolve(_) if first.is_some_and(|(dtype, _)| dtype.size() == 2) => {
+            times(4, sizes().sum::<usize>().saturating_add(out))
+        }
+        Routine::Convolve(_) => 0,
         Routine::Along(_) => times(8, call.inputs.get(1).map_or(0, |(_, shape)| shape.size())),
+        // A table for each thread.
+        Routine::Count(_) => times(16, out).saturating_mul(threads),
+        // The others in order.
+        Routine::Search(Search::Among) => times(16, sizes().fold(0, usize::saturating_add)),
         // A line of the input and one of the result for each thread.
         Routine::Choose(_) | Routine::Normalise(_) | Routine::Scan(_) | Routine::Search(_) => {
             let length = first.and_then(|(_, shape)| axis(shape)).unwrap_or(0);

@@ -86,11 +86,21 @@ impl<S: Set> Work for DrawRange<S> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
+        // Closures that are inlined: a function that is passed on is called by way of a shim, which lacks the set's features.
         match self.draw {
-            Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(uniform32::<S>),
+            Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(
+                #[inline(always)]
+                |words| uniform32::<S>(words),
+            ),
             Draw::Uniform64 => self.fill::<f64, { 2 * BATCH }>(uniform64),
-            Draw::Normal32 => self.fill::<f32, { 4 * BATCH }>(normal32::<S>),
-            Draw::Normal64 => self.fill::<f64, { 2 * BATCH }>(normal64::<S>),
+            Draw::Normal32 => self.fill::<f32, { 4 * BATCH }>(
+                #[inline(always)]
+                |words| normal32::<S>(words),
+            ),
+            Draw::Normal64 => self.fill::<f64, { 2 * BATCH }>(
+                #[inline(always)]
+                |words| normal64::<S>(words),
+            ),
         }
     }
 }

@@ -130,6 +130,93 @@ impl Overwrite {
     }
 }
 
+impl Overwrite {
+    /// Writes one value to the region, split over the team where that is worth it.
+    ///
+    /// # Safety
+    /// `to` must be the region's first element, and nobody else may touch the elements between its first and its last one.
+    unsafe fn fill(&self, bits: u64, to: *mut u8, team: &dyn Team) {
+        let (count, walk, target) = (self.region.shape.size(), Walk::new(&self.region), Shared(to));
+        // Between the elements of a row there may be others of the region, which another piece writes.
+        let split = team.width() > 1 && count >= WORTH_SPLITTING;
+        let alone = !split || walk.is_line();
+        let piece = |first: usize, count: usize| {
+            walk.runs(first, count, |offset, stride, _, length| {
+                // SAFETY: elements of the region, which the caller promises; pieces have elements of their own.
+                unsafe {
+                    let to = target.get().offset(offset * self.size as isize);
+                    match stride {
+                        1 => full(bits, self.size, to, length),
+                        _ => spaced(bits, self.size, to, (stride, alone), length),
+                    }
+                }
+            });
+        };
+        if !split {
+            return piece(0, count);
+        }
+        team.split(count.div_ceil(PIECE), &|i| piece(i * PIECE, PIECE.min(count - i * PIECE)));
+    }
+}
+
+/// Writes one value to elements that lie apart.
+///
+/// # Safety
+/// `count` elements of `size` bytes, `stride` elements apart, must be writable; with `alone`, nobody else may touch what lies
+/// between them.
+unsafe fn spaced(bits: u64, size: usize, to: *mut u8, (stride, alone): (isize, bool), count: usize) {
+    #[inline(always)]
+    unsafe fn each<T: std::marker::Copy>(value: T, to: *mut T, stride: isize, count: usize) {
+        // SAFETY: the caller's promise is this one.
+        (0..count as isize).for_each(|i| unsafe { to.offset(i * stride).write(value) });
+    }
+    let period = stride.unsigned_abs() * size;
+    // SAFETY: the caller's promise; the sizes are those of the types.
+    unsafe {
+        let dense = alone && stride > 0 && PERIODS.contains(&period);
+        let done = if dense { combed(bits, size, to, period, count) } else { 0 };
+        let (to, count) = (to.add(done * period), count - done);
+        match size {
+            1 => each(bits as u8, to, stride, count),
+            2 => each(bits as u16, to.cast(), stride, count),
+            4 => each(bits as u32, to.cast(), stride, count),
+            8 => each(bits, to.cast(), stride, count),
+            // A complex128 whose imaginary part is zero.
+            _ => each([bits, 0], to.cast(), stride, count),
+        }
+    }
+}
+
+/// Distances, in bytes, of elements so near to each other that whole words are read, changed and written in less time than the
+/// elements alone.
+const PERIODS: [usize; 4] = [2, 4, 8, 16];
+
+/// Writes one value to elements that lie `period` bytes apart, in blocks of 64 bytes; returns how many it has written. Never
+/// the last one: nobody promises what lies behind it.
+///
+/// # Safety
+/// As for [`spaced`] with `alone`, and one of [`PERIODS`].
+unsafe fn combed(bits: u64, size: usize, to: *mut u8, period: usize, count: usize) -> usize {
+    const BLOCK: usize = 64;
+    let (mut keep, mut set) = ([u64::MAX; BLOCK / 8], [0u64; BLOCK / 8]);
+    let mask = if size == 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
+    for at in (0..BLOCK).step_by(period) {
+        let (word, shift) = (at / 8, 8 * (at % 8));
+        keep[word] &= !(mask << shift);
+        set[word] |= (bits & mask) << shift;
+    }
+    let blocks = count.saturating_sub(1) / (BLOCK / period);
+    for block in 0..blocks {
+        // SAFETY: words between the first element and the last, which the caller promises.
+        unsafe {
+            let at = to.add(block * BLOCK).cast::<[u64; BLOCK / 8]>();
+            let held = at.read_unaligned();
+            at.write_unaligned(std::array::from_fn(|k| held[k] & keep[k] | set[k]));
+        }
+    }
+    blocks * (BLOCK / period)
+}
+
 impl Executable for Overwrite {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         let (base, out) = (io.inputs[0], io.outputs[0]);
@@ -154,16 +241,7 @@ impl Executable for Overwrite {
             let to = out.offset(io.scalars[0] as i64 as isize * self.size as isize);
             match &self.with {
                 With::Value(copy) => spread(copy, io.inputs[1], to, self.size, team),
-                With::Scalar => Walk::new(&self.region).runs(0, count, |offset, stride, _, length| {
-                    let to = to.offset(offset * self.size as isize);
-                    if stride == 1 {
-                        full(io.scalars[1], self.size, to, length);
-                    } else {
-                        for i in 0..length as isize {
-                            full(io.scalars[1], self.size, to.offset(i * stride * self.size as isize), 1);
-                        }
-                    }
-                }),
+                With::Scalar => self.fill(io.scalars[1], to, team),
                 With::Cast { run, from, from_size, step } => {
                     let mut before = [[0u64; 2]; 512];
                     let mut after = [[0u64; 2]; 512];
@@ -214,3 +292,33 @@ struct Place(*mut u8);
 
 // SAFETY: as above.
 unsafe impl Sync for Place {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaced_elements_alone_are_written() {
+        for size in [1usize, 2, 4, 8, 16] {
+            for stride in [-3isize, -2, 2, 3, 4, 8, 16] {
+                for count in [1usize, 2, 5, 16, 17, 64, 100] {
+                    for alone in [true, false] {
+                        let room = (count - 1) * stride.unsigned_abs() + 1;
+                        let mut to = vec![[0xa5u8; 16]; room].concat();
+                        to.truncate(room * size);
+                        let first = if stride < 0 { room - 1 } else { 0 };
+                        let bits = 0x0102_0304_0506_0708u64;
+                        // SAFETY: there is room for so many elements.
+                        unsafe { spaced(bits, size, to.as_mut_ptr().add(first * size), (stride, alone), count) };
+                        let value = [bits.to_le_bytes(), [0; 8]].concat();
+                        for (i, element) in to.chunks_exact(size).enumerate() {
+                            let written = first.abs_diff(i).is_multiple_of(stride.unsigned_abs());
+                            let expected = if written { &value[..size] } else { &[0xa5; 16][..size] };
+                            assert_eq!(element, expected, "element {i} of {room}, {size} bytes, stride {stride}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

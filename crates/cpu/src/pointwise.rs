@@ -4,6 +4,7 @@ use crate::alone::Alone;
 use crate::stretch;
 use crate::target::Target;
 use crate::tile::Tiles;
+use crate::weight::weight;
 use forerun_base::Team;
 use forerun_ops::Point;
 use forerun_plan::{Executable, Instr, Io, Program};
@@ -17,7 +18,7 @@ const WORTH_SPLITTING: usize = 256 * 1024;
 /// A compiled pointwise kernel.
 pub(crate) enum Pointwise {
     Alone(Alone),
-    Tiles(Tiles),
+    Tiles(Box<Tiles>),
 }
 
 impl Pointwise {
@@ -27,10 +28,11 @@ impl Pointwise {
         if let ([Instr { op: Point::Power | Point::FloatPower, .. }], 1..) = (&program.code[..], target.emit_from) {
             target.emit_from = usize::MAX;
         }
-        let interpreted = program.shape.size() < target.emit_from;
-        match interpreted.then(|| Alone::new(target.isa, program)).flatten() {
+        let size = program.shape.size();
+        let whole = size < target.emit_from && size * weight(program).max(1) < WORTH_SPLITTING;
+        match whole.then(|| Alone::new(target.isa, program)).flatten() {
             Some(alone) => Pointwise::Alone(alone),
-            None => Pointwise::Tiles(Tiles::streamed(target, program)),
+            None => Pointwise::Tiles(Box::new(Tiles::streamed(target, program))),
         }
     }
 }

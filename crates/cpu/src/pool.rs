@@ -1,11 +1,13 @@
 //! The host allocator. Small blocks come in size classes from a cache of the calling thread; large ones are mapped, on
-//! 2 MiB boundaries with huge pages asked for, and kept for reuse within a bound.
+//! 2 MiB boundaries with huge pages asked for, and kept for reuse within a bound, while blocks of their size are asked for:
+//! a program over many shapes does not keep a block of every size it ever had.
 //!
 //! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool. What
 //! the pool keeps beyond its bound is unmapped, so that the system sees memory come back; trimming unmaps the rest.
 
 use crate::pages::{HUGE, map, unmap};
 use crate::reserve;
+use crate::size_class::{CLASSES, SMALL, class_bytes, class_of, large_capacity};
 use forerun_base::{BytesLedger, fail_point};
 use std::any::Any;
 use std::cell::RefCell;
@@ -14,14 +16,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// Blocks up to this size come from slabs, by class.
-const SMALL: usize = 32 * 1024;
-/// Four classes a doubling, from 64 bytes to [`SMALL`].
-const CLASSES: usize = 32;
 /// What small blocks are cut from. Slabs stand on multiples of their size, so a block's address tells its slab.
 const SLAB: usize = HUGE;
 /// What the pool may keep besides as many bytes as are live.
 const KEEP: usize = 128 << 20;
+/// A large block that nobody asked for while so many large ones came back is unmapped.
+const IDLE: u64 = 4096;
+/// Idle blocks are looked for whenever so many large ones have come back.
+const SWEEP: u64 = 512;
 /// What a thread may keep of one class.
 const THREAD_KEEP: usize = 64 * 1024;
 
@@ -75,9 +77,12 @@ struct Shared {
 struct Central {
     /// Free small blocks by class.
     small: [Vec<Address>; CLASSES],
-    /// Free large blocks by capacity.
-    large: BTreeMap<usize, Vec<Address>>,
+    /// Free large blocks by capacity, each with the count of those that had come back before it. The newest is given out
+    /// first, so what is idle stands in front.
+    large: BTreeMap<usize, Vec<(Address, u64)>>,
     cached_large: usize,
+    /// How many large blocks have come back.
+    returned: u64,
     /// How much was cut from each slab, by address.
     slabs: BTreeMap<usize, usize>,
     /// The slab that small blocks are being cut from.
@@ -121,34 +126,6 @@ struct Address(NonNull<u8>);
 
 // SAFETY: the address of a free block, which nobody else uses.
 unsafe impl Send for Address {}
-
-/// The class of a small size, and the bytes its blocks have.
-#[inline]
-fn class_of(bytes: usize) -> (usize, usize) {
-    let units = bytes.max(1).div_ceil(64);
-    if units <= 4 {
-        return (units - 1, units * 64);
-    }
-    // The leading bit and the two after it, rounded up.
-    let shift = (units - 1).ilog2() as usize - 2;
-    let step = (units - 1) >> shift;
-    (shift * 4 + step, ((step + 1) << shift) * 64)
-}
-
-/// The bytes that blocks of a class have.
-fn class_bytes(class: usize) -> usize {
-    match class {
-        0..4 => (class + 1) * 64,
-        _ => ((class % 4 + 5) << (class / 4 - 1)) * 64,
-    }
-}
-
-/// The bytes a large request is rounded to: 1/8 of a power of two, on pages or huge pages.
-fn large_capacity(bytes: usize) -> usize {
-    let step = (bytes.next_power_of_two() / 16).max(4096);
-    let rounded = bytes.next_multiple_of(step);
-    if rounded >= HUGE / 2 { rounded.next_multiple_of(HUGE) } else { rounded }
-}
 
 /// Pages from the system.
 fn fresh(bytes: usize) -> Option<NonNull<u8>> {
@@ -251,7 +228,7 @@ impl Pool {
             (std::mem::take(&mut central.large), central.take_free_slabs())
         };
         for (capacity, blocks) in large {
-            blocks.into_iter().for_each(|block| unmap(block.0, capacity));
+            blocks.into_iter().for_each(|(block, _)| unmap(block.0, capacity));
         }
         slabs.into_iter().for_each(|slab| unmap(slab.0, SLAB));
     }
@@ -374,7 +351,7 @@ impl Pool {
             let fit = central.large.range(wanted..=wanted + wanted / 4).next().map(|(&capacity, _)| capacity);
             fit.and_then(|capacity| {
                 let blocks = central.large.get_mut(&capacity)?;
-                let address = blocks.pop()?;
+                let (address, _) = blocks.pop()?;
                 if blocks.is_empty() {
                     central.large.remove(&capacity);
                 }
@@ -403,13 +380,18 @@ impl Pool {
         let mut excess = Vec::new();
         {
             let mut central = self.0.central();
-            central.large.entry(block.capacity).or_default().push(Address(block.ptr));
+            central.returned += 1;
+            let now = central.returned;
+            central.large.entry(block.capacity).or_default().push((Address(block.ptr), now));
             central.cached_large += block.capacity;
+            if now.is_multiple_of(SWEEP) {
+                central.take_idle(now, &mut excess);
+            }
             while central.cached_large > KEEP + live {
                 // The largest first: fewest calls, and the least likely to be asked for again.
                 let Some(mut last) = central.large.last_entry() else { break };
                 let capacity = *last.key();
-                if let Some(address) = last.get_mut().pop() {
+                if let Some((address, _)) = last.get_mut().pop() {
                     excess.push((address, capacity));
                 }
                 if last.get().is_empty() {
@@ -425,6 +407,17 @@ impl Pool {
 }
 
 impl Central {
+    /// Takes out the large blocks that have been idle for long.
+    fn take_idle(&mut self, now: u64, idle: &mut Vec<(Address, usize)>) {
+        let before = idle.len();
+        self.large.retain(|&capacity, blocks| {
+            let count = blocks.partition_point(|(_, came)| now - came > IDLE);
+            idle.extend(blocks.drain(..count).map(|(address, _)| (address, capacity)));
+            !blocks.is_empty()
+        });
+        self.cached_large -= idle[before..].iter().map(|(_, capacity)| capacity).sum::<usize>();
+    }
+
     fn take_small(&mut self, class: usize, capacity: usize) -> Option<Address> {
         if let Some(address) = self.small[class].pop() {
             return Some(address);
@@ -466,7 +459,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let central = self.central.get_mut().unwrap_or_else(|e| e.into_inner());
         for (&capacity, blocks) in &central.large {
-            for block in blocks {
+            for (block, _) in blocks {
                 unmap(block.0, capacity);
             }
         }
@@ -487,21 +480,6 @@ mod tests {
         fn release(&self, bytes: usize) {
             self.0.fetch_sub(bytes as isize, Relaxed);
         }
-    }
-
-    #[test]
-    fn classes_fit_tightly_and_in_order() {
-        let mut last = 0;
-        for bytes in 0..=SMALL {
-            let (class, capacity) = class_of(bytes);
-            assert!(class < CLASSES && capacity >= bytes && capacity % 64 == 0 && capacity <= SMALL);
-            assert!(capacity <= bytes.max(64) * 5 / 4 + 64);
-            assert!(class == last || class == last + 1);
-            assert_eq!(class_of(capacity), (class, capacity));
-            assert_eq!(class_bytes(class), capacity);
-            last = class;
-        }
-        assert_eq!(last, CLASSES - 1);
     }
 
     #[test]
@@ -565,6 +543,21 @@ mod tests {
         let many: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
         many.into_iter().for_each(|b| pool.free(b));
         assert!(pool.stats().cached <= KEEP);
+    }
+
+    #[test]
+    fn sizes_that_are_not_asked_for_again_are_given_back() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        let of_many_sizes: Vec<Block> = (1..100).map(|i| pool.alloc(i * 100_000).unwrap()).collect();
+        of_many_sizes.into_iter().for_each(|block| pool.free(block));
+        let again = |bytes: usize| pool.free(pool.alloc(bytes).unwrap());
+        again(300_000);
+        let full = pool.stats().cached;
+        assert!(full > 100 << 20, "{full}");
+        (0..IDLE / 2).for_each(|_| again(300_000));
+        assert_eq!(pool.stats().cached, full);
+        (0..IDLE).for_each(|_| again(300_000));
+        assert!(pool.stats().cached < 1 << 20, "{}", pool.stats().cached);
     }
 
     #[test]

@@ -16,6 +16,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Whether any program becomes machine code.
+    pub(crate) fn emits(&self) -> bool {
+        self.emit_from < usize::MAX
+    }
+
     /// Machine code where it is worth it, unless `FORERUN_JIT` says no.
     pub(crate) fn new(isa: Isa) -> Target {
         let emits = Settings::environment().switch("FORERUN_JIT").unwrap_or(true);

@@ -5,18 +5,18 @@
 //! nothing is allocated. A program's result does not depend on where its iteration space is cut.
 
 use crate::gather::Walk;
-use crate::jit::{Compiled, RegisterMap};
+use crate::jit::{Compiled, RegisterMap, Tier};
 use crate::loops::{self, Found, Loop, Operand};
 use crate::pairs;
+use crate::simd::Isa;
 use crate::stream::{self, Stream};
 use crate::target::Target;
+use crate::weight::weight;
 use forerun_base::DType;
-use forerun_ops::symbol::{Verb, script};
-use forerun_ops::{Class, Point};
-use forerun_plan::{Instr, Io, Program, Reg};
+use forerun_ops::Class;
+use forerun_plan::{Io, Program, Reg};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 /// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
 pub(crate) const TILE: usize = 512;
@@ -46,10 +46,20 @@ pub(crate) struct Tiles {
     pub(crate) weight: usize,
     /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
     stream: Option<Stream>,
-    /// The length of the rows in which inputs that are adjacent down their columns are gathered, several rows at a time.
-    turned: Option<usize>,
+    /// The rows in which inputs that are adjacent down their columns are gathered, several at a time.
+    turned: Option<Turned>,
     /// Machine code that does what `code` does.
-    compiled: Option<Compiled>,
+    tier: Tier,
+}
+
+/// Rows that are gathered several at a time.
+#[derive(Clone, Copy, Debug)]
+struct Turned {
+    /// Elements of a row of the iteration space, and of what is gathered of it at a time.
+    length: usize,
+    width: usize,
+    /// Whether whatever was gathered is run at once: nothing passes through a tile of scratch.
+    at_once: bool,
 }
 
 #[derive(Debug)]
@@ -126,20 +136,26 @@ impl Tiles {
             code.push(step(found, instr.dst, instr.args, [chooser, instr.dtype, instr.dtype]));
             left = rest;
         }
-        let weight = program.code.iter().map(weight_of).sum();
+        let weight = weight(program);
         let temps = program.temps as usize;
         let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
         let widest = program.code.iter().flat_map(|i| [i.dtype, i.out]).map(DType::size).max().unwrap_or(8).max(8);
         // Who watches a register reads tiles in an order of its own.
-        let turned = turned_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
-        let panels: usize = if turned.is_some() { inputs.iter().map(Input::panel).sum() } else { 0 };
-        let mut tile = if turned.is_some() { PANEL_WIDTH } else { TILE };
+        let length = turned_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
+        let at_once = code.len() == 1 && inputs.iter().all(Input::is_dense_or_turned);
+        let panels = |width: usize| inputs.iter().map(|input| input.panel(width)).sum::<usize>();
+        let turned = length.map(|length| {
+            let width = [PANEL_WIDTH, 256, 64].into_iter().find(|width| panels(*width) <= LARGE / 2).unwrap_or(16);
+            Turned { length, width: width.min(length), at_once }
+        });
+        let panels = turned.map_or(0, |turned| panels(turned.width));
+        let mut tile = TILE;
         while tile > 64 && (temps + strided) * tile * widest > LARGE - 64 * 1024 {
             tile /= 2;
         }
         let scratch = constants * SPLAT + (temps + strided) * tile * widest + panels;
-        let turned = turned.filter(|_| scratch <= LARGE && tile == PANEL_WIDTH);
+        let turned = turned.filter(|_| scratch <= LARGE);
         let scratch = if turned.is_some() { scratch } else { scratch - panels };
         let size = program.shape.size();
         Tiles {
@@ -155,7 +171,7 @@ impl Tiles {
             weight,
             stream: None,
             turned,
-            compiled: None,
+            tier: Tier::default(),
             inputs,
         }
     }
@@ -164,24 +180,37 @@ impl Tiles {
         let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
         // Loads of the copy are aligned, so tiles of scratch must be.
         let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * self.widest;
-        if bytes >= stream::WORTH && self.tile == TILE && scratch <= MEDIUM {
+        if bytes >= stream::WORTH && self.tile == TILE && self.turned.is_none() && scratch <= MEDIUM {
             self.stream = stream::find(target.isa);
             self.scratch = scratch;
         }
         self
     }
 
-    /// The same with machine code, if the target wants some and there is some for this program.
+    /// The same with machine code, if the target wants some and there is some for this program: at once for a program over
+    /// many elements, else when it has run so often that the code pays.
     fn emitted(mut self, target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
         // Truth values alone are bytes to the interpreter, and lanes of four bytes to machine code.
         let numbers = program.code.iter().any(|instr| instr.dtype != DType::Bool || instr.out != DType::Bool);
-        if self.size >= target.emit_from && numbers {
-            let (places, inputs) = (self.places(), &self.inputs);
-            let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
-            let slots = places.count(self.temps);
-            self.compiled = Compiled::new(target.isa, program, slots, &map, self.stream.is_some());
+        if !numbers {
+            return self;
+        }
+        if self.size >= target.emit_from {
+            self.tier = Tier::now(self.emit(target.isa, program, watched));
+            if let (Some(turned), Some(_)) = (&mut self.turned, self.tier.code()) {
+                turned.at_once = self.inputs.iter().all(Input::is_dense_or_turned);
+            }
+        } else if target.emits() && program.code.len() > 1 && !self.small {
+            self.tier = Tier::later(target.isa, program, watched);
         }
         self
+    }
+
+    /// Machine code for the program, if there is some.
+    fn emit(&self, isa: Isa, program: &Program, watched: Option<Reg>) -> Option<Compiled> {
+        let (places, inputs) = (self.places(), &self.inputs);
+        let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
+        Compiled::new(isa, program, places.count(self.temps), &map, self.stream.is_some())
     }
 
     /// Whether the program has no outputs: somebody reads a register after each tile, and may stop early.
@@ -191,7 +220,12 @@ impl Tiles {
 
     /// Elements of a piece of work, `about` so many: whole panels, where there are some.
     pub(crate) fn piece(&self, about: usize) -> usize {
-        self.turned.map_or(about, |length| about.next_multiple_of(PANEL_ROWS * length))
+        self.turned.map_or(about, |turned| about.next_multiple_of(PANEL_ROWS * turned.length))
+    }
+
+    /// Elements of a row of a panel, at most.
+    fn panel_width(&self) -> usize {
+        self.turned.map_or(0, |turned| turned.width)
     }
 
     /// Whether an input may have to be gathered.
@@ -201,7 +235,7 @@ impl Tiles {
 
     /// Whether nothing passes through scratch: machine code or one instruction, reading and writing in place.
     fn is_in_place(&self) -> bool {
-        !self.gathers() && (self.compiled.is_some() || self.code.len() == 1 && self.stream.is_none())
+        !self.gathers() && (self.tier.code().is_some() || self.code.len() == 1 && self.stream.is_none())
     }
 
     fn places(&self) -> Places {
@@ -217,8 +251,8 @@ impl Tiles {
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
-                if let Some(length) = self.turned {
-                    at = self.run_panels(machine, start, end, length);
+                if let Some(turned) = self.turned {
+                    at = self.run_panels(machine, start, end, turned);
                 }
                 let most = if self.is_in_place() { usize::MAX } else { self.tile };
                 while at < end {
@@ -238,7 +272,8 @@ impl Tiles {
     ///
     /// # Safety
     /// As for [`Tiles::run`].
-    unsafe fn run_panels(&self, machine: &mut Machine<'_>, start: usize, end: usize, length: usize) -> usize {
+    unsafe fn run_panels(&self, machine: &mut Machine<'_>, start: usize, end: usize, turned: Turned) -> usize {
+        let Turned { length, width, at_once } = turned;
         let (first, last) = (start.div_ceil(length), end / length);
         if last < first + PANEL_ROWS {
             return start;
@@ -250,12 +285,18 @@ impl Tiles {
             }
             for row in (first..last).step_by(PANEL_ROWS) {
                 let rows = row..last.min(row + PANEL_ROWS);
-                for column in (0..length).step_by(self.tile) {
-                    let width = self.tile.min(length - column);
+                for column in (0..length).step_by(width) {
+                    let width = width.min(length - column);
                     machine.gather_panels(rows.clone(), column, width);
-                    for (i, row) in rows.clone().enumerate() {
-                        machine.panel = Some(i);
-                        machine.tile(row * length + column, width);
+                    // Whole rows follow each other in the iteration space as they do in the panel.
+                    let runs = if width == length { 1 } else { rows.len() };
+                    let run = width * rows.len() / runs;
+                    let step = if at_once { run } else { self.tile };
+                    for i in 0..runs {
+                        for at in (0..run).step_by(step) {
+                            machine.panel = Some(i * run + at);
+                            machine.tile((row + i) * length + column + at, step.min(run - at));
+                        }
                     }
                 }
             }
@@ -284,6 +325,7 @@ impl Tiles {
     /// # Safety
     /// As for [`forerun_plan::Executable::run`], for the elements that `work` asks for.
     pub(crate) unsafe fn with_machine<R>(&self, io: Io<'_>, work: impl FnOnce(&mut Machine<'_>) -> R) -> R {
+        self.tier.count(self.size, |later| self.emit(later.isa, &later.program, later.watched));
         if self.scratch <= MEDIUM && self.places().count(self.temps) <= 64 {
             // SAFETY: the scratch and the slots are large enough.
             unsafe { self.with_sizes::<MEDIUM, 64, R>(io, work) }
@@ -308,17 +350,24 @@ impl Tiles {
     }
 }
 
-/// Rows and columns of what is gathered at a time of inputs that are adjacent down their columns.
+/// Rows, and at most how many columns, of what is gathered at a time of inputs that are adjacent down their columns. (Half as many
+/// columns take a fifth longer: a run over a row has to be begun.)
 const PANEL_ROWS: usize = 16;
-const PANEL_WIDTH: usize = 256;
+const PANEL_WIDTH: usize = 1024;
 
 impl Input {
+    /// Whether it is gathered in panels.
+    fn is_turned(&self) -> bool {
+        matches!(&self.access, Access::Strided(walk) if walk.turned().is_some())
+    }
+
+    fn is_dense_or_turned(&self) -> bool {
+        !matches!(self.access, Access::Strided(_)) || self.is_turned()
+    }
+
     /// Bytes of a panel of this input; none if it is not gathered so.
-    fn panel(&self) -> usize {
-        match &self.access {
-            Access::Strided(walk) if walk.turned().is_some() => PANEL_ROWS * PANEL_WIDTH * self.size as usize,
-            _ => 0,
-        }
+    fn panel(&self, width: usize) -> usize {
+        if self.is_turned() { PANEL_ROWS * width * self.size as usize } else { 0 }
     }
 }
 
@@ -329,9 +378,11 @@ fn turned_rows(inputs: &[Input], size: usize) -> Option<usize> {
         _ => None,
     });
     let length = lengths.next()?;
-    (size >= PANEL_ROWS * PANEL_WIDTH && lengths.all(|other| other == length)).then_some(length)
+    (size >= LEAST_TURNED && lengths.all(|other| other == length)).then_some(length)
 }
 
+/// Programs of fewer elements gather row by row.
+const LEAST_TURNED: usize = 512;
 const SMALL: usize = 4 * 1024;
 const SMALL_SLOTS: usize = 16;
 const MEDIUM: usize = 40 * 1024;
@@ -372,29 +423,6 @@ fn moves(inputs: &[Input], reg: Reg) -> bool {
     }
 }
 
-/// What an element costs: an access to memory, and the steps of the body, six in the time of one. Of steps that go lane by
-/// lane, each is 64 accesses; a quotient or a root is one.
-fn weight_of(instr: &Instr) -> usize {
-    static WEIGHTS: LazyLock<Vec<usize>> = LazyLock::new(|| {
-        let script = |op: &Point| script(*op, DType::F32).or_else(|| script(*op, DType::I32));
-        let steps = |op: &Point| script(op).map_or(0, |script| script.steps.iter().map(|step| sixths(step.verb)).sum());
-        Point::ALL.iter().map(|op| 1 + steps(op) / 6).collect()
-    });
-    let wide = if instr.dtype.size() == 8 { 2 } else { 1 };
-    wide * WEIGHTS[instr.op as usize]
-}
-
-fn sixths(verb: Verb) -> usize {
-    use Verb::*;
-    match verb {
-        Argument(_) | Constant(_) => 0,
-        FloorDiv | Remainder | Fmod | Power | NextAfter | Gcd | Lcm => 384,
-        Quadrant => 20,
-        Div | Sqrt => 6,
-        _ => 1,
-    }
-}
-
 /// A compiled program bound to addresses and scratch.
 pub(crate) struct Machine<'a> {
     tiles: &'a Tiles,
@@ -402,7 +430,7 @@ pub(crate) struct Machine<'a> {
     slots: &'a mut [*mut u8],
     /// The first scratch tile of the strided inputs.
     gathered: *mut u8,
-    /// Which row of the panels is the next tile's, if inputs were gathered in panels.
+    /// Which element of the panels is the next tile's first, if inputs were gathered in panels.
     panel: Option<usize>,
 }
 
@@ -444,11 +472,11 @@ impl<'a> Machine<'a> {
     unsafe fn gather_panels(&mut self, rows: Range<usize>, column: usize, width: usize) {
         let mut panel = self.panels();
         for (input, &base) in self.tiles.inputs.iter().zip(self.io.inputs) {
-            if let (Access::Strided(walk), 1..) = (&input.access, input.panel()) {
-                let to = (panel, PANEL_WIDTH);
+            if let (Access::Strided(walk), bytes @ 1..) = (&input.access, input.panel(self.tiles.panel_width())) {
+                let to = (panel, width);
                 // SAFETY: scratch of a panel each, and elements of the input.
                 unsafe { walk.panel((base, input.size as usize), (rows.start, rows.len()), (column, width), to) };
-                panel = panel.wrapping_add(input.panel());
+                panel = panel.wrapping_add(bytes);
             }
         }
     }
@@ -459,15 +487,15 @@ impl<'a> Machine<'a> {
         self.gathered.wrapping_add(strided * self.tiles.tile * self.tiles.widest)
     }
 
-    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless [`Tiles::is_in_place`] and
-    /// nobody watches.
+    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless [`Tiles::is_in_place`] or
+    /// all that is gathered lies in panels, and nobody watches.
     ///
     /// # Safety
     /// The elements must be within the iteration space and untouched by anybody else.
     #[inline]
     pub(crate) unsafe fn tile(&mut self, start: usize, count: usize) {
         let mut scratch = self.gathered;
-        let mut panel = self.panel.map(|row| (row, self.panels()));
+        let mut panel = self.panel.map(|at| (at, self.panels()));
         // SAFETY: addresses of elements within the iteration space, or in scratch of a tile each.
         unsafe {
             for (i, input) in self.tiles.inputs.iter().enumerate() {
@@ -475,10 +503,10 @@ impl<'a> Machine<'a> {
                 match &input.access {
                     Access::Dense => self.slots[i] = self.io.inputs[i].add(start * size).cast_mut(),
                     Access::Constant => {}
-                    Access::Strided(_) if panel.is_some() && input.panel() > 0 => {
-                        if let Some((row, first)) = &mut panel {
-                            self.slots[i] = first.add(*row * PANEL_WIDTH * size);
-                            *first = first.add(input.panel());
+                    Access::Strided(_) if panel.is_some() && input.is_turned() => {
+                        if let Some((at, first)) = &mut panel {
+                            self.slots[i] = first.add(*at * size);
+                            *first = first.add(input.panel(self.tiles.panel_width()));
                         }
                         scratch = scratch.add(self.tiles.tile * self.tiles.widest);
                     }
@@ -495,7 +523,7 @@ impl<'a> Machine<'a> {
                 }
             }
             let first = self.tiles.inputs.len() + self.tiles.scalars.len();
-            if let Some(compiled) = &self.tiles.compiled {
+            if let Some(compiled) = self.tiles.tier.code() {
                 let mut streams = self.tiles.stream.is_some();
                 for (i, &size) in self.tiles.outputs.iter().enumerate() {
                     let to = self.io.outputs[i].add(start * size as usize);

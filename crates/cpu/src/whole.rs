@@ -224,12 +224,27 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
     fn run(self) {
         let [Operand { from: a, step: a_step }, Operand { from: b, step: b_step }, _] = *self.from;
         let (a, b) = (a.cast::<E>(), b.cast::<E>());
+        let bytes = self.count * size_of::<E>();
+        let is_apart = |from: *const E, step: usize| {
+            let (from, to) = (from as usize, self.to as usize);
+            step == 0 || from + bytes <= to || to + bytes <= from
+        };
+        // Whole blocks of a result that lies on no operand need no copies.
+        let direct = a_step != 0 && is_apart(a, a_step) && is_apart(b, b_step);
         let (mut x, mut y, mut made) = ([E::ZERO; BLOCK], [E::ZERO; BLOCK], [E::ZERO; BLOCK]);
         for start in (0..self.count).step_by(BLOCK) {
             let count = BLOCK.min(self.count - start);
             // SAFETY: whoever calls the loop promises `count` elements of operands that move and of the result, and one of those
-            // that do not; blocks are copied, so the result may lie where an operand does.
+            // that do not; blocks of an operand are copied where the result may lie there.
             unsafe {
+                if direct && count == BLOCK {
+                    let (x, to) = (&*a.add(start).cast(), &mut *self.to.add(start).cast());
+                    match b_step {
+                        0 => F::by_number(x, b.read(), to),
+                        _ => F::by_block(x, &*b.add(start).cast(), to),
+                    }
+                    continue;
+                }
                 let fill = |to: &mut [E; BLOCK], from: *const E, moves: bool| match moves {
                     true => std::ptr::copy_nonoverlapping(from.add(start), to.as_mut_ptr(), count),
                     false => *to = [from.read(); BLOCK],

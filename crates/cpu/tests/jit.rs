@@ -410,3 +410,37 @@ fn reductions_are_fed_the_same_bits() {
         }
     }
 }
+
+#[test]
+fn a_short_program_becomes_machine_code_when_it_runs_often() {
+    let _alone = alone();
+    const COUNT: usize = 4096;
+    let input = || ProgramInput { dtype: DType::F32, layout: Layout::dense(Shape::of(&[COUNT])) };
+    let instr = |op, dst, args| Instr { op, dtype: DType::F32, out: DType::F32, dst, args };
+    let (x, y, product) = (Reg::Input(0), Reg::Input(1), Reg::Temp(0));
+    let program = Program {
+        shape: Shape::of(&[COUNT]),
+        inputs: vec![input(), input()],
+        scalars: vec![],
+        code: vec![instr(Point::Multiply, product, [x, y, x]), instr(Point::Tanh, Reg::Out(0), [product; 3])],
+        outputs: vec![DType::F32],
+        temps: 1,
+    };
+    let from: Vec<f32> = (0..COUNT).map(|i| i as f32 * 1e-3 - 2.0).collect();
+    for isa in emitting() {
+        let exe = CpuBackend::with_isa(isa).compile(&Kernel::Pointwise(program.clone()));
+        let before = CodeStats::now().emitted;
+        let mut made = vec![0f32; COUNT];
+        let mut run = || {
+            let inputs = [from.as_ptr().cast(), from.as_ptr().cast()];
+            let io = Io { inputs: &inputs, outputs: &[made.as_mut_ptr().cast()], scalars: &[] };
+            // SAFETY: the buffers have the elements of the kernel.
+            unsafe { exe.run(io, &SOLO) };
+            made.iter().map(|value| value.to_bits()).collect::<Vec<u32>>()
+        };
+        let first = run();
+        assert_eq!(CodeStats::now().emitted, before, "one run of {COUNT} elements is not worth the code");
+        assert!((0..200).all(|_| run() == first), "{isa:?}");
+        assert_eq!(CodeStats::now().emitted, before + 1, "{isa:?}");
+    }
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use forerun_base::{DType, Layout, Scalar, Shape};
+use forerun_base::{DType, Kind, Layout, Scalar, Shape};
 use forerun_cpu::Isa;
 use forerun_ops::symbol::{Verb, script};
 use forerun_ops::{Class, Point};
@@ -51,6 +51,108 @@ fn every_op_dtype_and_instruction_set() {
                 for out in outs {
                     for count in (0..70).chain([511, 512, 513, 600, 1100]) {
                         let program = single(op, dtype, out, &[count]);
+                        let inputs: Vec<(Data, usize)> =
+                            program.inputs.iter().map(|i| (random.edges(i.dtype, count), 0)).collect();
+                        let want = interpret(&program, &inputs, &[]);
+                        let got = run(isa, &Kernel::Pointwise(program), &inputs, &[], &[(out, count)], &SOLO);
+                        check(isa, op, &got[0], &want[0]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Numbers of a format without special cases: of any size, both signs or one.
+fn plain(random: &mut Random, dtype: DType, count: usize, spread: f64, signed: bool) -> Data {
+    let bits = (0..count).map(|_| {
+        let size = ((random.unit() - 0.5) * spread).exp();
+        Scalar::Float(if signed && random.next() & 1 == 0 { -size } else { size }).to_bits(dtype)
+    });
+    Data { dtype, bits: bits.collect() }
+}
+
+#[test]
+fn vectors_without_special_cases_take_a_shorter_way_to_the_same_bits() {
+    let mut random = Random(11);
+    for isa in isas() {
+        for &op in Point::ALL {
+            for dtype in [DType::F32, DType::F64] {
+                let Ok((compute, out)) = op.row().types(dtype) else { continue };
+                if compute != dtype || matches!(op.row().class, Class::Select | Class::Cast | Class::Join) {
+                    continue;
+                }
+                for (spread, signed) in [(1.0, false), (10.0, true), (40.0, false), (90.0, true)] {
+                    let count = 70;
+                    let program = single(op, dtype, out, &[count]);
+                    let mut inputs: Vec<(Data, usize)> =
+                        program.inputs.iter().map(|_| (plain(&mut random, dtype, count, spread, signed), 0)).collect();
+                    for special in [None, Some(0.0), Some(-0.0), Some(f64::NAN), Some(f64::INFINITY), Some(1e-39)] {
+                        if let Some(special) = special {
+                            for (data, _) in &mut inputs {
+                                data.bits[random.next() as usize % count] = Scalar::Float(special).to_bits(dtype);
+                            }
+                        }
+                        let want = interpret(&program, &inputs, &[]);
+                        let kernel = Kernel::Pointwise(program.clone());
+                        let got = run(isa, &kernel, &inputs, &[], &[(out, count)], &SOLO);
+                        check(isa, op, &got[0], &want[0]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn remainders_are_exact_near_whole_quotients() {
+    let mut random = Random(12);
+    for isa in isas() {
+        for dtype in [DType::F32, DType::F64] {
+            for op in [Point::Remainder, Point::Fmod, Point::FloorDivide] {
+                let count = 512;
+                let program = single(op, dtype, dtype, &[count]);
+                // Dividends that are a multiple of the divisor, or the number before or after one.
+                let divisors = plain(&mut random, dtype, count, 6.0, true);
+                let dividends = divisors.f64().into_iter().map(|y| {
+                    let times = (random.unit() * 2f64.powf(random.unit() * 30.0)).floor();
+                    let bits = Scalar::Float(y * times).to_bits(dtype);
+                    bits.wrapping_add(random.next() % 3).wrapping_sub(1)
+                });
+                let dividends = Data { dtype, bits: dividends.collect() };
+                let inputs = [(dividends, 0), (divisors, 0)];
+                let want = interpret(&program, &inputs, &[]);
+                let got = run(isa, &Kernel::Pointwise(program), &inputs, &[], &[(dtype, count)], &SOLO);
+                check(isa, op, &got[0], &want[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_result_may_lie_where_an_operand_does() {
+    let mut random = Random(13);
+    for isa in isas() {
+        for dtype in [DType::I32, DType::I64, DType::F32, DType::F64] {
+            for &op in Point::ALL {
+                let Ok((compute, out)) = op.row().types(dtype) else { continue };
+                if compute != dtype || op.row().arity > 2 || matches!(op.row().class, Class::Part | Class::Join) {
+                    continue;
+                }
+                let narrower = |to: &DType| to.size() <= dtype.size() && to.kind() != Kind::Complex;
+                let outs: Vec<DType> =
+                    if op == Point::Cast { DType::ALL.into_iter().filter(narrower).collect() } else { vec![out] };
+                for (out, count) in outs.into_iter().flat_map(|out| [(out, 40), (out, 1100)]) {
+                    let mut program = single(op, dtype, out, &[count]);
+                    let place = Reg::Temp(0);
+                    let copy = |dtype, dst, from| Instr { op: Point::Copy, dtype, out: dtype, dst, args: [from; 3] };
+                    program.temps = 1;
+                    for at in 0..op.row().arity {
+                        let mut program = program.clone();
+                        program.code[0].dst = place;
+                        program.code[0].args[at] = place;
+                        program.code.insert(0, copy(dtype, place, Reg::Input(at as u8)));
+                        program.code.push(copy(out, Reg::Out(0), place));
                         let inputs: Vec<(Data, usize)> =
                             program.inputs.iter().map(|i| (random.edges(i.dtype, count), 0)).collect();
                         let want = interpret(&program, &inputs, &[]);

@@ -36,14 +36,24 @@ fn reference(kind: ReduceKind, x: &[f64], [outer, reduced, inner]: [usize; 3]) -
                 ReduceKind::Min => first(-1.0).1,
                 ReduceKind::ArgMax => first(1.0).0 as f64,
                 ReduceKind::ArgMin => first(-1.0).0 as f64,
+                ReduceKind::NanMax => column.fold(f64::NAN, f64::max),
+                ReduceKind::NanMin => column.fold(f64::NAN, f64::min),
             });
         }
     }
     out
 }
 
-const KINDS: [ReduceKind; 6] =
-    [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::ArgMin];
+const KINDS: [ReduceKind; 8] = [
+    ReduceKind::Sum,
+    ReduceKind::Prod,
+    ReduceKind::Max,
+    ReduceKind::Min,
+    ReduceKind::ArgMax,
+    ReduceKind::ArgMin,
+    ReduceKind::NanMax,
+    ReduceKind::NanMin,
+];
 
 #[test]
 fn reductions_of_every_kind() {
@@ -101,7 +111,8 @@ fn not_a_number_wins_and_comes_first() {
     for isa in isas() {
         for extent in [[1, 700, 1], [1, 700, 5], [3, 40, 1]] {
             let [outer, reduced, inner] = extent;
-            for kind in [ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::ArgMin] {
+            for kind in &KINDS[2..] {
+                let kind = *kind;
                 let mut x = vec![1.0f64; outer * reduced * inner];
                 x[17 * inner] = f64::NAN;
                 x[20 * inner] = f64::NAN;

@@ -10,7 +10,8 @@ const OPENING: &str = "# Ops that CUDA devices leave to the host
 This page is made from the catalogue by `cargo xtask gen`: do not edit it.
 
 An op without a kernel for the device is run by the host between two transfers; the program does not wait for it. Pointwise and structured ops all have
-kernels; composite ones are made of those. Of the routines these have none:
+kernels; composite ones are made of those. Of the routines these have none; for `partition`, `argpartition`, `quantile`, `among`, `interp`,
+`bincount`, `histogram` and `random_order` the Python face submits ops of the device that do the same:
 ";
 
 const CLOSING: &str = "

@@ -9,8 +9,16 @@ use forerun_base::{DType, Kind, Layout, Shape};
 use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
 use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
 
-const KINDS: [ReduceKind; 6] =
-    [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min, ReduceKind::ArgMax, ReduceKind::ArgMin];
+const KINDS: [ReduceKind; 8] = [
+    ReduceKind::Sum,
+    ReduceKind::Prod,
+    ReduceKind::Max,
+    ReduceKind::Min,
+    ReduceKind::ArgMax,
+    ReduceKind::ArgMin,
+    ReduceKind::NanMax,
+    ReduceKind::NanMin,
+];
 const FILLS: [FillKind; 5] = [FillKind::Full, FillKind::Arange, FillKind::Eye, FillKind::Normal, FillKind::Uniform];
 const BEYOND: [Beyond; 4] = [Beyond::Raise, Beyond::Clip, Beyond::Wrap, Beyond::Refuse];
 

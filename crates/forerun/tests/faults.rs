@@ -22,6 +22,10 @@ const PYTHON: [&str; 4] = ["file.", "function.", "await.", "fork."];
 /// Hits of a site that go wrong, one run each, at the most.
 const MOST: u64 = 40;
 
+/// Sites that the synchronous engine cannot reach: a kernel has one record, so that none is taken apart, and an array is there
+/// before anybody can await it.
+const UNREACHED_OP_BY_OP: [&str; 3] = ["apart.record", "apart.room", "wake.call"];
+
 /// Runs in which a site may be missed.
 const TRIES: u32 = 200;
 
@@ -287,10 +291,6 @@ fn run_unread(subject: Subject, site: &Site, how: How) {
 
 #[test]
 fn every_site_in_every_way() {
-    // Op by op, every kernel has one record and submitting runs it: the matrix is about what happens later.
-    if std::env::var("FORERUN_ENGINE").is_ok_and(|mode| mode == "sync") {
-        return;
-    }
     let _alone = alone();
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -301,6 +301,10 @@ fn every_site_in_every_way() {
     }));
     for site in SITES.iter().filter(|site| !PYTHON.iter().any(|prefix| site.name.starts_with(prefix))) {
         let before = fail::hits(site.name);
+        if *engine().mode() == Mode::Sync && UNREACHED_OP_BY_OP.contains(&site.name) {
+            run_unreached(site);
+            continue;
+        }
         for &how in site.hows {
             match site.name {
                 "thread.start" | "device.thread" => run_children(site),
@@ -329,6 +333,16 @@ fn every_site_in_every_way() {
         assert!(reached, "{} was never reached", site.name);
     }
     let _ = std::panic::take_hook();
+}
+
+/// What would hit a site if it could be reached does not, and is right.
+fn run_unreached(site: &Site) {
+    let before = fail::hits(site.name);
+    healthy(HOST, 100_000);
+    let factor = ones(&[300, 300]) * 1e-3;
+    let product = factor.matmul(&factor);
+    assert_eq!(block_on(product.clone()).unwrap().to_f64(), product.to_vec().unwrap());
+    assert_eq!(fail::hits(site.name), before, "{} is reached: the matrix has to cover it", site.name);
 }
 
 /// Without a worker the waiter does everything; with one less, the others do.

@@ -23,7 +23,9 @@ fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>
             let back = match kind {
                 ReduceKind::Sum => Some(spread(grad, &shape(0), mask, loc)?),
                 ReduceKind::Prod => Some(product(recorded, grad, mask, loc)?),
-                ReduceKind::Max | ReduceKind::Min => Some(extremum(recorded, grad, mask, loc)?),
+                ReduceKind::Max | ReduceKind::Min | ReduceKind::NanMax | ReduceKind::NanMin => {
+                    Some(extremum(recorded, grad, mask, loc)?)
+                }
                 ReduceKind::ArgMax | ReduceKind::ArgMin => None,
             };
             Ok(vec![back])

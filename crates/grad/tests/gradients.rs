@@ -135,7 +135,9 @@ fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keep: bool) -> Ar
 #[test]
 fn every_reduction() {
     let x = [array(&[2, 3, 4], &numbers(24, 9, 0.5, 1.5))];
-    for kind in [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min] {
+    for kind in
+        [ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min, ReduceKind::NanMax, ReduceKind::NanMin]
+    {
         let all: [Option<&[isize]>; 6] = [None, Some(&[0]), Some(&[1]), Some(&[-1]), Some(&[0, 2]), Some(&[])];
         for axes in all {
             for keep in [false, true] {
@@ -421,14 +423,24 @@ fn routines() {
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
             Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
+            Routine::Convolve(_) => convolved(routine),
             Routine::Along(Along::Take) => check(routine.name(), &|x| call(&[&x[0], &named]), std::slice::from_ref(&x)),
             Routine::Along(Along::Add | Along::Put) => {
                 check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
             }
-            Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
+            Routine::Count(_) | Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
                 unreachable!("nothing flows back through indices")
             }
         }
+    }
+}
+
+/// All of a convolution, a part of it, and more than there is of it.
+fn convolved(routine: Routine) {
+    let vectors = [array(&[7], &numbers(7, 5, -1.0, 1.0)), array(&[3], &numbers(3, 3, -1.0, 1.0))];
+    for words in [[0, 9], [2, 5], [-2, 14]] {
+        let call = |x: &[Array]| ops::routine(routine, &[&x[0], &x[1]], &words, loc()).unwrap();
+        check(routine.name(), &call, &vectors);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: as for [`crate::math`].
 
-use crate::math::{self, exp_of, log_parts, polynomial};
+use crate::math::{self, exp_of, is_normal, log_parts, polynomial};
 use crate::num::{Format, Mask, NumFloat};
 use crate::power::Powers;
 use crate::tables::Tables;
@@ -21,14 +21,15 @@ pub fn exp2<T: NumFloat>(x: T) -> T {
 /// The logarithm to base 2.
 #[inline(always)]
 pub fn log2<T: NumFloat>(x: T) -> T {
-    let (e, f, bend) = log_parts(x);
-    math::log_edges(x, f.add(bend).mul_add(T::constant(LOG2_E), e))
+    let parts = log_parts(x);
+    math::log_edges(x, parts.f.add(parts.b).mul_add(T::constant(LOG2_E), parts.e), &parts)
 }
 
 /// The logarithm to base 10.
 #[inline(always)]
 pub fn log10<T: NumFloat>(x: T) -> T {
-    let (e, f, bend) = log_parts(x);
+    let parts = log_parts(x);
+    let (e, f) = (parts.e, parts.f);
     let [high, low] = <T::Format as Tables>::LOG10_E.map(T::constant);
     let [base, base_low] = <T::Format as Tables>::LOG10_2.map(T::constant);
     let base = e.mul(base);
@@ -36,8 +37,8 @@ pub fn log10<T: NumFloat>(x: T) -> T {
     let lost = f.mul_add(high, part.neg());
     let sum = base.add(part);
     let rest = part.sub(sum.sub(base)).add(lost);
-    let rest = e.mul_add(base_low, bend.mul_add(high, f.mul_add(low, rest)));
-    math::log_edges(x, sum.add(rest))
+    let rest = e.mul_add(base_low, parts.b.mul_add(high, f.mul_add(low, rest)));
+    math::log_edges(x, sum.add(rest), &parts)
 }
 
 /// Mantissa in [2/3, 4/3) and whole exponent of a magnitude, denormals too; anything for zero, infinity and NaN.
@@ -61,7 +62,8 @@ fn is_ordinary<T: NumFloat>(magnitude: T) -> T::Mask {
 pub fn cbrt<T: NumFloat>(x: T) -> T {
     let third = T::constant(1.0 / 3.0);
     let magnitude = x.abs();
-    let (m, e) = parts(magnitude);
+    let plain = T::BRANCHES && T::all(is_normal(magnitude));
+    let (m, e) = if plain { magnitude.split() } else { parts(magnitude) };
     let n = e.mul(third).rint();
     let left = e.sub(n.mul(T::constant(3.0)));
     // A number between 1/3 and 8/3 and its root to five digits; each step doubles them and more.
@@ -78,7 +80,7 @@ pub fn cbrt<T: NumFloat>(x: T) -> T {
     };
     let y = if <T::Format as Powers>::ONE_STEP { step(y) } else { step(step(y)) };
     let y = y.scale(n).copysign(x);
-    T::select(is_ordinary(magnitude), y, x)
+    if plain { y } else { T::select(is_ordinary(magnitude), y, x) }
 }
 
 /// The hypotenuse of a right triangle, without overflow on the way.

@@ -204,7 +204,9 @@ pub fn needs(op: Op, i: usize) -> Option<Needs> {
         },
         Op::Reduce(ReduceKind::Sum) => Some(Needs::NOTHING),
         Op::Reduce(ReduceKind::Prod) => Some(Needs::input(0)),
-        Op::Reduce(ReduceKind::Max | ReduceKind::Min) => Some(Needs { inputs: 1, output: true }),
+        Op::Reduce(ReduceKind::Max | ReduceKind::Min | ReduceKind::NanMax | ReduceKind::NanMin) => {
+            Some(Needs { inputs: 1, output: true })
+        }
         Op::Reduce(ReduceKind::ArgMax | ReduceKind::ArgMin) => None,
         Op::Matmul => Some(Needs::input(1 - i as u8)),
         Op::View | Op::Concat | Op::Update | Op::Transfer => Some(Needs::NOTHING),

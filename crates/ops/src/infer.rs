@@ -139,7 +139,7 @@ pub fn reduce(
         _ if dtype.kind() == Kind::Complex => {
             return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")).in_op(name));
         }
-        ReduceKind::Max | ReduceKind::Min => (dtype.carrier(), dtype),
+        ReduceKind::Max | ReduceKind::Min | ReduceKind::NanMax | ReduceKind::NanMin => (dtype.carrier(), dtype),
         ReduceKind::ArgMax | ReduceKind::ArgMin => (dtype.carrier(), DType::I64),
     };
     let reduced: usize = (0..shape.rank()).filter(|i| mask >> i & 1 == 1).map(|i| shape[i]).product();

@@ -1,5 +1,6 @@
 //! The catalogue: every op declared once. Pure: no memory, threads, devices or clocks.
 
+pub mod divide;
 pub mod elementary;
 pub mod gradient;
 pub mod infer;
@@ -22,7 +23,8 @@ pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole,
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
 pub use routine::{
-    Along, Choose, Draw, Fft, Given, Linalg, Normalise, Order, Place, Routine, Scan, Search, Stack, Unique, fft_scale,
+    Along, Choose, Convolve, Count, Draw, Fft, Given, Linalg, Normalise, Order, Place, Routine, Scan, Search, Stack,
+    Unique, fft_scale, is_by_index, put_row,
 };
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;

@@ -3,6 +3,7 @@
 //! Invariant: at most 2 ulp from the true value over the whole range in single precision, at most 4 in double, right for
 //! infinities, NaN, denormals and -0.
 
+use crate::elementary::parts;
 use crate::num::{Format, Mask, NumFloat};
 
 /// A polynomial, highest power first.
@@ -59,26 +60,46 @@ pub fn expm1<T: NumFloat>(x: T) -> T {
     let sum = r.mul_add(power, power.sub(one));
     let left = r.mul_add(power, power.sub(one).sub(sum));
     let y = rest.mul_add(power, left).add(sum);
+    if T::BRANCHES && T::all(far.not()) {
+        return y.copysign(x);
+    }
     T::select(far, exp_of(r).scale(n), y).copysign(x)
 }
 
-/// `(e, f, b)` such that the logarithm of a positive number is `e` times that of 2, plus `f + b`; `e` is whole and `f` exact.
+/// Whether a number is positive, normal and finite.
 #[inline(always)]
-pub(crate) fn log_parts<T: NumFloat>(x: T) -> (T, T, T) {
-    let lift = <T::Format as Format>::LIFT;
-    let denormal = x.lt(T::constant(<T::Format as Format>::MIN_NORMAL));
-    let lifted = x.mul(T::constant(2f64.powi(lift)));
-    let (m, e) = T::select(denormal, lifted, x).split();
-    let e = T::select(denormal, e.sub(T::constant(lift as f64)), e);
+pub(crate) fn is_normal<T: NumFloat>(x: T) -> T::Mask {
+    T::constant(<T::Format as Format>::MIN_NORMAL).le(x).and(x.lt(T::constant(f64::INFINITY)))
+}
+
+/// What a logarithm is made of: the natural one of a positive number is `e` times that of 2, plus `f + b`. (Functions, not a closure
+/// that combines them: that may not be inlined, and is then compiled without the features of the vectors it works on.)
+pub(crate) struct LogParts<T> {
+    /// Whether every element is a positive normal number.
+    plain: bool,
+    /// Whole.
+    pub(crate) e: T,
+    /// Exact.
+    pub(crate) f: T,
+    pub(crate) b: T,
+}
+
+#[inline(always)]
+pub(crate) fn log_parts<T: NumFloat>(x: T) -> LogParts<T> {
+    let plain = T::BRANCHES && T::all(is_normal(x));
+    let (m, e) = if plain { x.split() } else { parts(x) };
     let f = m.sub(T::constant(1.0));
     let p = polynomial(f, <T::Format as Format>::LOG);
     let t = f.mul_add(p, T::constant(-0.5));
-    (e, f, f.mul(f).mul(t))
+    LogParts { plain, e, f, b: f.mul(f).mul(t) }
 }
 
 /// `y` where a logarithm is a number, else what it is.
 #[inline(always)]
-pub(crate) fn log_edges<T: NumFloat>(x: T, y: T) -> T {
+pub(crate) fn log_edges<T: NumFloat>(x: T, y: T, parts: &LogParts<T>) -> T {
+    if parts.plain {
+        return y;
+    }
     let (zero, infinity) = (T::constant(0.0), T::constant(f64::INFINITY));
     let edge = T::select(x.eq(zero), T::constant(f64::NEG_INFINITY), T::constant(f64::NAN));
     T::select(zero.lt(x), T::select(x.lt(infinity), y, x), edge)
@@ -87,9 +108,10 @@ pub(crate) fn log_edges<T: NumFloat>(x: T, y: T) -> T {
 /// The natural logarithm.
 #[inline(always)]
 pub fn log<T: NumFloat>(x: T) -> T {
-    let (e, f, bend) = log_parts(x);
-    let low = e.mul_add(T::constant(<T::Format as Format>::LN2_LOW), bend);
-    log_edges(x, e.mul_add(T::constant(<T::Format as Format>::LN2_HIGH), f.add(low)))
+    let parts = log_parts(x);
+    let low = parts.e.mul_add(T::constant(<T::Format as Format>::LN2_LOW), parts.b);
+    let y = parts.e.mul_add(T::constant(<T::Format as Format>::LN2_HIGH), parts.f.add(low));
+    log_edges(x, y, &parts)
 }
 
 /// The natural logarithm of `x + lost`, for a `lost` in the last place of `x`.

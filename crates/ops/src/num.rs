@@ -101,6 +101,8 @@ pub trait NumWhole: NumSigned + NumBits {
 pub trait NumFloat: NumSigned {
     /// Single or double precision.
     type Format: Format;
+    /// Whether a body may ask [`NumFloat::all`]. A script has no branches: the body that writes it must not ask.
+    const BRANCHES: bool = false;
 
     /// A constant, rounded to the format.
     fn constant(value: f64) -> Self;
@@ -125,6 +127,11 @@ pub trait NumFloat: NumSigned {
     fn turns(self) -> [Self; 3];
     /// The next number on the way to `other`.
     fn next_after(self, other: Self) -> Self;
+    /// Whether the mask holds for every element, so that a body may leave out its other cases: it gives the same bits either way.
+    #[inline(always)]
+    fn all(_: Self::Mask) -> bool {
+        false
+    }
 }
 
 /// The constants of a float format that [`crate::math`] needs.
@@ -159,6 +166,8 @@ pub trait Format: Tables {
     const MIN_NORMAL: f64;
     /// A power of two that makes every denormal normal, as an exponent.
     const LIFT: i32;
+    /// Up to it every whole number is in the format.
+    const WHOLE: f64;
 }
 
 /// IEEE single precision.
@@ -216,6 +225,7 @@ impl Format for Single {
     const EXP_HIGH: f64 = 100.0;
     const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
     const LIFT: i32 = 24;
+    const WHOLE: f64 = 16777216.0;
 }
 
 impl Format for Double {
@@ -320,4 +330,5 @@ impl Format for Double {
     const EXP_HIGH: f64 = 720.0;
     const MIN_NORMAL: f64 = f64::MIN_POSITIVE;
     const LIFT: i32 = 54;
+    const WHOLE: f64 = 9007199254740992.0;
 }

@@ -18,6 +18,10 @@ pub enum ReduceKind {
     ArgMax,
     /// Index of the first smallest (or first NaN), as int64.
     ArgMin,
+    /// Largest of what is not NaN; NaN if all are.
+    NanMax,
+    /// Smallest of what is not NaN; NaN if all are.
+    NanMin,
 }
 
 /// What a fill computes.
@@ -151,6 +155,8 @@ impl Op {
             Op::Reduce(ReduceKind::Min) => "min",
             Op::Reduce(ReduceKind::ArgMax) => "argmax",
             Op::Reduce(ReduceKind::ArgMin) => "argmin",
+            Op::Reduce(ReduceKind::NanMax) => "nanmax",
+            Op::Reduce(ReduceKind::NanMin) => "nanmin",
             Op::Matmul => "matmul",
             Op::Concat => "concatenate",
             Op::Update => "update",

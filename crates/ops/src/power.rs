@@ -5,8 +5,8 @@
 //! finds that a product lost.
 
 use crate::elementary::parts;
-use crate::math::{exp_of, polynomial};
-use crate::num::{Double, Format, Mask, NumFloat, Single};
+use crate::math::{exp_of, is_normal, polynomial};
+use crate::num::{Double, Mask, NumFloat, Single};
 use crate::tables::Tables;
 use std::f64::consts::LN_2;
 
@@ -145,8 +145,7 @@ fn raised<T: NumFloat>(product: T, low: T) -> T {
 /// Whether [`plain_power`] serves: a positive normal base and a finite exponent.
 #[inline(always)]
 pub fn is_plain<T: NumFloat>(x: T, y: T) -> T::Mask {
-    let normal = T::constant(<T::Format as Format>::MIN_NORMAL).le(x).and(x.lt(T::constant(f64::INFINITY)));
-    normal.and(y.abs().lt(T::constant(f64::INFINITY)))
+    is_normal(x).and(y.abs().lt(T::constant(f64::INFINITY)))
 }
 
 /// As [`power`], bit for bit, where [`is_plain`] holds: its choices are left out.

@@ -268,7 +268,7 @@ fn pairs(numbers: bool) -> Vec<[Input; 2]> {
 
 fn reductions() -> Vec<Sample> {
     let mut all = Vec::new();
-    for op in ["sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std"] {
+    for op in ["sum", "prod", "max", "min", "nanmax", "nanmin", "argmax", "argmin", "mean", "var", "std"] {
         let index = op.starts_with("arg");
         for input in [x([3, 4, 5]), x([5, 4, 3]).look(Look::Transposed), x([3, 2, 4]).look(Look::Backwards)] {
             let sample = call(op).on([input]);
@@ -289,7 +289,7 @@ fn reductions() -> Vec<Sample> {
             _ => call(op).on([x([0, 3])]).fails(format!("{op}: zero-size array (0, 3) has no identity")),
         });
     }
-    for op in ["max", "min", "argmax", "argmin"] {
+    for op in ["max", "min", "nanmax", "nanmin", "argmax", "argmin"] {
         all.push(call(op).on([x([40]).values(Values::Special)]));
     }
     all.push(call("var").on([x([3, 4])]).with("axis", 1).with("ddof", 1.0));
@@ -421,7 +421,7 @@ fn complex() -> Vec<Sample> {
     }
     all.push(call("sum").on([x([0, 3])]).with("axis", 0).of(COMPLEX));
     all.push(call("prod").on([x([0, 3])]).with("axis", 0).of(COMPLEX));
-    for op in ["max", "min", "argmax", "argmin"] {
+    for op in ["max", "min", "nanmax", "nanmin", "argmax", "argmin"] {
         all.push(call(op).on([x([3])]).of([C64]).fails(format!("{op}: not defined for complex64")));
     }
     for op in ["matmul", "dot"] {

@@ -280,11 +280,19 @@ macro_rules! whole {
         impl NumWhole for $ty {
             #[inline(always)]
             fn gcd(self, other: Self) -> Self {
+                // By halving instead of dividing, which takes several times as long: the common factors of two come first, then
+                // the smaller of two odd numbers is taken from the larger.
                 let (mut a, mut b) = ($magnitude(self), $magnitude(other));
-                while b != 0 {
-                    (a, b) = (b, a % b);
+                if a == 0 || b == 0 {
+                    return (a | b) as $ty;
                 }
-                a as $ty
+                let twos = (a | b).trailing_zeros();
+                a >>= a.trailing_zeros();
+                while b != 0 {
+                    b >>= b.trailing_zeros();
+                    (a, b) = (Ord::min(a, b), a.abs_diff(b));
+                }
+                (a << twos) as $ty
             }
             #[inline(always)]
             fn lcm(self, other: Self) -> Self {

@@ -1,7 +1,7 @@
 //! Functions of statistics and physics, written once over [`NumFloat`]: every branch is computed and one of them chosen.
 //!
 //! Invariant: right for infinities, NaN and poles. Errors are a few units in the last place, which the rows of the catalogue
-//! say; near zeros of a function they are so many of its size around.
+//! say; near negative zeros of a function they are so many of its size around.
 
 use crate::math::{exp, exp_by, log, polynomial, sin_cos_turn};
 use crate::num::{Mask, NumFloat};
@@ -126,7 +126,12 @@ pub fn digamma<T: NumFloat>(x: T) -> T {
     let positive = log(y).sub(inverse.mul(T::constant(0.5))).sub(bend).sub(sum);
     let (sine, cosine) = sin_cos_pi(x);
     let negative = positive.add(one.div(a)).sub(T::constant(PI).mul(cosine).div(sine));
-    let y = T::select(x.lt(zero), negative, positive);
+    // Around the root the sum above is the small difference of large numbers.
+    let [root, rest] = <T::Format as Tables>::DIGAMMA_ROOT.map(T::constant);
+    let slope = polynomial(x.sub(T::constant(1.5)), <T::Format as Tables>::DIGAMMA_NEAR);
+    let near = x.sub(root).sub(rest).mul(slope);
+    let is_near = one.le(x).and(x.le(T::constant(2.0)));
+    let y = T::select(x.lt(zero), negative, T::select(is_near, near, positive));
     let pole = T::select(x.eq(zero), T::constant(f64::NEG_INFINITY).copysign(x).neg(), T::constant(f64::NAN));
     T::select(is_pole(x), pole, y)
 }

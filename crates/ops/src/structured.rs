@@ -30,6 +30,14 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
         Op::Reduce(ReduceKind::ArgMin),
         structured("argmin", "x, axis, keepdims", Some(1), "index of the first smallest along an axis"),
     ),
+    (
+        Op::Reduce(ReduceKind::NanMax),
+        structured("nanmax", "x, axis, keepdims", Some(1), "largest over axes of what is not NaN; NaN if all are"),
+    ),
+    (
+        Op::Reduce(ReduceKind::NanMin),
+        structured("nanmin", "x, axis, keepdims", Some(1), "smallest over axes of what is not NaN; NaN if all are"),
+    ),
     (Op::Matmul, structured("matmul", "x1, x2", Some(2), "matrix product, stacked over leading dimensions")),
     (Op::Concat, structured("concatenate", "arrays, axis", None, "arrays one after another along an axis")),
     (Op::Update, structured("update", "base, value, region", Some(2), "an array with a region overwritten")),

@@ -29,6 +29,10 @@ pub trait Tables: Powers + NearTurns {
     const STIRLING: &'static [f64];
     /// What the digamma function lacks of `log(x) - 1 / (2 x)`, times `-x^2`, in `1 / x^2`, highest power first.
     const DIGAMMA: &'static [f64];
+    /// The positive root of the digamma function as a sum of two: a number near it less the first is exact.
+    const DIGAMMA_ROOT: [f64; 2];
+    /// The digamma function over the distance from its root on [1, 2] in `x - 3/2`, highest power first.
+    const DIGAMMA_NEAR: &'static [f64];
     /// `erfinv(x) / x` for `w = -log(1 - x^2)` up to 5 in `w - 5/2`, highest power first.
     const ERFINV_NEAR: &'static [f64];
     /// The same beyond, in `sqrt(w)` less [`Tables::ERFINV_CENTRE`], highest power first.
@@ -129,6 +133,20 @@ impl Tables for Single {
     ];
     const STIRLING: &'static [f64] = &[0.0007936507936507937, -0.002777777777777778, 0.08333333333333333];
     const DIGAMMA: &'static [f64] = &[0.003968253968253968, -0.008333333333333333, 0.08333333333333333];
+    const DIGAMMA_ROOT: [f64; 2] = [1.4616321325302124, 1.2438149938918909e-08];
+    const DIGAMMA_NEAR: &'static [f64] = &[
+        0.010902588672572695,
+        -0.016373620255320655,
+        0.01711498899971067,
+        -0.025786883631264544,
+        0.040850026740824504,
+        -0.062055980386091954,
+        0.09498468507487738,
+        -0.1483988613883281,
+        0.24054253501497624,
+        -0.42362749747529066,
+        0.9510558760318328,
+    ];
     const ERFINV_NEAR: &'static [f64] = &[
         -8.791188798626402e-09,
         2.3233093984010622e-08,
@@ -351,6 +369,30 @@ impl Tables for Double {
         0.003968253968253968,
         -0.008333333333333333,
         0.08333333333333333,
+    ];
+    const DIGAMMA_ROOT: [f64; 2] = [1.4616321449683622, 9.549995429965697e-17];
+    const DIGAMMA_NEAR: &'static [f64] = &[
+        0.0002522590506964885,
+        -0.0003783907897248858,
+        0.00023650171719339814,
+        -0.00035476352053371977,
+        0.0007184107969046378,
+        -0.0010776863967234226,
+        0.0015580749137213761,
+        -0.002337552647103118,
+        0.0035187504361950134,
+        -0.005280903066090605,
+        0.007926972735646359,
+        -0.011908146513976738,
+        0.017907250563619775,
+        -0.026975800029253667,
+        0.0407608338843387,
+        -0.06192213319072707,
+        0.09498872445354183,
+        -0.14840492305485808,
+        0.24054248424078478,
+        -0.4236274212814573,
+        0.9510558760318328,
     ];
     const ERFINV_NEAR: &'static [f64] = &[
         -6.762889424175619e-20,

@@ -85,6 +85,12 @@ pub fn atan<T: NumFloat>(x: T) -> T {
     arctangent(x.abs(), None).copysign(x)
 }
 
+/// Whether what rounding takes from a quotient by this positive number is known.
+#[inline(always)]
+fn is_large_enough<T: NumFloat>(divisor: T) -> T::Mask {
+    T::constant(<T::Format as Tables>::SMALL).lt(divisor).and(divisor.lt(T::constant(f64::INFINITY)))
+}
+
 /// The angle of the point `(x, y)`.
 #[inline(always)]
 pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
@@ -93,12 +99,18 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     let steep = b.lt(a);
     let (less, more) = (T::select(steep, b, a), T::select(steep, a, b));
     let quotient = less.div(more);
+    let plain = T::BRANCHES && T::all(is_large_enough(more).and(less.eq(less)));
     // Of two zeros the quotient counts as zero, of two infinities as one.
-    let quotient = T::select(more.eq(zero), zero, T::select(less.eq(more), T::constant(1.0), quotient));
+    let quotient = if plain {
+        quotient
+    } else {
+        T::select(more.eq(zero), zero, T::select(less.eq(more), T::constant(1.0), quotient))
+    };
     // What rounding took from the quotient; of the smallest numbers it is not known.
     let lost = quotient.neg().mul_add(more, less);
-    let known = T::constant(<T::Format as Tables>::SMALL).lt(more).and(more.lt(T::constant(f64::INFINITY)));
-    let angle = arctangent(quotient, Some((T::select(known, lost, zero), T::select(known, more, one))));
+    let known = is_large_enough(more);
+    let (lost, by) = if plain { (lost, more) } else { (T::select(known, lost, zero), T::select(known, more, one)) };
+    let angle = arctangent(quotient, Some((lost, by)));
     let left = x.lt(zero).or(x.eq(zero).and(T::constant(1.0).copysign(x).lt(zero)));
     // From a quarter or a half turn back or on, by the octant.
     let choose =
@@ -106,6 +118,9 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     let rest = <T::Format as Tables>::HALF_PI_LOW;
     let back = steep.and(left.not()).or(left.and(steep.not()));
     let angle = T::select(back, angle.neg(), angle).add(choose(rest, rest * 2.0)).add(choose(FRAC_PI_2, PI));
+    if plain {
+        return angle.copysign(y);
+    }
     let number = y.eq(y).and(x.eq(x));
     T::select(number, angle.copysign(y), y.add(x))
 }

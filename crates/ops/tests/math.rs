@@ -1,6 +1,6 @@
 //! The elementary functions against the standard library's, in units of the last place.
 
-use forerun_ops::{Num, NumFloat, NumSigned, NumWhole, elementary, math, power, trig};
+use forerun_ops::{Num, NumFloat, NumSigned, NumWhole, divide, elementary, math, power, trig};
 
 /// Distance of `got` from `want` in units of the last place of `want`, in single precision.
 fn ulps(got: f32, want: f64) -> f64 {
@@ -317,6 +317,37 @@ fn divisors_multiples_and_shifts() {
     assert_eq!((1i64.shift_left(40), i64::MIN.shift_right(63)), (1 << 40, -1));
     assert_eq!((NumSigned::fmod(-7, 3), NumSigned::fmod(7, 0), NumSigned::fmod(i32::MIN, -1)), (-1, 0, 0));
     assert_eq!((NumSigned::fmod(-7.5, 2.0), NumSigned::fmod(7.5, -2.0)), (-1.5, 1.5));
+}
+
+#[test]
+fn near_quotients_have_the_bits_of_the_reference() {
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 11
+    };
+    macro_rules! compare {
+        ($float:ident, $bits:ident) => {
+            for round in 0..300_000 {
+                // Any bits at all, or a dividend that is a multiple of the divisor or the number before or after one.
+                let y = $float::from_bits((random() << 11 | random() & 0x7ff) as $bits);
+                let x = match round % 2 {
+                    0 => $float::from_bits((random() << 11 | random() & 0x7ff) as $bits),
+                    _ => {
+                        let times = (random() >> (random() % 54)) as $float;
+                        $float::from_bits((y * times).to_bits().wrapping_add((random() % 3) as $bits).wrapping_sub(1))
+                    }
+                };
+                if divide::is_near(x, y) {
+                    assert_eq!(divide::fmod(x, y).to_bits(), NumSigned::fmod(x, y).to_bits(), "{x:e} {y:e}");
+                    assert_eq!(divide::remainder(x, y).to_bits(), x.remainder(y).to_bits(), "{x:e} {y:e}");
+                    assert_eq!(divide::floor_div(x, y).to_bits(), x.floor_div(y).to_bits(), "{x:e} {y:e}");
+                }
+            }
+        };
+    }
+    compare!(f32, u32);
+    compare!(f64, u64);
 }
 
 #[test]

@@ -86,6 +86,30 @@ const DIGAMMA: Table = &[
     (-50.5, 3.931841651126412),
 ];
 
+/// Around the positive root of digamma; the last five are numbers of single precision too.
+const DIGAMMA_ROOT: Table = &[
+    (1.0, -0.5772156649015329),
+    (1.25, -0.22745353337626542),
+    (1.4, -0.06138454458511624),
+    (1.46, -0.0015805619870834522),
+    (1.4616, -3.110625123034165e-05),
+    (1.463, 0.0013228075888998775),
+    (1.5, 0.03648997397857652),
+    (1.6, 0.12604745277347632),
+    (1.75, 0.24747245354686118),
+    (2.0, 0.42278433509846713),
+    (1.4616321449683616, -7.370118595292994e-16),
+    (1.461632144968362, -3.072790566546293e-16),
+    (1.4616321449683622, -9.241265521729427e-17),
+    (1.4616321449683625, 1.2245374622004068e-16),
+    (1.4616321449683627, 3.3732014765737563e-16),
+    (1.4616318941116333, -2.427471221389393e-07),
+    (1.4616320133209229, -1.2739158105197846e-07),
+    (1.4616321325302124, -1.203605254910667e-08),
+    (1.461632251739502, 1.0331946336967871e-07),
+    (1.461632490158081, 3.3403045745500074e-07),
+];
+
 const ERFINV: Table = &[
     (1e-300, 8.86226925452758e-301),
     (1e-08, 8.86226925452758e-09),
@@ -226,6 +250,19 @@ fn tables_are_met() {
     }
     for &(n, x, want) in POLYGAMMA {
         check("polygamma", x, polygamma(n, x), want, f64::EPSILON);
+    }
+}
+
+/// Relative to a result however small: the root itself is known to twice the digits of a number.
+#[test]
+fn digamma_keeps_its_digits_around_its_root() {
+    for &(x, want) in DIGAMMA_ROOT {
+        let off = ((digamma(x) - want) / want).abs() / f64::EPSILON;
+        assert!(off < 4.0, "digamma({x:e}) is off by {off} ulp");
+        if x as f32 as f64 == x {
+            let off = ((digamma(x as f32) as f64 - want) / want).abs() / f32::EPSILON as f64;
+            assert!(off < 4.0, "digamma({x:e}) is off by {off} ulp in single precision");
+        }
     }
 }
 

@@ -387,7 +387,7 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
         }
         Body::Product { record } => {
             let signature = records[record as usize].signature;
-            let Attrs::Matmul { batch, m, n, k } = signature.attrs else { unreachable!("a product") };
+            let Attrs::Matmul { ref batch, m, n, k } = signature.attrs else { unreachable!("a product") };
             let (a, b) = (&signature.inputs[0], &signature.inputs[1]);
             let mut inputs = records[record as usize].inputs.to_vec();
             let dtype = signature.out.dtype;
@@ -407,8 +407,8 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
                 tail = Some(builder.finish(&ssa(&kept), None).0);
             }
             let outputs = if alone { vec![record] } else { rec(&kept) };
-            let (a, b) = (matrix(&a.layout, &batch, m, k, true), matrix(&b.layout, &batch, k, n, false));
-            let kernel = Kernel::Product(Product { dtype, batch, m, n, k, a, b, tail });
+            let (a, b) = (matrix(&a.layout, batch, m, k, true), matrix(&b.layout, batch, k, n, false));
+            let kernel = Kernel::Product(Product { dtype, batch: **batch, m, n, k, a, b, tail });
             Group { kernel, inputs, outputs, scalars, records: members, device }
         }
         Body::Closed { record } => closed(record, records, members, device),
@@ -450,10 +450,10 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Dev
             inputs: signature.inputs.iter().map(|m| m.layout).collect(),
             shape: signature.out.shape(),
         }),
-        (Op::Update, &Attrs::Update(region)) => Kernel::Update(Update {
+        (Op::Update, Attrs::Update(region)) => Kernel::Update(Update {
             dtype: signature.out.dtype,
             size: signature.out.size,
-            region,
+            region: **region,
             value: signature.inputs.get(1).map(|m| ProgramInput {
                 dtype: m.dtype,
                 layout: m.layout.broadcast_to(region.shape).expect("inference broadcast it"),

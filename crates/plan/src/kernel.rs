@@ -217,7 +217,8 @@ pub fn output_bytes(kernel: &Kernel) -> Vec<usize> {
             let mut bytes: Vec<usize> = of(&reduce.program);
             let dtype = match reduce.kind {
                 ReduceKind::ArgMax | ReduceKind::ArgMin => DType::I64,
-                ReduceKind::Sum | ReduceKind::Prod | ReduceKind::Max | ReduceKind::Min => reduce.dtype,
+                ReduceKind::Sum | ReduceKind::Prod => reduce.dtype,
+                ReduceKind::Max | ReduceKind::Min | ReduceKind::NanMax | ReduceKind::NanMin => reduce.dtype,
             };
             bytes.push(reduce.outer * reduce.inner * dtype.size());
             bytes

@@ -7,8 +7,10 @@
 
 use forerun_base::{DType, Device, Layout, Shape, WordHash};
 use forerun_ops::{Beyond, Given, Op};
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
@@ -44,10 +46,22 @@ impl Meta {
         self.layout.shape
     }
 
-    /// The meta with this dtype, layout and device.
+    /// The meta with this dtype, layout and device. Each thread remembers some: views of one kind are made again and again.
     pub fn of(dtype: DType, layout: Layout, device: Device) -> Arc<Meta> {
+        let mix = |mixed: usize, word: usize| mixed.wrapping_mul(31).wrapping_add(word);
+        let place = layout.shape.iter().copied().fold(dtype as usize, mix);
+        let place = layout.strides().iter().fold(place, |mixed, stride| mix(mixed, *stride as usize)) % REMEMBERED;
+        // A thread that is ending remembers nothing.
+        let found = STRIDED.try_with(|known| match &mut known.borrow_mut()[place] {
+            Some(meta) if meta.dtype == dtype && meta.layout == layout && meta.device == device => meta.clone(),
+            other => other.insert(Meta::intern(dtype, layout, device)).clone(),
+        });
+        found.unwrap_or_else(|_| Meta::intern(dtype, layout, device))
+    }
+
+    fn intern(dtype: DType, layout: Layout, device: Device) -> Arc<Meta> {
         let mut tables = tables();
-        if let Some(meta) = tables.metas.get(&(dtype, layout, device)) {
+        if let Some(Interned(meta)) = tables.metas.get(&(dtype, &layout, device) as &dyn MetaKey) {
             return meta.clone();
         }
         let size = layout.shape.size();
@@ -63,7 +77,7 @@ impl Meta {
             copies: AtomicU32::new(0),
             own: own.clone(),
         });
-        tables.metas.insert((dtype, layout, device), meta.clone());
+        tables.metas.insert(Interned(meta.clone()));
         tables.unlock_and_collect();
         meta
     }
@@ -72,7 +86,7 @@ impl Meta {
     pub fn dense(dtype: DType, shape: Shape, device: Device) -> Arc<Meta> {
         let mix = |mixed: usize, extent: &usize| mixed.wrapping_mul(31).wrapping_add(*extent);
         let place = shape.iter().fold(dtype as usize, mix) % REMEMBERED;
-        let find = || Meta::of(dtype, Layout::dense(shape), device);
+        let find = || Meta::intern(dtype, Layout::dense(shape), device);
         // A thread that is ending remembers nothing.
         let found = DENSE.try_with(|known| match &mut known.borrow_mut()[place] {
             Some(meta) if meta.dtype == dtype && meta.layout.shape == shape && meta.device == device => meta.clone(),
@@ -93,15 +107,17 @@ impl Meta {
     }
 }
 
-/// How many dense metas a thread remembers.
+/// How many dense metas a thread remembers, and how many of any layout.
 const REMEMBERED: usize = 64;
 
 thread_local! {
     static DENSE: RefCell<[Option<Arc<Meta>>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
+    static STRIDED: RefCell<[Option<Arc<Meta>>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
 }
 
 /// What an op needs to know beyond its inputs.
-#[expect(clippy::large_enum_variant, reason = "part of signatures, which are interned")]
+///
+/// What few ops need and is large is boxed: a program over many shapes has a signature or two for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attrs {
     /// Nothing.
@@ -125,7 +141,7 @@ pub enum Attrs {
     /// A product of stacked matrices.
     Matmul {
         /// Stacked dimensions.
-        batch: Shape,
+        batch: Box<Shape>,
         /// Rows.
         m: usize,
         /// Columns.
@@ -145,7 +161,7 @@ pub enum Attrs {
     /// The words of a routine.
     Words(Box<[i64]>),
     /// An update of this region; the value is a scalar if there is no second input.
-    Update(Layout),
+    Update(Box<Layout>),
 }
 
 /// Op, inputs, attributes and result of a record, interned.
@@ -167,13 +183,12 @@ impl Signature {
     /// The signature with these parts.
     pub fn of(op: Op, inputs: &[&Meta], attrs: Attrs, out: &Meta) -> Arc<Signature> {
         let mut tables = tables();
-        let key = (op, inputs.iter().map(|m| m.id).collect::<Box<[u64]>>(), attrs.clone(), out.id);
-        if let Some(signature) = tables.signatures.get(&key) {
+        if let Some(Interned(signature)) = tables.signatures.get(&(op, inputs, &attrs, out) as &dyn SignatureKey) {
             return signature.clone();
         }
         let inputs = inputs.iter().map(|meta| meta.share()).collect();
         let signature = Arc::new(Signature { id: tables.next_id(), op, inputs, attrs, out: out.share() });
-        tables.signatures.insert(key, signature.clone());
+        tables.signatures.insert(Interned(signature.clone()));
         tables.unlock_and_collect();
         signature
     }
@@ -205,27 +220,134 @@ impl Signature {
     pub fn cost(&self) -> usize {
         match self.attrs {
             // A core multiplies and adds some thirty pairs in a nanosecond.
-            Attrs::Matmul { batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
+            Attrs::Matmul { ref batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
             // Of a large table, only the rows that are named are read.
             Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
             Attrs::Words(ref words) if let Op::Routine(routine) = self.op => {
                 let given: Vec<Given> = self.inputs.iter().map(|m| (m.dtype, m.shape())).collect();
                 routine.cost(&given, &(self.out.dtype, self.out.shape()), words)
             }
+            // A truth value is a byte, and a scan for one mostly ends early: tasks would take longer than it does.
+            Attrs::Reduce { compute: DType::Bool, .. } => (self.inputs[0].size / 8).min(SCAN).max(self.out.size),
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
     }
 }
 
-type SignatureKey = (Op, Box<[u64]>, Attrs, u64);
+/// The most that a scan of truth values counts as.
+const SCAN: usize = 128 * 1024;
+
+/// An entry of a table: found by its content, which the table does not copy. Keys beside the entries would be as large as
+/// these, and a table of them that doubles would leave holes of megabytes in the heap.
+struct Interned<T>(Arc<T>);
+
+/// What a meta is found by, of the meta itself or of the parts of one that is looked for.
+trait MetaKey {
+    fn parts(&self) -> (DType, &Layout, Device);
+}
+
+impl MetaKey for (DType, &Layout, Device) {
+    fn parts(&self) -> (DType, &Layout, Device) {
+        *self
+    }
+}
+
+impl MetaKey for Interned<Meta> {
+    fn parts(&self) -> (DType, &Layout, Device) {
+        (self.0.dtype, &self.0.layout, self.0.device)
+    }
+}
+
+impl PartialEq for dyn MetaKey + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Hash for dyn MetaKey + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
+}
+
+/// What a signature is found by, of the signature itself or of the parts of one that is looked for. Metas are compared by
+/// their ids.
+trait SignatureKey {
+    /// Op, attributes, result, number of inputs.
+    fn parts(&self) -> (Op, &Attrs, u64, usize);
+    fn input(&self, at: usize) -> u64;
+}
+
+impl SignatureKey for (Op, &[&Meta], &Attrs, &Meta) {
+    fn parts(&self) -> (Op, &Attrs, u64, usize) {
+        (self.0, self.2, self.3.id, self.1.len())
+    }
+
+    fn input(&self, at: usize) -> u64 {
+        self.1[at].id
+    }
+}
+
+impl SignatureKey for Interned<Signature> {
+    fn parts(&self) -> (Op, &Attrs, u64, usize) {
+        (self.0.op, &self.0.attrs, self.0.out.id, self.0.inputs.len())
+    }
+
+    fn input(&self, at: usize) -> u64 {
+        self.0.inputs[at].id
+    }
+}
+
+impl PartialEq for dyn SignatureKey + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts() && (0..self.parts().3).all(|at| self.input(at) == other.input(at))
+    }
+}
+
+impl Hash for dyn SignatureKey + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+        (0..self.parts().3).for_each(|at| self.input(at).hash(state));
+    }
+}
+
+/// Lets a table of entries be asked by the parts of one.
+macro_rules! found_by {
+    ($entry:ty, $key:ident) => {
+        impl Eq for dyn $key + '_ {}
+
+        impl<'a> Borrow<dyn $key + 'a> for Interned<$entry> {
+            fn borrow(&self) -> &(dyn $key + 'a) {
+                self
+            }
+        }
+
+        impl PartialEq for Interned<$entry> {
+            fn eq(&self, other: &Self) -> bool {
+                (self as &dyn $key) == (other as &dyn $key)
+            }
+        }
+
+        impl Eq for Interned<$entry> {}
+
+        impl Hash for Interned<$entry> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                (self as &dyn $key).hash(state);
+            }
+        }
+    };
+}
+
+found_by!(Meta, MetaKey);
+found_by!(Signature, SignatureKey);
 
 /// Entries that the tables may hold before the first collection.
 const FEW: usize = 4096;
 
 #[derive(Default)]
 struct Tables {
-    metas: HashMap<(DType, Layout, Device), Arc<Meta>, WordHash>,
-    signatures: HashMap<SignatureKey, Arc<Signature>, WordHash>,
+    metas: HashSet<Interned<Meta>, WordHash>,
+    signatures: HashSet<Interned<Signature>, WordHash>,
     /// The last id given away.
     last: u64,
     /// More metas or signatures than this ask for a collection.
@@ -283,13 +405,13 @@ pub fn on_growth(collect: fn()) {
 /// miss, and then says so ([`Meta::note_copy`]).
 pub fn forget_unheld(pinned: impl FnOnce(&mut dyn FnMut(*const Meta))) {
     let mut tables = tables();
-    tables.signatures.retain(|_, signature| Arc::strong_count(signature) > 1);
+    tables.signatures.retain(|Interned(signature)| Arc::strong_count(signature) > 1);
     let counts = |meta: &Arc<Meta>| (Arc::strong_count(meta), meta.copies.load(Ordering::Acquire));
-    let unheld = tables.metas.values().filter(|meta| Arc::strong_count(meta) == 1);
+    let unheld = tables.metas.iter().map(|Interned(meta)| meta).filter(|meta| Arc::strong_count(meta) == 1);
     let before: HashMap<*const Meta, (usize, u32)> = unheld.map(|meta| (Arc::as_ptr(meta), counts(meta))).collect();
     let mut found = HashSet::new();
     pinned(&mut |meta| _ = found.insert(meta));
-    tables.metas.retain(|_, meta| {
+    tables.metas.retain(|Interned(meta)| {
         let at = Arc::as_ptr(meta);
         before.get(&at) != Some(&counts(meta)) || found.contains(&at)
     });

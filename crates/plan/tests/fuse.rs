@@ -44,7 +44,7 @@ fn sum(from: &[usize], mask: u32, to: &[usize], input: Operand) -> SegmentRecord
 }
 
 fn matmul(m: usize, k: usize, n: usize, fate: Fate) -> SegmentRecord {
-    let attrs = Attrs::Matmul { batch: Shape::SCALAR, m, n, k };
+    let attrs = Attrs::Matmul { batch: Box::new(Shape::SCALAR), m, n, k };
     let signature = signature(Op::Matmul, &[meta(&[m, k]), meta(&[k, n])], attrs, meta(&[m, n]));
     SegmentRecord { signature, inputs: vec![external(0), external(1)].into(), fate }
 }

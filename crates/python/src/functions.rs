@@ -8,7 +8,7 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, DType, Point, Routine, on_device, ops};
+use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, on_device, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -92,7 +92,15 @@ pub(crate) fn routine(
     words: Vec<i64>,
 ) -> PyResult<Py<PyAny>> {
     let routine = Routine::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no routine {name}")))?;
-    let (home, loc) = (home(arrays.iter()), here(py));
+    let loc = here(py);
+    let plain = |x| match operand::quick(x) {
+        Some(Arg::Array(x)) => Some(x),
+        _ => None,
+    };
+    if let Some(inputs) = arrays.iter().map(plain).collect::<Option<Vec<&Array>>>() {
+        return submit::object(py, ops::routine(routine, &inputs, &words, loc));
+    }
+    let home = home(arrays.iter());
     let arrays = arrays.iter().map(|x| array(x, routine.name(), home)).collect::<PyResult<Vec<Array>>>()?;
     let inputs: Vec<&Array> = arrays.iter().collect();
     submit::object(py, ops::routine(routine, &inputs, &words, loc))
@@ -174,6 +182,27 @@ pub(crate) fn uniform(
     submit::object(py, on(device, || ops::uniform(&shape, low, high, dtype, here(py)))?)
 }
 
+/// A reduction that is no method of arrays, by its name, over axes or over all of them.
+#[pyfunction]
+#[pyo3(signature = (name, x, axis = None, keepdims = false, /))]
+pub(crate) fn reduction(
+    py: Python<'_>,
+    name: &str,
+    x: &Bound<'_, PyArray>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+) -> PyResult<Py<PyAny>> {
+    let (x, axes, loc) = (&x.get().0, index::axes(axis)?, here(py));
+    let axes = axes.as_deref();
+    let made = match name {
+        "nanmax" => ops::reduce(ReduceKind::NanMax, x, axes, keepdims, loc),
+        "nanmin" => ops::reduce(ReduceKind::NanMin, x, axes, keepdims, loc),
+        "norm" => ops::norm(x, axes, keepdims, loc),
+        _ => return Err(PyValueError::new_err(format!("no reduction {name}"))),
+    };
+    submit::object(py, made)
+}
+
 /// The matrix product.
 #[pyfunction]
 pub(crate) fn matmul(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -183,13 +212,113 @@ pub(crate) fn matmul(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>)
     submit::object(py, ops::matmul(&a, &b, loc))
 }
 
-/// NumPy's dot.
+/// The sums over axes of the products of two arrays of one shape.
 #[pyfunction]
-pub(crate) fn dot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+pub(crate) fn sum_of_products(
+    py: Python<'_>,
+    x: &Bound<'_, PyArray>,
+    y: &Bound<'_, PyArray>,
+    axes: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    submit::object(py, ops::sum_of_products(&x.get().0, &y.get().0, &index::integers(axes)?, here(py)))
+}
+
+// The following are functions of `forerun.np` as they are: a function in Python before them would take longer than they do.
+
+/// Multiply two arrays as NumPy's dot: inner product, matrix product or scaling, by the dimensions.
+///
+/// Examples
+/// --------
+/// >>> from forerun import np
+/// >>> np.dot(np.ones((2, 3)), np.ones((3, 2)))
+/// array([[3., 3.],
+///        [3., 3.]])
+#[pyfunction]
+#[pyo3(signature = (a, b, out = None))]
+pub(crate) fn dot(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    out: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
     let loc = here(py);
     let home = home([a, b]);
     let (a, b) = (array(a, "dot", home)?, array(b, "dot", home)?);
-    submit::object(py, ops::dot(&a, &b, loc))
+    let made = submit::object(py, ops::dot(&a, &b, loc))?;
+    match out {
+        None => Ok(made),
+        Some(out) => {
+            let written = outcall::function(py, "forerun._reducing", "written")?;
+            outcall::call(&written, ("dot", made, out)).map(Bound::unbind)
+        }
+    }
+}
+
+/// Count the elements that are not zero, over axes.
+///
+/// Examples
+/// --------
+/// >>> from forerun import np
+/// >>> np.count_nonzero(np.array([0, 1, 7]))
+/// array(2)
+#[pyfunction]
+#[pyo3(signature = (a, axis = None, *, keepdims = false))]
+pub(crate) fn count_nonzero(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+) -> PyResult<Py<PyAny>> {
+    let (x, axes) = (array(a, "count_nonzero", home([a]))?, index::axes(axis)?);
+    submit::object(py, ops::count_nonzero(&x, axes.as_deref(), keepdims, here(py)))
+}
+
+/// Two real vectors of one length, if that is what the operands are.
+fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a Array, &'a Array)> {
+    match (operand::quick(a), operand::quick(b)) {
+        (Some(Arg::Array(x)), Some(Arg::Array(y)))
+            if (x.ndim(), y.ndim(), x.size()) == (1, 1, y.size()) && x.dtype().kind() != Kind::Complex =>
+        {
+            Some((x, y))
+        }
+        _ => None,
+    }
+}
+
+/// Add up products over the last axes of two arrays.
+///
+/// Examples
+/// --------
+/// >>> from forerun import np
+/// >>> np.inner(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
+/// array([3, 7])
+#[pyfunction]
+pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match vectors(a, b) {
+        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
+        None => {
+            let inner = outcall::function(py, "forerun.np.products", "inner_of_any")?;
+            outcall::call(&inner, (a, b)).map(Bound::unbind)
+        }
+    }
+}
+
+/// Multiply two arrays element by element, flattened, and add up; complex numbers of the first are turned round.
+///
+/// Examples
+/// --------
+/// >>> from forerun import np
+/// >>> np.vdot(np.array([1, 2]), np.array([3, 4]))
+/// array(11)
+#[pyfunction]
+pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match vectors(a, b) {
+        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
+        None => {
+            let vdot = outcall::function(py, "forerun.np.products", "vdot_of_any")?;
+            outcall::call(&vdot, (a, b)).map(Bound::unbind)
+        }
+    }
 }
 
 /// Arrays one after another along an axis.

@@ -105,12 +105,13 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
         return Ok(Some(Index::Ellipsis));
     }
     if let Ok(slice) = part.cast::<PySlice>() {
-        let bound = |name| outcall::attribute(slice, name).and_then(|bound| clamped(&bound));
-        let step = bound("step")?.unwrap_or(1);
-        if step == 0 {
-            return Err(PyValueError::new_err("slice step cannot be zero"));
+        let (mut start, mut stop, mut step) = (0, 0, 0);
+        // SAFETY: the object is a slice and the GIL is held. Bounds that are missing, or beyond the machine's integers, become the
+        // nearest such integers, which select the same elements.
+        if unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) } < 0 {
+            return Err(PyErr::fetch(part.py()));
         }
-        return Ok(Some(Index::Slice { start: bound("start")?, stop: bound("stop")?, step }));
+        return Ok(Some(Index::Slice { start: Some(start), stop: Some(stop), step }));
     }
     // SAFETY: the object is alive and the GIL is held.
     let whole = unsafe { ffi::PyIndex_Check(part.as_ptr()) } != 0;
@@ -126,19 +127,6 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
         // An array of truth values without dimensions.
         Err(error) if error.is_instance_of::<PyTypeError>(part.py()) => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// A slice's bound: beyond the machine's integers it may as well be the largest.
-fn clamped(bound: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
-    if bound.is_none() {
-        return Ok(None);
-    }
-    // SAFETY: the object is alive and the GIL is held; a null type clips instead of raising an overflow.
-    let value = unsafe { ffi::PyNumber_AsSsize_t(bound.as_ptr(), std::ptr::null_mut()) };
-    match PyErr::take(bound.py()) {
-        Some(error) if value == -1 => Err(error),
-        _ => Ok(Some(value)),
     }
 }
 

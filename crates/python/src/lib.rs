@@ -33,6 +33,7 @@ mod operators;
 mod outcall;
 mod rows;
 mod sequence;
+mod shapes;
 mod submit;
 mod switches;
 mod threads;

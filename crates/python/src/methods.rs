@@ -258,7 +258,12 @@ impl PyArray {
         keepdims: bool,
         r#where: Option<Any>,
     ) -> PyResult<Py<PyAny>> {
-        face_with(slf, "all", axis, keepdims, &[("out", out), ("where", r#where)])
+        let py = slf.py();
+        if out.is_some() || r#where.is_some() {
+            return face_with(slf, "all", axis, keepdims, &[("out", out), ("where", r#where)]);
+        }
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::all(&slf.get().0, axes.as_deref(), keepdims, here(py)))
     }
 
     /// Whether some element over axes is true.
@@ -270,7 +275,12 @@ impl PyArray {
         keepdims: bool,
         r#where: Option<Any>,
     ) -> PyResult<Py<PyAny>> {
-        face_with(slf, "any", axis, keepdims, &[("out", out), ("where", r#where)])
+        let py = slf.py();
+        if out.is_some() || r#where.is_some() {
+            return face_with(slf, "any", axis, keepdims, &[("out", out), ("where", r#where)]);
+        }
+        let axes = index::axes(axis)?;
+        submit::object(py, ops::any(&slf.get().0, axes.as_deref(), keepdims, here(py)))
     }
 
     /// A copy in one dimension; with ``order="F"`` the first index changes fastest.
@@ -430,6 +440,12 @@ impl PyArray {
     /// Writes values at positions in the flattened array.
     #[pyo3(signature = (indices, values, mode = "raise"))]
     fn put(slf: &Bound<'_, Self>, indices: Any, values: Any, mode: &str) -> PyResult<()> {
+        if let ("raise", Some(Arg::Array(places)), Some(value)) =
+            (mode, operand::quick(indices), operand::quick(values))
+            && ops::put(&slf.get().0, places, value, here(slf.py())).map_err(raise)?
+        {
+            return crate::wait::leave_room(slf.py());
+        }
         face(slf.py(), "put", (slf, indices, values, mode)).map(|_| ())
     }
 

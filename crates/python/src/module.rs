@@ -42,8 +42,8 @@ mod _forerun {
     use crate::fail::{fail_arm, fail_disarm, fail_hits, fail_point, fail_sites};
     #[pymodule_export]
     use crate::functions::{
-        arange, broadcast_to, concatenate, dot, expand_dims, eye, full, matmul, normal, point, pointwise, routine,
-        stack, uniform,
+        arange, broadcast_to, concatenate, count_nonzero, dot, expand_dims, eye, full, inner, matmul, normal, point,
+        pointwise, reduction, routine, stack, sum_of_products, uniform, vdot,
     };
     #[pymodule_export]
     use crate::layers::{
@@ -56,6 +56,8 @@ mod _forerun {
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::sequence::from_python;
+    #[pymodule_export]
+    use crate::shapes::{diagonal, empty, empty_like, flip, full_like, join, repeat, roll, swapaxes, tile, without};
     #[pymodule_export]
     use crate::switches::{
         cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,

@@ -7,6 +7,7 @@ use crate::error::raise;
 use crate::fresh;
 use crate::loc::here;
 use crate::operand::{self, Operand};
+use crate::outcall;
 use forerun::{Arg, Array, Point, Result, ops};
 use pyo3::prelude::*;
 
@@ -51,6 +52,10 @@ fn convert_binary(
     other: &Bound<'_, PyAny>,
     flip: bool,
 ) -> PyResult<Py<PyAny>> {
+    // pandas' classes say with this name that their own operator is to be asked, as NumPy's arrays do.
+    if outcall::has(other, "__pandas_priority__")? {
+        return Ok(py.NotImplemented());
+    }
     match operand::convert(other, Some(&x.0))? {
         Some(operand) => pair(py, point, x, operand.arg(), flip),
         None => Ok(py.NotImplemented()),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._device import asked
-from forerun._forerun import Device, float64, int64, ndarray
+from forerun._forerun import Device, current_device, float64, int64, ndarray
 from forerun._pointwise import bitwise_and, bitwise_or, floor, log, maximum, minimum
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np import _counts as counts
@@ -23,6 +23,9 @@ __all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
 
 def _order(count: int, place: Device | None) -> ndarray:
     """Give a random order: random bits above numbers, put in order. Of so many bits, two are hardly ever equal."""
+    if (current_device() if place is None else place).device_type == "cpu":
+        with nullcontext() if place is None else place:
+            return _forerun.routine("random_order", [], [count])
     if place is None:
         bits = _forerun.routine("random_bits", [], [count])
     else:

@@ -8,7 +8,7 @@ from typing import Literal, SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
-from forerun._forerun import dtype, float64, ndarray
+from forerun._forerun import dtype, float64, is_recording, ndarray
 from forerun._pointwise import where
 from forerun._types import ArrayLike, AxisLike
 
@@ -21,8 +21,20 @@ def common_dtype(*arrays: ndarray) -> dtype:
     return made.dtype
 
 
+def on_host(x: ndarray) -> bool:
+    """Say whether an array lives on the host, which has routines that devices have not."""
+    return x.device.device_type == "cpu"
+
+
+def shortcut(x: ndarray) -> bool:
+    """Say whether a routine of the host may stand for several ops: nobody wants their gradients."""
+    return not is_recording() and on_host(x)
+
+
 def alike(a: ArrayLike, b: ArrayLike) -> tuple[ndarray, ndarray]:
     """Make two arrays of one dtype. A number takes the dtype of the other where that can hold it."""
+    if isinstance(a, ndarray) and isinstance(b, ndarray) and a.dtype == b.dtype:
+        return a, b.as_in_ctx(a.device)
     if isinstance(b, (bool, int, float)) and not isinstance(a, (bool, int, float)):
         a = to_array(a)
         b = to_array(b, a.dtype if is_float(a) or isinstance(b, int) else float64, a.device)
@@ -77,6 +89,8 @@ def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
 
 def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]]:
     """Bring what lies along axes into one last axis; give the shape of the rest with those axes kept, too."""
+    if axis is None and x.ndim == 1:
+        return x, (1,)
     if axis is None:
         axes = list(range(x.ndim))
     else:

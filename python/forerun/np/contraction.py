@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from math import prod
-from operator import index, mul
+from operator import attrgetter, index, mul
 from typing import Any, TypeAlias
 
 from forerun import _forerun
@@ -48,25 +48,47 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
     array(5)
     """
     if operands and isinstance(operands[0], str):
-        arrays = to_arrays(*operands[1:])
-        return _run(_planned_text(operands[0], tuple(x.shape for x in arrays)), arrays)
+        text, *arrays = operands
+        for x in arrays:
+            if not isinstance(x, ndarray):
+                arrays = to_arrays(*arrays)
+                break
+        return _planned_text(text, *map(_shape, arrays))(*arrays)
     terms, result, arrays = _read(operands)
-    return _run(_planned(terms, result, tuple(x.shape for x in arrays)), arrays)
+    return _planned(terms, result, tuple(x.shape for x in arrays))(*arrays)
 
 
-#: A step: what to call with the arrays of its places and its arguments. Its result takes the next place.
-Step: TypeAlias = "tuple[Callable[..., ndarray], tuple[int, ...], tuple[Any, ...]]"
+#: A step: what to call with the arrays of one or two places, and its arguments. Its result takes the next place.
+Step: TypeAlias = "tuple[Callable[..., ndarray], int, int | None, tuple[Any, ...]]"
 
 
-def _run(steps: tuple[Step, ...], arrays: list[ndarray]) -> ndarray:
+_shape = attrgetter("shape")
+_turned = attrgetter("T")
+
+#: What is done with the arrays of a call.
+Plan: TypeAlias = "Callable[..., ndarray]"
+
+
+def _plan(steps: list[Step], inputs: int) -> Plan:
+    """Make one function of the steps; of one step on all arrays, that step."""
+    call, first, second, arguments = steps[0]
+    if len(steps) == 1 and (first, second) == (0, None if inputs == 1 else 1) and inputs <= 2:
+        return (lambda *arrays: call(*arrays, *arguments)) if arguments else call
+    return partial(_run, tuple(steps))
+
+
+def _run(steps: tuple[Step, ...], *arrays: ndarray) -> ndarray:
+    """Take the steps; the arrays of the call are the first values."""
     values = [*arrays]
-    for call, places, arguments in steps:
-        values.append(call(*[values[place] for place in places], *arguments))
-    return values[-1]
+    made = values[0]
+    for call, first, second, arguments in steps:
+        made = call(values[first], *arguments) if second is None else call(values[first], values[second], *arguments)
+        values.append(made)
+    return made
 
 
 @lru_cache(maxsize=1024)
-def _planned_text(text: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[Step, ...]:
+def _planned_text(text: str, *shapes: tuple[int, ...]) -> Plan:
     bare = text.replace(" ", "")
     inputs, arrow, output = bare.partition("->")
     terms = [_letters(term) for term in inputs.split(",")]
@@ -75,7 +97,7 @@ def _planned_text(text: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[Step,
     return _planned(terms, _letters(output) if arrow else None, shapes)
 
 
-def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tuple[int, ...], ...]) -> tuple[Step, ...]:
+def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tuple[int, ...], ...]) -> Plan:
     """Work out the steps for arrays of these shapes."""
     labels = [_spread(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
     wide = max((sum(isinstance(label, int) and label < 0 for label in one) for one in labels), default=0)
@@ -92,7 +114,7 @@ def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tup
     steps: list[Step] = []
     given = [_Planned(steps, len(shapes), place, shape) for place, shape in enumerate(shapes)]
     _contracted(given, labels, output)
-    return tuple(steps)
+    return _plan(steps, len(shapes))
 
 
 class _Planned:
@@ -102,12 +124,12 @@ class _Planned:
         self.steps, self.inputs, self.place, self.shape = steps, inputs, place, tuple(shape)
 
     def then(self, shape: Sequence[int], call: Callable[..., ndarray], *arguments: Any) -> _Planned:
-        return self.noted(shape, call, (self,), arguments)
+        return self.noted(shape, call, None, arguments)
 
     def noted(
-        self, shape: Sequence[int], call: Callable[..., ndarray], of: tuple[_Planned, ...], arguments: tuple[Any, ...]
+        self, shape: Sequence[int], call: Callable[..., ndarray], other: _Planned | None, arguments: tuple[Any, ...]
     ) -> _Planned:
-        self.steps.append((call, tuple(one.place for one in of), arguments))
+        self.steps.append((call, self.place, None if other is None else other.place, arguments))
         return _Planned(self.steps, self.inputs, self.inputs + len(self.steps) - 1, shape)
 
     def diagonal(self, first: int, second: int) -> _Planned:
@@ -124,26 +146,37 @@ class _Planned:
     def transpose(self, axes: list[int]) -> _Planned:
         if axes == [*range(len(axes))]:
             return self
-        return self.then([self.shape[axis] for axis in axes], ndarray.transpose, tuple(axes))
+        shape = [self.shape[axis] for axis in axes]
+        if axes == [*reversed(range(len(axes)))]:
+            return self.then(shape, _turned)
+        return self.then(shape, ndarray.transpose, *axes)
 
     def reshape(self, shape: list[int]) -> _Planned:
         return self if self.shape == tuple(shape) else self.then(shape, ndarray.reshape, tuple(shape))
 
     def sum(self, axes: list[int]) -> _Planned:
         rest = [extent for place, extent in enumerate(self.shape) if place not in axes]
-        return self.then(rest, _sum, axes)
+        return self.then(rest, _sum, axes[0] if len(axes) == 1 else tuple(axes))
 
     def multiply(self, other: _Planned) -> _Planned:
         shape = [max(a, b) if a and b else 0 for a, b in zip(self.shape, other.shape, strict=True)]
-        return self.noted(shape, mul, (self, other), ())
+        return self.noted(shape, mul, other, ())
+
+    def multiply_over(self, other: _Planned, axes: tuple[int, ...]) -> _Planned:
+        rest = [extent for place, extent in enumerate(self.shape) if place not in axes]
+        return self.noted(rest, _forerun.sum_of_products, other, (axes,))
 
     def matmul(self, other: _Planned) -> _Planned:
-        return self.noted([*self.shape[:-1], other.shape[-1]], _forerun.matmul, (self, other), ())
+        """Multiply matrices; either may be a vector."""
+        rows = self.shape[:-1]
+        columns = other.shape[-1:] if len(other.shape) > 1 else ()
+        return self.noted([*rows, *columns], _forerun.matmul, other, ())
 
 
-def _sum(x: ndarray, axes: list[int]) -> ndarray:
+def _sum(x: ndarray, axes: int | tuple[int, ...]) -> ndarray:
     # A sum of small integers is wider; a product of arrays keeps their dtype.
-    return x.sum(axes).astype(x.dtype, copy=False)
+    total = x.sum(axes)
+    return total if total.dtype is x.dtype else total.astype(x.dtype, copy=False)
 
 
 def _order(label: Hashable) -> int:
@@ -279,12 +312,18 @@ def _product(a: tuple[_Planned, Labels], b: tuple[_Planned, Labels], needed: set
         return [extents[label] for group in groups for label in group]
 
     labels = [*both, *left, *right]
-    if not gone or not (left or right):
-        # No sum, or of nothing but what both have: element by element.
-        x = laid(x, first, both, left, gone).reshape([*shape(both, left), *[1] * len(right), *shape(gone)])
-        y = laid(y, second, both, right, gone).reshape([*shape(both), *[1] * len(left), *shape(right, gone)])
-        return _summed(x.multiply(y), [*labels, *gone], {*labels})
+    if gone and not (left or right):
+        # Sums of nothing but what both have.
+        axes = tuple(range(len(both), len(both) + len(gone)))
+        return laid(x, first, both, gone).multiply_over(laid(y, second, both, gone), axes), labels
+    if not gone:
+        x = laid(x, first, both, left).reshape([*shape(both, left), *[1] * len(right)])
+        y = laid(y, second, both, right).reshape([*shape(both), *[1] * len(left), *shape(right)])
+        return x.multiply(y), labels
     batch, rows, columns, inner = (prod(shape(group)) for group in (both, left, right, gone))
-    x = laid(x, first, both, left, gone).reshape([*([batch] if both else []), rows, inner])
-    y = laid(y, second, both, gone, right).reshape([*([batch] if both else []), inner, columns])
+    # A matrix or a vector each, or, of what both keep, stacks of matrices.
+    x = laid(x, first, both, left, gone).reshape([batch, rows, inner] if both else [*([rows] if left else []), inner])
+    y = laid(y, second, both, gone, right).reshape(
+        [batch, inner, columns] if both else [inner, *([columns] if right else [])]
+    )
     return x.matmul(y).reshape(shape(labels)), labels

@@ -11,8 +11,12 @@ from forerun._convert import to_array
 from forerun._device import asked
 from forerun._forerun import Device, default_float, float64, from_python, ndarray
 from forerun._forerun import dtype as _dtype
+from forerun._pointwise import floor
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 from forerun.np._common import Order, check_order
+
+#: Numbers without a width of their own.
+_PLAIN = (bool, int, float, complex)
 
 
 def array(
@@ -55,6 +59,8 @@ def array(
     >>> np.array([1, 2], dtype="int32")
     array([1, 2], dtype=int32)
     """
+    if type(object) is ndarray and dtype is device is ctx is None and copy and order == "K" and ndmin == 0:
+        return object.copy()
     place = device if ctx is None else asked("array", ctx, device)
     # Lists of Python's own numbers are what is written most.
     if place is None and ndmin == 0 and (quick := from_python(object, dtype)) is not None:
@@ -130,9 +136,10 @@ def full(
     array([[7, 7],
            [7, 7]])
     """
-    place = asked("full", ctx, device)
-    check_order("full", order)
-    if dtype is None:
+    place = None if ctx is None and device is None else asked("full", ctx, device)
+    if order != "C":
+        check_order("full", order)
+    if dtype is None and type(fill_value) not in _PLAIN:
         dtype = _width(fill_value)
     return _forerun.full(shape, fill_value, dtype, place)
 
@@ -165,7 +172,7 @@ def ones(
     """
     if order != "C":
         check_order("ones", order)
-    return _forerun.full(shape, 1.0, dtype, asked("ones", ctx, device))
+    return _forerun.full(shape, 1.0, dtype, None if ctx is None and device is None else asked("ones", ctx, device))
 
 
 def zeros(
@@ -186,7 +193,7 @@ def zeros(
     """
     if order != "C":
         check_order("zeros", order)
-    return _forerun.full(shape, 0.0, dtype, asked("zeros", ctx, device))
+    return _forerun.full(shape, 0.0, dtype, None if ctx is None and device is None else asked("zeros", ctx, device))
 
 
 def empty(
@@ -197,7 +204,9 @@ def empty(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make an array to be filled later, on the current device unless another is given. Until then it holds zeros.
+    """Make an array to be filled later, on the current device unless another is given.
+
+    Until it is written it holds whatever its memory held before, as NumPy's does; truth values are False.
 
     Examples
     --------
@@ -205,7 +214,9 @@ def empty(
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype, order, device=asked("empty", ctx, device))
+    if order != "C":
+        check_order("empty", order)
+    return _forerun.empty(shape, dtype, None if ctx is None and device is None else asked("empty", ctx, device))
 
 
 def full_like(
@@ -226,6 +237,8 @@ def full_like(
     >>> np.full_like(np.ones((2,)), 5)
     array([5., 5.])
     """
+    if type(a) is ndarray and shape is None and ctx is None and device is None and order == "K":
+        return _forerun.full_like(a, fill_value, dtype)
     place, like = asked("full_like", ctx, device), to_array(a)
     check_order("full_like", order)
     return _forerun.full(
@@ -253,6 +266,8 @@ def ones_like(
     >>> np.ones_like(np.arange(3))
     array([1, 1, 1])
     """
+    if type(a) is ndarray and shape is None and ctx is None and device is None and order == "K":
+        return _forerun.full_like(a, 1, dtype)
     return full_like(a, 1, dtype, order, shape=shape, device=asked("ones_like", ctx, device))
 
 
@@ -273,6 +288,8 @@ def zeros_like(
     >>> np.zeros_like(np.arange(3))
     array([0, 0, 0])
     """
+    if type(a) is ndarray and shape is None and ctx is None and device is None and order == "K":
+        return _forerun.full_like(a, 0, dtype)
     return full_like(a, 0, dtype, order, shape=shape, device=asked("zeros_like", ctx, device))
 
 
@@ -287,7 +304,7 @@ def empty_like(
 ) -> ndarray:
     """Make an array to be filled later with the shape and dtype of another, and on its device unless another is given.
 
-    Until then it holds zeros.
+    Until it is written it holds whatever its memory held before, as NumPy's does; truth values are False.
 
     Examples
     --------
@@ -295,7 +312,15 @@ def empty_like(
     >>> np.empty_like(np.ones((2, 3))).shape
     (2, 3)
     """
-    return full_like(a, 0, dtype, order, shape=shape, device=asked("empty_like", ctx, device))
+    if type(a) is ndarray and shape is None and ctx is None and device is None and order == "K":
+        return _forerun.empty_like(a, dtype)
+    place, like = asked("empty_like", ctx, device), to_array(a)
+    check_order("empty_like", order)
+    return _forerun.empty(
+        like.shape if shape is None else shape,
+        like.dtype if dtype is None else dtype,
+        like.device if place is None else place,
+    )
 
 
 def arange(
@@ -319,9 +344,13 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    if dtype is None:
+    if step == 0:
+        raise ZeroDivisionError("arange: step must not be zero")
+    if dtype is None and not (type(start) in _PLAIN and type(stop) in _PLAIN and type(step) in _PLAIN):
         dtype = _width(start, stop, step)
-    return _forerun.arange(start, stop, step, dtype, asked("arange", ctx, device))
+    return _forerun.arange(
+        start, stop, step, dtype, None if ctx is None and device is None else asked("arange", ctx, device)
+    )
 
 
 @overload
@@ -405,6 +434,8 @@ def linspace(
     values = steps * (step if intervals > 0 else 0.0) + (first if intervals > 0 else first + (last - first) * 0.0)
     if endpoint and count > 1:
         values[-1] = last
+    if _dtype(dtype).kind in "iu":
+        values = floor(values)
     made = values.astype(dtype, copy=False)
     if several and axis % (several + 1):
         order = list(range(1, several + 1))
@@ -440,6 +471,8 @@ def eye(
            [0., 1.]])
     """
     rows, columns = index(N), index(N if M is None else M)
+    if rows < 0 or columns < 0:
+        raise ValueError(f"eye: negative dimensions are not allowed, got ({rows}, {columns})")
     # However far out a diagonal lies, it has no place from the first one outside on.
     diagonal = max(-rows, min(k, columns))
     return _forerun.eye(rows, columns, diagonal, dtype, asked("eye", ctx, device))

@@ -10,7 +10,7 @@ from forerun._forerun import int64, ndarray
 from forerun._pointwise import isnan, where
 from forerun._reducing import written
 from forerun._types import ArrayLike, DTypeLike, Out
-from forerun.np._common import is_float, is_whole, one_axis
+from forerun.np._common import is_float, one_axis
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 
@@ -35,7 +35,8 @@ def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | N
     >>> np.cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
-    return written("cumsum", _scan("cumsum", a, axis, dtype), out)
+    made = _scan("cumsum", a, axis, dtype)
+    return made if out is None else written("cumsum", made, out)
 
 
 def cumprod(
@@ -60,17 +61,18 @@ def cumprod(
     >>> np.cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
-    return written("cumprod", _scan("cumprod", a, axis, dtype), out)
+    made = _scan("cumprod", a, axis, dtype)
+    return made if out is None else written("cumprod", made, out)
 
 
 def _scan(op: str, a: ArrayLike, axis: SupportsIndex | None, dtype: DTypeLike | None) -> ndarray:
     x = to_array(a)
     if dtype is not None:
         x = x.astype(dtype, copy=False)
-    elif x.dtype.name == "bool" or (is_whole(x) and x.itemsize < 8):
-        x = x.astype("uint64" if x.dtype.name.startswith("u") else int64)
+    elif (kind := x.dtype.kind) in "biu" and x.itemsize < 8:
+        x = x.astype("uint64" if kind == "u" else int64)
     if axis is None:
-        return _forerun.routine(op, [x.reshape(-1)], [0])
+        return _forerun.routine(op, [x if x.ndim == 1 else x.reshape(-1)], [0])
     return _forerun.routine(op, [x], [axis.__index__()])
 
 

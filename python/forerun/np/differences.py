@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -11,18 +12,13 @@ from forerun._convert import averaging, floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
 from forerun._types import ArrayLike, AxisLike, Number
-from forerun.np._common import common_dtype
+from forerun.np._common import common_dtype, shortcut
 from forerun.np.complex import conj
 from forerun.np.cumulative import cumsum
 from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
 from forerun.np.ordering import argsort, searchsorted
 
 __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
-
-# Taps of a filter that are applied together.
-_TAPS = 16
-#: Elements from which on one pass over shifted views takes less time than it takes to submit.
-_LONG = 4096
 
 
 def diff(
@@ -40,6 +36,8 @@ def diff(
     >>> np.diff(np.array([1, 4, 9, 16]))
     array([3, 5, 7])
     """
+    if n == 1 and prepend is None and append is None and isinstance(a, ndarray) and a.ndim == 1 and axis in (0, -1):
+        return a[1:] != a[:-1] if a.dtype.kind == "b" else a[1:] - a[:-1]
     if n < 0:
         raise ValueError(f"diff: order must not be negative, got {n}")
     x = to_array(a)
@@ -191,8 +189,17 @@ def interp(
         points = concatenate([points[-1:] - width, points, points[:1] + width])
         values = concatenate([values[-1:], values, values[:1]])
         left = right = None
+    if (
+        points.dtype == places.dtype == values.dtype
+        and points.dtype.name in ("float32", "float64")
+        and not isinstance(left, ndarray)
+        and not isinstance(right, ndarray)
+        and shortcut(points)
+    ):
+        made = _forerun.routine("interp", [points, places, values], [*_number(left), *_number(right)])
+        return _as_floats(made, given)
     if points.size == 1:
-        middle = broadcast_to(values[0], places.shape) + places * 0
+        middle = broadcast_to(values[0], places.shape)
     else:
         line = (searchsorted(points, places, side="right") - 1).clip(0, points.size - 2)
         start, height = points.take(line), values.take(line)
@@ -203,9 +210,20 @@ def interp(
     above = values[-1] if right is None else right
     made = where(less(places, points[0]), below, middle)
     made = where(less(points[-1], places), above, made)
-    # Integers are looked up in double precision, but do not widen what was single.
+    return _as_floats(made, given)
+
+
+def _number(value: Number | None) -> tuple[int, int]:
+    """Give a number as a routine takes it: whether there is one, and its bits."""
+    return (0, 0) if value is None else (1, *struct.unpack("q", struct.pack("d", value)))
+
+
+def _as_floats(made: ndarray, given: Sequence[ndarray]) -> ndarray:
+    """Give what was looked up in double precision for integers as narrow as the floats were."""
     floats = [each for each in given if each.dtype.kind == "f"]
-    return made.astype(common_dtype(*floats), copy=False) if floats and made.dtype.kind == "f" else made
+    if not floats or made.dtype.kind != "f" or all(each.dtype == made.dtype for each in floats):
+        return made
+    return made.astype(common_dtype(*floats), copy=False)
 
 
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: SupportsIndex = -1) -> ndarray:
@@ -257,43 +275,33 @@ def unwrap(
     return concatenate([part_of(x, along, slice(0, 1)), part_of(x, along, slice(1, None)) + shift], along)
 
 
-def _full_convolution(long: ndarray, short: ndarray) -> ndarray:
-    """Convolve vectors: products of all pairs, laid so that what is added up stands in one column."""
-    made: ndarray | None = None
-    for start in range(0, short.size, _TAPS):
-        taps = short[start : start + _TAPS]
-        products = taps.reshape(-1, 1) * long
-        width = long.size + taps.size
-        margin = _forerun.full((), 0, products.dtype, long.device)
-        wide = concatenate([products, broadcast_to(margin, (taps.size, taps.size))], 1)
-        # A row longer by one than it is read with: each starts one place further right than the one before.
-        columns = wide.ravel()[: taps.size * (width - 1)].reshape(taps.size, width - 1)
-        part = columns.sum(0).astype(products.dtype, copy=False)
-        ends = start, short.size - start - taps.size
-        part = concatenate([broadcast_to(margin, (ends[0],)), part, broadcast_to(margin, (ends[1],))])
-        made = part if made is None else made + part
-    assert made is not None, "a filter has at least one tap"
-    return made
+def _convolved(x: ndarray, y: ndarray, first: int, count: int) -> ndarray:
+    """Give some elements of the full convolution of two vectors."""
+    if x.dtype != y.dtype:
+        wide = common_dtype(x, y)
+        x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
+    return _forerun.routine("convolve", [x, y], [first, count])
 
 
-def _few_taps(long: ndarray, short: ndarray, mode: str) -> ndarray:
-    """Convolve a vector with a short one: shifted views of the long one, scaled and added up in one pass."""
-    taps, middle = short.size, long.size - short.size + 1
-    inside: ndarray | None = None
-    for tap in range(taps):
-        product = long[taps - 1 - tap : taps - 1 - tap + middle] * short[tap]
-        inside = product if inside is None else inside + product
-    assert inside is not None, "a filter has at least one tap"
-    # Where the vectors overlap in part, nothing beside the long one is multiplied: 0 times infinity is no number.
-    before, after = taps - 1, taps - 1
-    if mode == "valid" or taps == 1:
-        return inside
-    if mode == "same":
-        before = taps - 1 - (taps - 1) // 2
-        after = (taps - 1) // 2
-    head = _full_convolution(long[: taps - 1], short)[taps - 1 - before : taps - 1]
-    tail = _full_convolution(long[1 - taps :], short)[taps - 1 : taps - 1 + after]
-    return concatenate([head, inside, tail])
+def _vectors(op: str, a: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
+    x, y = to_arrays(a, v)
+    if x.ndim > 1 or y.ndim > 1 or x.size == 0 or y.size == 0:
+        raise ValueError(f"{op}: needs two vectors with elements: {x.shape} x {y.shape}")
+    return x if x.ndim else x.ravel(), y if y.ndim else y.ravel()
+
+
+def _part(op: str, x: ndarray, y: ndarray, mode: str) -> ndarray:
+    """Give the elements of a convolution that a mode names."""
+    short, long = sorted((x.size, y.size))
+    match mode:
+        case "full":
+            return _convolved(x, y, 0, long + short - 1)
+        case "same":
+            return _convolved(x, y, (short - 1) // 2, long)
+        case "valid":
+            return _convolved(x, y, short - 1, long - short + 1)
+        case _:
+            raise ValueError(f"{op}: mode must be 'full', 'same' or 'valid', got {mode!r}")
 
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
@@ -312,24 +320,8 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     >>> np.convolve(np.array([1, 2, 3]), np.array([0, 1]))
     array([0, 1, 2, 3])
     """
-    x, y = to_arrays(a, v)
-    if x.ndim > 1 or y.ndim > 1 or x.size == 0 or y.size == 0:
-        raise ValueError(f"convolve: needs two vectors with elements: {x.shape} x {y.shape}")
-    x, y = x.ravel(), y.ravel()
-    long, short = (x, y) if x.size >= y.size else (y, x)
-    if short.size <= _TAPS and long.size >= _LONG and mode in ("full", "same", "valid"):
-        return _few_taps(long, short, mode)
-    full = _full_convolution(long, short)
-    match mode:
-        case "full":
-            return full
-        case "same":
-            start = (short.size - 1) // 2
-            return full[start : start + long.size]
-        case "valid":
-            return full[short.size - 1 : long.size]
-        case _:
-            raise ValueError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+    x, y = _vectors("convolve", a, v)
+    return _part("convolve", x, y, mode)
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
@@ -341,11 +333,11 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     >>> np.correlate(np.array([1, 2, 3]), np.array([0, 1]))
     array([2, 3])
     """
-    x, y = to_arrays(a, v)
-    back = conj(y.ravel()[::-1])
+    x, y = _vectors("correlate", a, v)
+    back = y[::-1]
+    if y.dtype.kind == "c":
+        back = conj(back)
     if mode == "same" and y.size > x.size:
         # The middle of an even number of places is one further to the right.
-        full = convolve(x, back, "full")
-        start = x.size // 2
-        return full[start : start + y.size]
-    return convolve(x, back, mode)
+        return _convolved(x, back, x.size // 2, y.size)
+    return _part("correlate", x, back, mode)

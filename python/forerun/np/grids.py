@@ -445,6 +445,8 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
     vector = to_array(x)
     if vector.ndim != 1:
         raise ValueError(f"vander: needs one dimension, got {vector.shape}")
+    if N is not None and N < 0:
+        raise ValueError(f"vander: negative dimensions are not allowed, got {N} columns")
     exponents = _counted(vector.size if N is None else N, vector.device)
     exponents = exponents if increasing else exponents[::-1]
     return power(vector.reshape(-1, 1), exponents)

@@ -12,7 +12,7 @@ from forerun._convert import to_array
 from forerun._forerun import float64, int64, ndarray
 from forerun._pointwise import equal, greater_equal, isfinite, log, logical_and, maximum, minimum, where
 from forerun._types import ArrayLike
-from forerun.np._common import common_dtype, in_floats, is_whole
+from forerun.np._common import common_dtype, in_floats, is_whole, on_host
 from forerun.np.sets import chosen
 from forerun.np.statistics import percentile
 
@@ -44,6 +44,8 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
         raise TypeError(f"bincount: needs integers, not {x.dtype.name}")
     if minlength < 0:
         raise ValueError(f"bincount: minlength must not be negative: {minlength}")
+    if weights is None and x.size and on_host(x):
+        return _numbers(x, minlength)
     length = minlength
     if x.size:
         x = x.astype(int64) if x.dtype.name == "bool" else x
@@ -54,6 +56,16 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     else:
         x = x.astype(int64)
     return _counted(x, length, None if weights is None else to_array(weights, None, x.device), "bincount")
+
+
+def _numbers(x: ndarray, least: int) -> ndarray:
+    """Count numbers, of which there are seldom more kinds than this; if there are, now with all of them."""
+    guess = max(least, 4096 if x.size > 4096 else 1024)
+    counts = _forerun.routine("bincount", [x], [guess])
+    length = counts.item(guess)
+    if length > guess:
+        counts = _forerun.routine("bincount", [x], [length])
+    return counts[: max(least, length)]
 
 
 def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> ndarray:
@@ -155,6 +167,8 @@ def _edges(
             raise ValueError(f"{op}: bins must be positive: {count}")
         return _even_edges(x, count, limits, op)
     edges = to_array(bins, None, x.device)
+    if edges.ndim == 0 and edges.dtype.kind not in "iu":
+        raise TypeError(f"{op}: bins must be an integer, a string or an array, got {bins}")
     if edges.ndim == 0:
         return _even_edges(x, int(edges), limits, op)
     if edges.ndim != 1:
@@ -271,7 +285,10 @@ def histogram(
     x = in_floats(x.reshape(-1))
     count = edges.size - 1
     heavy = None if weights is None else to_array(weights, None, x.device).reshape(-1)
-    counts = _counted(_places(x, edges), count + 1, heavy, "histogram")[:count]
+    if heavy is None and count > 0 and x.dtype == edges.dtype and x.dtype.name in ("float32", "float64") and on_host(x):
+        counts = _forerun.routine("histogram", [edges, x], [int(isinstance(bins, (int, str)))])
+    else:
+        counts = _counted(_places(x, edges), count + 1, heavy, "histogram")[:count]
     if density:
         widths = (edges[1:] - edges[:-1]).astype(float64)
         counts = counts.astype(float64)

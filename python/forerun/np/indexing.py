@@ -11,6 +11,8 @@ from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
 
+_BOOL = _forerun.bool
+
 
 def _mask(x: ndarray) -> ndarray:
     return x if x.dtype == "bool" else x != 0
@@ -26,10 +28,11 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     >>> rows, columns
     (array([0, 1]), array([1, 0]))
     """
-    x = to_array(a)
+    x = a if type(a) is ndarray else to_array(a)
     if x.ndim == 0:
         raise ValueError("nonzero: an array without dimensions has no positions; use np.atleast_1d first")
-    return tuple(_forerun.nonzero(_mask(x)))
+    found = _forerun.nonzero(x if x.dtype is _BOOL else _mask(x))
+    return (found[0],) if x.ndim == 1 else tuple(found)
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:

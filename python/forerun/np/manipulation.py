@@ -94,11 +94,7 @@ def swapaxes(a: ArrayLike, axis1: SupportsIndex, axis2: SupportsIndex) -> ndarra
     >>> np.swapaxes(np.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    x = to_array(a)
-    first, second = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
-    order = list(range(x.ndim))
-    order[first], order[second] = second, first
-    return x.transpose(order)
+    return _forerun.swapaxes(a, axis1, axis2)
 
 
 def moveaxis(a: ArrayLike, source: ShapeLike, destination: ShapeLike) -> ndarray:
@@ -263,6 +259,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) 
     >>> np.repeat(np.array([1, 2]), [1, 3])
     array([1, 2, 2, 2])
     """
+    if (quick := _forerun.repeat(a, repeats, axis)) is not None:
+        return quick
     x = to_array(a)
     if axis is None:
         x, axis = x.ravel(), 0
@@ -315,6 +313,8 @@ def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
+    if (quick := _forerun.tile(a, reps)) is not None:
+        return quick
     x = to_array(a)
     counts = [index(count) for count in reps] if isinstance(reps, Sequence) else [index(reps)]
     if any(count < 0 for count in counts):
@@ -351,10 +351,7 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
     >>> np.flip(np.arange(3))
     array([2, 1, 0])
     """
-    x = to_array(m)
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
-    turned = {axis_of(one, x.ndim) for one in axes}
-    return x[tuple(slice(None, None, -1) if one in turned else slice(None) for one in range(x.ndim))]
+    return _forerun.flip(m, axis)
 
 
 def take(

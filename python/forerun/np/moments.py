@@ -9,8 +9,8 @@ from typing import Any, Literal, SupportsIndex, overload
 
 from forerun import _forerun
 from forerun._convert import averaging, to_array, to_arrays
-from forerun._forerun import ndarray
-from forerun._pointwise import divide, equal, isnan, logical_not, not_equal, sqrt, where
+from forerun._forerun import count_nonzero, ndarray
+from forerun._pointwise import divide, isnan, logical_not, sqrt, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike
 from forerun.np.complex import compose, conj, imag, iscomplexobj, real
 from forerun.np.manipulation import axis_of, concatenate, moveaxis, stack
@@ -31,20 +31,6 @@ __all__ = [
     "nanvar",
     "ptp",
 ]
-
-
-def count_nonzero(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Count the elements that are not zero, over axes.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.count_nonzero(np.array([0, 1, 7]))
-    array(2)
-    """
-    x = to_array(a)
-    # A sum of truth values is a count.
-    return (x if x.dtype.name == "bool" else not_equal(x, 0)).sum(axis, keepdims=keepdims)
 
 
 def ptp(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
@@ -119,12 +105,9 @@ def average(
     return (mean, total) if returned else mean
 
 
-def _is_nan(x: ndarray) -> ndarray:
-    return isnan(x) if "float" in x.dtype.name or "complex" in x.dtype.name else not_equal(x, x)
-
-
-def _or_zero(x: ndarray, missing: ndarray) -> ndarray:
-    return where(missing, _forerun.full((), 0, x.dtype, x.device), x)
+def _replaced(x: ndarray, number: float) -> ndarray:
+    """Give a number in place of NaN; of integers, the array itself."""
+    return where(isnan(x), number, x) if x.dtype.kind not in "biu" else x
 
 
 def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
@@ -137,7 +120,7 @@ def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
     array(1.)
     """
     x = to_array(a)
-    return _or_zero(x, _is_nan(x)).sum(axis, dtype, keepdims=keepdims)
+    return _replaced(x, 0.0).sum(axis, dtype, keepdims=keepdims)
 
 
 def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
@@ -150,11 +133,11 @@ def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
     array(3.)
     """
     x = to_array(a)
-    return where(_is_nan(x), _forerun.full((), 1, x.dtype, x.device), x).prod(axis, dtype, keepdims=keepdims)
+    return _replaced(x, 1.0).prod(axis, dtype, keepdims=keepdims)
 
 
 def _counted(x: ndarray, missing: ndarray, axis: AxisLike, keepdims: bool) -> ndarray:
-    return logical_not(missing).astype(x.dtype).sum(axis, keepdims=keepdims)
+    return logical_not(missing).sum(axis, keepdims=keepdims).astype(x.dtype)
 
 
 def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
@@ -168,7 +151,7 @@ def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
     """
     x = averaging(to_array(a, dtype))
     missing = isnan(x)
-    return divide(_or_zero(x, missing).sum(axis, keepdims=keepdims), _counted(x, missing, axis, keepdims))
+    return divide(where(missing, 0.0, x).sum(axis, keepdims=keepdims), _counted(x, missing, axis, keepdims))
 
 
 def nanvar(
@@ -184,7 +167,7 @@ def nanvar(
     """
     x = averaging(to_array(a, dtype))
     missing = isnan(x)
-    off = _or_zero(x - nanmean(x, axis, keepdims=True), missing)
+    off = where(missing, 0.0, x - nanmean(x, axis, keepdims=True))
     left = _counted(x, missing, axis, keepdims) - ddof
     # With nothing left there is no variance.
     return where(left <= 0, float("nan"), divide((off * off).sum(axis, keepdims=keepdims), left))
@@ -213,7 +196,7 @@ def nanmax(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> nd
     >>> np.nanmax(np.array([1.0, np.nan]))
     array(1.)
     """
-    return _extreme(a, axis, keepdims, float("-inf"))
+    return _forerun.reduction("nanmax", to_array(a), axis, keepdims)
 
 
 def nanmin(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
@@ -225,17 +208,7 @@ def nanmin(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> nd
     >>> np.nanmin(np.array([1.0, np.nan]))
     array(1.)
     """
-    return _extreme(a, axis, keepdims, float("inf"))
-
-
-def _extreme(a: ArrayLike, axis: AxisLike, keepdims: bool, loser: float) -> ndarray:
-    x = to_array(a)
-    if "float" not in x.dtype.name:
-        return x.max(axis, keepdims=keepdims) if loser < 0 else x.min(axis, keepdims=keepdims)
-    missing = isnan(x)
-    known = where(missing, loser, x)
-    found = known.max(axis, keepdims=keepdims) if loser < 0 else known.min(axis, keepdims=keepdims)
-    return where(equal(_counted(x, missing, axis, keepdims), 0), float("nan"), found)
+    return _forerun.reduction("nanmin", to_array(a), axis, keepdims)
 
 
 def cov(

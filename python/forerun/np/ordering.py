@@ -9,7 +9,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np._common import alike, one_axis
+from forerun.np._common import alike, on_host, one_axis
 
 __all__ = [
     "argpartition",
@@ -97,7 +97,8 @@ def partition(
 ) -> ndarray:
     """Put elements so that the ``kth`` is where an order would put it, smaller ones before it.
 
-    The whole line is put in order, which is one way to do so.
+    What goes before it and what goes behind it keeps its order. A device puts the whole line in order, which is
+    another way to do so.
 
     Examples
     --------
@@ -106,8 +107,10 @@ def partition(
     array(2.)
     """
     x, place = _line(to_array(a), axis)
-    _check_kth("partition", x, kth, place)
-    return _forerun.routine("sort", [x], [place, 0])
+    places = _places("partition", x, kth, place)
+    if not places or not on_host(x):
+        return _forerun.routine("sort", [x], [place, 0])
+    return _forerun.routine("partition", [x], [place, *places])
 
 
 def argpartition(
@@ -122,15 +125,20 @@ def argpartition(
     array(2)
     """
     x, place = _line(to_array(a), axis)
-    _check_kth("argpartition", x, kth, place)
-    return _forerun.routine("argsort", [x], [place, 0])
+    places = _places("argpartition", x, kth, place)
+    if not places or not on_host(x):
+        return _forerun.routine("argsort", [x], [place, 0])
+    return _forerun.routine("argpartition", [x], [place, *places])
 
 
-def _check_kth(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> None:
+def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
+    """Give the places, counted from the front, in their order, each once."""
     count = x.shape[one_axis(op, axis, x.ndim)]
-    for k in kth if isinstance(kth, Sequence) else [kth]:
-        if not -count <= k.__index__() < count:
-            raise ValueError(f"{op}: kth {k.__index__()} is out of bounds for {count} elements along axis {axis}")
+    found = [k.__index__() for k in (kth if isinstance(kth, Sequence) else [kth])]
+    for k in found:
+        if not -count <= k < count:
+            raise ValueError(f"{op}: kth {k} is out of bounds for {count} elements along axis {axis}")
+    return [found[0] % count] if len(found) == 1 else sorted({k % count for k in found})
 
 
 def msort(a: ArrayLike) -> ndarray:

@@ -148,6 +148,14 @@ def _padded(x: ndarray, axis: int, widths: tuple[int, int], mode: str, given: tu
     return _around(x, axis, first, last)
 
 
+def _one_number(given: list[tuple[Any, Any]], x: ndarray) -> int | float | None:
+    """Give the number that every border holds, if it is one, and one that the dtype holds as it is."""
+    value = given[0][0] if given else None
+    if type(value) not in (int, float) or (type(value) is float and x.dtype.kind not in "fc"):
+        return None
+    return value if all(pair == (value, value) for pair in given) and x.dtype.kind != "b" else None
+
+
 def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any) -> ndarray:
     """Put a border around an array.
 
@@ -186,6 +194,12 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
         raise ValueError(f"pad: a width must not be negative, got {pad_width}")
     arguments = _ARGUMENTS[mode] | kwargs
     given = [_pairs(value, x.ndim, name) for name, value in arguments.items()] or [[(None, None)] * x.ndim]
+    if mode == "constant" and (value := _one_number(given[0], x)) is not None and x.ndim:
+        # One pass over the border and one over the array, instead of a join for each axis.
+        extents = zip(x.shape, widths, strict=True)
+        made = _forerun.full(tuple(n + before + after for n, (before, after) in extents), value, x.dtype, x.device)
+        made[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))] = x
+        return made
     made = x
     for axis, pair in enumerate(widths):
         if any(pair):

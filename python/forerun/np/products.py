@@ -9,12 +9,12 @@ from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_arrays
-from forerun._forerun import ndarray
+from forerun._forerun import dot, inner, ndarray, vdot
 from forerun._types import ArrayLike, ShapeLike
 from forerun.np.complex import conj
 from forerun.np.manipulation import axis_of, moveaxis, stack
 
-__all__ = ["cross", "inner", "kron", "outer", "tensordot", "vdot", "vecdot"]
+__all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "vdot", "vecdot"]
 
 
 def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
@@ -28,18 +28,11 @@ def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
            [6, 8]])
     """
     x, y = to_arrays(a, b)
-    return x.reshape(-1, 1) * y.ravel()
+    return x.reshape(-1, 1) * (y if y.ndim == 1 else y.ravel())
 
 
-def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Multiply two arrays element by element, flattened, and add up; complex numbers of the first are turned round.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.vdot(np.array([1, 2]), np.array([3, 4]))
-    array(11)
-    """
+def vdot_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Multiply two arrays as :func:`vdot` does, whatever they are."""
     x, y = to_arrays(a, b)
     if x.size != y.size:
         raise ValueError(f"vdot: sizes differ: {x.shape} x {y.shape}")
@@ -69,15 +62,8 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndar
     return products.sum(-1).astype(products.dtype, copy=False)
 
 
-def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Add up products over the last axes of two arrays.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.inner(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
-    array([3, 7])
-    """
+def inner_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Add up products as :func:`inner` does, whatever the arrays are."""
     x, y = to_arrays(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
@@ -98,6 +84,8 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SupportsIndex | tuple[ShapeLike,
     (2, 5)
     """
     x, y = to_arrays(a, b)
+    if axes == 1 and x.ndim == 2 and y.ndim == 2 and x.shape[1] == y.shape[0]:
+        return _forerun.matmul(x, y)
     if isinstance(axes, Sequence):
         first, second = ([index(axis) for axis in (one if isinstance(one, Sequence) else [one])] for one in axes)
     else:
@@ -114,9 +102,15 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SupportsIndex | tuple[ShapeLike,
     summed = prod(x.shape[axis] for axis in first)
     shape = [*(x.shape[axis] for axis in rest), *(y.shape[axis] for axis in last)]
     rows, columns = prod(x.shape[axis] for axis in rest), prod(y.shape[axis] for axis in last)
-    left = x.transpose([*rest, *first]).reshape(rows, summed)
-    right = y.transpose([*second, *last]).reshape(summed, columns)
-    return _forerun.matmul(left, right).reshape(shape)
+    left, right = _matrix(x, [*rest, *first], (rows, summed)), _matrix(y, [*second, *last], (summed, columns))
+    made = _forerun.matmul(left, right)
+    return made if made.shape == tuple(shape) else made.reshape(shape)
+
+
+def _matrix(x: ndarray, order: list[int], shape: tuple[int, int]) -> ndarray:
+    """Give a view with the axes in an order, as a matrix."""
+    x = x if order == [*range(x.ndim)] else x.transpose(order)
+    return x if x.shape == shape else x.reshape(shape)
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:

@@ -21,7 +21,6 @@ from forerun._pointwise import (
     maximum,
     minimum,
     multiply,
-    not_equal,
     sqrt,
     subtract,
 )
@@ -316,11 +315,10 @@ def all(
     >>> np.all(np.array([True, False]))
     array(False)
     """
-    x = _truth(a)
+    x = to_array(a)
     if where is not True:
         x = logical_or(x, logical_not(to_array(where, "bool", x.device)))
-    # The smallest truth value, found by a scan that ends early; of none, their product.
-    made = x.min(axis, keepdims=keepdims) if x.size else not_equal(x.prod(axis, keepdims=keepdims), 0)
+    made = x.all(axis, keepdims=keepdims)
     return made if out is None else written("all", made, out)
 
 
@@ -335,18 +333,11 @@ def any(
     >>> np.any(np.array([True, False]))
     array(True)
     """
-    x = _truth(a)
+    x = to_array(a)
     if where is not True:
         x = logical_and(x, to_array(where, "bool", x.device))
-    # The largest truth value, found by a scan that ends early; of none, their sum.
-    made = x.max(axis, keepdims=keepdims) if x.size else not_equal(x.sum(axis, keepdims=keepdims), 0)
+    made = x.any(axis, keepdims=keepdims)
     return made if out is None else written("any", made, out)
-
-
-def _truth(a: ArrayLike) -> ndarray:
-    """Give what counts as true."""
-    x = to_array(a)
-    return x if x.dtype.name == "bool" else not_equal(x, 0)
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
@@ -408,20 +399,6 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     True
     """
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
-
-
-def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
-    """Multiply two arrays as NumPy's dot: inner product, matrix product or scaling, by the dimensions.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.dot(np.ones((2, 3)), np.ones((3, 2)))
-    array([[3., 3.],
-           [3., 3.]])
-    """
-    made = _forerun.dot(a, b)
-    return made if out is None else written("dot", made, out)
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, dtype: DTypeLike | None = None) -> ndarray:

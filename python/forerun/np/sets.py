@@ -13,7 +13,7 @@ from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
 from forerun._pointwise import equal, logical_and, logical_not, minimum
 from forerun._types import ArrayLike
-from forerun.np._common import alike, one_axis
+from forerun.np._common import alike, on_host, one_axis
 
 __all__ = [
     "in1d",
@@ -225,6 +225,13 @@ def _is_among(x: ndarray, ordered: ndarray) -> ndarray:
     return equal(_forerun.take(ordered, places, 0), x)
 
 
+def _is_in(x: ndarray, others: ndarray) -> ndarray:
+    """Say of each element whether it is one of others."""
+    if on_host(x):
+        return _forerun.routine("among", [others if others.ndim == 1 else others.reshape(-1), x], [])
+    return _is_among(x, _ordered(others))
+
+
 def isin(
     element: ArrayLike,
     test_elements: ArrayLike,
@@ -253,7 +260,7 @@ def isin(
     array([ True, False,  True])
     """
     x, others = alike(element, test_elements)
-    found = _is_among(x, _ordered(others))
+    found = _is_in(x, others)
     return logical_not(found) if invert else found
 
 
@@ -327,7 +334,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
     """
     a, b = alike(ar1, ar2)
     ordered = _ordered(a)
-    return chosen(ordered, logical_and(_firsts(ordered), logical_not(_is_among(ordered, _ordered(b)))))
+    return chosen(ordered, logical_and(_firsts(ordered), logical_not(_is_in(ordered, b))))
 
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:

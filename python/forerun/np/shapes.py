@@ -117,6 +117,8 @@ def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike = None) -> ndarray:
     >>> np.roll(np.arange(5), 2)
     array([3, 4, 0, 1, 2])
     """
+    if (quick := _forerun.roll(a, shift, axis)) is not None:
+        return quick
     x = to_array(a)
     if axis is None:
         return roll(x.ravel(), _total(shift), 0).reshape(x.shape)
@@ -278,13 +280,6 @@ def atleast_3d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
     return _each(3, arys)
 
 
-def _joined(least: int, arrays: Sequence[ArrayLike], axis: int) -> ndarray:
-    made = [_at_least(least, array) for array in to_arrays(*arrays)]
-    if made and made[0].ndim == 1:
-        axis = 0
-    return concatenate(made, axis)
-
-
 def hstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Join arrays along the second axis; those of one dimension along their own.
 
@@ -294,7 +289,7 @@ def hstack(tup: Sequence[ArrayLike]) -> ndarray:
     >>> np.hstack([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
-    return _joined(1, tup, 1)
+    return _forerun.join(tup, 1, 1)
 
 
 def vstack(tup: Sequence[ArrayLike]) -> ndarray:
@@ -307,7 +302,7 @@ def vstack(tup: Sequence[ArrayLike]) -> ndarray:
     array([[1, 2],
            [3, 4]])
     """
-    return _joined(2, tup, 0)
+    return _forerun.join(tup, 2, 0)
 
 
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
@@ -320,7 +315,7 @@ def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     array([[[1, 3],
             [2, 4]]])
     """
-    return _joined(3, tup, 2)
+    return _forerun.join(tup, 3, 2)
 
 
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
@@ -345,6 +340,8 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
     >>> np.append(np.array([1, 2]), [3, 4])
     array([1, 2, 3, 4])
     """
+    if axis is not None or (isinstance(arr, ndarray) and isinstance(values, ndarray) and arr.ndim == values.ndim == 1):
+        return _forerun.concatenate((arr, values), 0 if axis is None else axis)
     return concatenate(to_arrays(arr, values), axis)
 
 
@@ -428,6 +425,8 @@ def delete(
     >>> np.delete(np.array([1, 2, 3, 4]), [0, 2])
     array([2, 4])
     """
+    if (quick := _forerun.without(arr, obj, axis)) is not None:
+        return quick
     x = to_array(arr)
     if axis is None:
         x, axis = x.ravel(), 0

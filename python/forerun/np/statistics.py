@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import operator
+import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import float64, int64, ndarray
 from forerun._pointwise import ceil, equal, floor, isnan, logical_and, logical_not, maximum, minimum, rint, where
 from forerun._types import ArrayLike, AxisLike
-from forerun.np._common import in_floats, lines
+from forerun.np._common import in_floats, lines, shortcut
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -26,12 +28,30 @@ _CONTINUOUS = {
 }
 
 
-def _between(method: str, count: Any, q: ndarray) -> tuple[ndarray, ndarray]:
+class _Of(NamedTuple):
+    """What places are found with: functions of arrays, or of numbers."""
+
+    ceil: Callable[..., Any]
+    equal: Callable[..., Any]
+    floor: Callable[..., Any]
+    maximum: Callable[..., Any]
+    minimum: Callable[..., Any]
+    rint: Callable[..., Any]
+    where: Callable[..., Any]
+    both: Callable[..., Any]
+
+
+_ARRAYS = _Of(ceil, equal, floor, maximum, minimum, rint, where, logical_and)
+_NUMBERS = _Of(math.ceil, operator.eq, math.floor, max, min, round, lambda c, a, b: a if c else b, lambda a, b: a and b)
+
+
+def _between(method: str, count: Any, q: Any, of: _Of) -> tuple[Any, Any]:
     """Give the place at or before a quantile, and how far it is on the way to the next."""
+    ceil, equal, floor, where = of.ceil, of.equal, of.floor, of.where
     if method in _CONTINUOUS:
         a, b = _CONTINUOUS[method]
         place = q * count + (q * (1 - a - b) + (a - 1))
-        place = maximum(minimum(place, count - 1), 0)
+        place = of.maximum(of.minimum(place, count - 1), 0)
         return floor(place), place - floor(place)
     linear = q * (count - 1)
     if method == "lower":
@@ -39,7 +59,7 @@ def _between(method: str, count: Any, q: ndarray) -> tuple[ndarray, ndarray]:
     if method == "higher":
         return ceil(linear), q * 0
     if method == "nearest":
-        return rint(linear), q * 0
+        return of.rint(linear), q * 0
     if method == "midpoint":
         return floor(linear), where(equal(floor(linear), linear), 0.0, 0.5) + q * 0
     place = q * count
@@ -50,7 +70,7 @@ def _between(method: str, count: Any, q: ndarray) -> tuple[ndarray, ndarray]:
         return ceil(place) - 1, where(whole, 0.5, 0.0) + q * 0
     # closest_observation: of two that are equally near, the even one.
     half = place - 0.5
-    even = logical_and(equal(floor(half), half), equal(floor(half) - floor(floor(half) / 2) * 2, 0))
+    even = of.both(equal(floor(half), half), equal(floor(half) - floor(floor(half) / 2) * 2, 0))
     return where(even, floor(half), floor(half) + 1) - 1, q * 0
 
 
@@ -74,6 +94,8 @@ def _quantile(
     x, kept = lines(op, in_floats(to_array(a)), axis)
     if not isinstance(q, ndarray):
         _check(op, q, most)
+        if not skip and x.shape[-1] and x.dtype.name in ("float32", "float64") and shortcut(x):
+            return _quantile_at_once(x, q, method, kept if keepdims else x.shape[:-1], most)
         q = to_array(q, float64, x.device)
     wanted = q.astype(float64, copy=False).reshape(-1) / most
     count: Any = x.shape[-1]
@@ -82,7 +104,7 @@ def _quantile(
     ordered = _forerun.routine("sort", [x], [-1, 0])
     if skip:
         count = logical_not(isnan(x)).sum(-1, int64, keepdims=True).astype(float64)
-    place, share = _between(method, count, wanted)
+    place, share = _between(method, count, wanted, _ARRAYS)
     last = count - 1
     low = maximum(minimum(place, last), 0).astype(int64)
     high = maximum(minimum(place + 1, last), 0).astype(int64)
@@ -106,8 +128,37 @@ def _quantile(
     return made.reshape(*q.shape, *(kept if keepdims else x.shape[:-1]))
 
 
+def _quantile_at_once(x: ndarray, q: Any, method: str, rest: tuple[int, ...], most: float) -> ndarray:
+    """Give quantiles whose places are known, of lines along the last axis: no order is needed."""
+    if isinstance(q, (int, float)):
+        extents, numbers = (), [float(q)]
+    else:
+        import numpy
+
+        read = numpy.asarray(q, "float64")
+        extents, numbers = read.shape, read.reshape(-1).tolist()
+        if not numbers:
+            return _forerun.full((*extents, *rest), 0, x.dtype, x.device)
+    last = x.shape[-1] - 1
+    words = []
+    for number in numbers:
+        place, share = _between(method, x.shape[-1], number / most, _NUMBERS)
+        # Beyond the ends there is one place, not two.
+        words += [max(min(int(place), last), 0), 0 if place < 0 else _bits(share)]
+    return _forerun.routine("quantile", [x], words).reshape(*extents, *rest)
+
+
+def _bits(number: float) -> int:
+    bits: int = struct.unpack("q", struct.pack("d", number))[0]
+    return bits
+
+
 def _check(op: str, q: Any, most: float) -> None:
     """Refuse shares that are none, of numbers that the program has at hand: no array is read."""
+    if isinstance(q, (int, float)):
+        if not 0 <= q <= most:
+            raise ValueError(f"{op}: q must lie between 0 and {most:g}")
+        return
     import numpy
 
     read = numpy.asarray(q)

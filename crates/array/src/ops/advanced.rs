@@ -2,19 +2,21 @@
 //! many a mask names must be known for its shape, but to write through it.
 
 use crate::array::{Arg, Array};
-use crate::device::on_device;
+use crate::attention;
+use crate::device::{self, on_device};
 use crate::index::Index;
+use crate::ops::create::element;
 use crate::ops::laid::{Item, Laid, moved};
 use crate::ops::routine::routine_with;
-use crate::ops::write::{assign_routine, assign_where, refuse_read_only};
+use crate::ops::write::{assign_routine, assign_rows, assign_where, refuse_read_only};
 use crate::ops::{arange, broadcast_to, cast, copy, full, index, pointwise, reduce, reshape, routine, squeeze, take};
 use crate::ops::{transfer, view_as};
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape};
-use forerun_ops::{Beyond, Choose, Place, Point, ReduceKind, Routine};
+use forerun_ops::{Beyond, Choose, Place, Point, ReduceKind, Routine, infer};
 
 /// How many elements of a mask are true: an int64 without dimensions.
 pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
-    reduce(ReduceKind::Sum, &cast(mask, DType::I64, loc)?, None, false, loc)
+    reduce(ReduceKind::Sum, mask, None, false, loc)
 }
 
 /// Where a mask is true, for one of which so many elements are: a row of positions for each of its dimensions.
@@ -76,8 +78,25 @@ fn transfer_to(x: &Array, home: &Array, loc: Loc) -> Result<Array> {
     if x.device() == home.device() { Ok(x.clone()) } else { transfer(x, home.device(), loc) }
 }
 
+/// The array of integers that is the whole index, if kernels read it as it is and there is something to name.
+fn sole<'a>(x: &Array, items: &'a [Item]) -> Option<&'a Array> {
+    match items {
+        [Item::Places(indices)]
+            if matches!(indices.dtype(), DType::I32 | DType::I64)
+                && indices.device() == x.device()
+                && x.shape().first().is_some_and(|extent| *extent > 0) =>
+        {
+            Some(indices)
+        }
+        _ => None,
+    }
+}
+
 /// The elements that an index names, copied. `counts` are those of the masks that [`uncounted`] gave.
 pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<Array> {
+    if let Some(indices) = sole(x, items) {
+        return take(x, indices, 0, Beyond::Raise, loc).map_err(|e| e.in_op("getitem"));
+    }
     let named = || -> Result<Array> {
         let items = as_places(items, x, loc)?;
         let masks: Vec<&Array> = uncounted(&items, false);
@@ -193,6 +212,9 @@ pub fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<A
 /// [`uncounted`] gave.
 pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
+    if let Some(indices) = sole(x, items).filter(|indices| takes_indices(x, indices)) {
+        return put_rows(x, indices, false, value, loc).map_err(|e| e.in_op("setitem"));
+    }
     let named = || -> Result<()> {
         let items = as_places(items, x, loc)?;
         if uncounted(&items, true).len() != counts.len() {
@@ -206,6 +228,44 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
         scatter(x, &laid, &value, loc)
     };
     named().map_err(|e| e.in_op("setitem"))
+}
+
+/// Whether what indices name of the array can be written by [`put_rows`]: all that its cell holds, on the host, and nobody wants
+/// to see the positions.
+fn takes_indices(x: &Array, indices: &Array) -> bool {
+    !x.is_view()
+        && indices.layout().is_dense()
+        && device::of(x.device()).is_none()
+        && attention::bits(attention::OBSERVED) == 0
+}
+
+/// Writes the rows that indices name along the first axis, or with `flat` the elements that they name in one dimension. The
+/// indices are looked at where they are used: no positions are made of them.
+fn put_rows(x: &Array, indices: &Array, flat: bool, value: Arg<'_>, loc: Loc) -> Result<()> {
+    let shape = x.shape();
+    let row = if flat { &[] } else { &shape[1..] };
+    let result = Shape::new(&[&indices.shape()[..], row].concat())?.checked()?;
+    let value = as_value(value, x, loc)?;
+    let values = match value.size() {
+        1 => dense(&value, x.dtype(), loc)?,
+        _ => dense(&broadcast(&narrowed(&value, result.rank())?, &result)?, x.dtype(), loc)?,
+    };
+    if result.size() == 0 { Ok(()) } else { assign_rows(x, indices, flat, &values, loc) }
+}
+
+/// Writes values at positions in the flattened array, one for each or one for all, if that takes no more than looking the
+/// positions up; else `false`.
+pub fn put(x: &Array, indices: &Array, value: Arg<'_>, loc: Loc) -> Result<bool> {
+    refuse_read_only(x)?;
+    let fits = match value {
+        Arg::Scalar(_) => true,
+        Arg::Array(value) => value.size() == 1 || value.shape() == indices.shape(),
+    };
+    let plain = matches!(indices.dtype(), DType::I32 | DType::I64) && indices.device() == x.device();
+    if !fits || !plain || x.size() == 0 || !takes_indices(x, indices) {
+        return Ok(false);
+    }
+    put_rows(x, indices, true, value, loc).map_err(|e| e.in_op("put")).map(|()| true)
 }
 
 /// NumPy lets leading dimensions of extent 1 go.
@@ -254,7 +314,12 @@ fn as_value(value: Arg<'_>, x: &Array, loc: Loc) -> Result<Array> {
     match value {
         Arg::Scalar(s) => {
             s.to_bits_checked(x.dtype())?;
-            on_device(x.device(), || full(&[], s, x.dtype(), loc))
+            infer::check_cast(s.default_dtype(), x.dtype())?;
+            match x.device().is_host() {
+                // One element needs no record to be made.
+                true => on_device(x.device(), || element(s, x.dtype(), loc)),
+                false => on_device(x.device(), || full(&[], s, x.dtype(), loc)),
+            }
         }
         Arg::Array(v) => transfer_to(v, x, loc),
     }

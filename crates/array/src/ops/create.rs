@@ -1,13 +1,16 @@
 //! Arrays from parameters, from random streams and from host memory.
 
 use crate::array::{Arg, Array};
+use crate::attention;
 use crate::buffer::Buffer;
 use crate::device::{current_device, host_device};
+use crate::graph;
 use crate::memory::no_memory;
 use crate::node::INLINE;
 use crate::ops::{self, pointwise, transfer};
 use crate::recipe::Recipe;
 use crate::submit::submit;
+use crate::trace;
 use crate::window::window;
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
 use forerun_ops::{FillKind, Op, Point, infer};
@@ -42,6 +45,28 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
     Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [bits, 0], loc))
 }
 
+/// Elements to be written later. On the host nothing is written to them before: they are whatever the memory held. That is sound, for
+/// blocks of the pool are pages that the system gave as zeros, and every bit pattern is an element but for truth values,
+/// which are set to false. So are elements on a device, and those that a capture or a trace sees being made.
+pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
+    let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
+    let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());
+    let seen = attention::bits(attention::OBSERVED) != 0 || graph::is_on() || trace::is_on();
+    if dtype == DType::Bool || meta.bytes <= INLINE || !meta.device.is_host() || seen {
+        return full(&shape, Scalar::Int(0), dtype, loc);
+    }
+    let no_memory = || no_memory(meta.bytes).in_op("empty").submitted_at(loc);
+    let buffer = Buffer::alloc(meta.bytes, "empty", loc).ok_or_else(no_memory)?;
+    // SAFETY: our own window.
+    let node = unsafe { window().take_node() };
+    let generation = node.open(&meta, 1, 0);
+    node.begin(generation);
+    let array = Array::own(node);
+    node.set_buffer(buffer);
+    node.publish_ready(generation);
+    Ok(array)
+}
+
 /// `start`, `start + step`, ... below `stop`.
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
@@ -61,14 +86,39 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
             let span = stop - start;
             (span * step.signum()).max(0).unsigned_abs().div_ceil(step.unsigned_abs()) as f64
         }
-        _ => ((stop.as_f64() - start.as_f64()) / step.as_f64()).ceil(),
+        _ => {
+            let span = stop.as_f64() - start.as_f64();
+            let steps = span / step.as_f64();
+            // A step so long that the quotient vanishes still has the start before it.
+            if steps == 0.0 && steps.is_sign_positive() && span != 0.0 { 1.0 } else { steps.ceil() }
+        }
     };
     if !count.is_finite() || count > isize::MAX as f64 / 16.0 {
         return Err(Error::new(ErrorKind::Value, "maximum allowed size exceeded").in_op("arange"));
     }
     let count = count.max(0.0);
+    if dtype == DType::Bool && count > 2.0 {
+        let text = format!("truth values are at most two, not {count}");
+        return Err(Error::new(ErrorKind::Type, text).in_op("arange"));
+    }
     let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
-    let words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
+    let mut words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
+    if dtype.kind() < Kind::Float && count > 0.0 {
+        // As in NumPy the first two elements are converted, and the others go on from them.
+        let second = match (start.as_integer(), step.as_integer()) {
+            (Some(start), Some(step)) => i64::try_from(start + step).map(Scalar::Int).ok(),
+            _ => Some(Scalar::Float(start.as_f64() + step.as_f64())),
+        };
+        let bits = |element: Scalar| match dtype {
+            DType::Bool => Ok((element.as_f64() != 0.0) as u64),
+            _ if element.overflows(dtype) => element.to_bits_checked(dtype).map_err(|e| e.in_op("arange")),
+            _ => Ok(element.to_bits(DType::I64)),
+        };
+        words[0] = bits(start)?;
+        if let Some(second) = second.filter(|_| count > 1.0) {
+            words[1] = bits(second)?.wrapping_sub(words[0]);
+        }
+    }
     Ok(fill(FillKind::Arange, Shape::of(&[count as usize]), dtype, words, loc))
 }
 

@@ -4,6 +4,7 @@ use crate::array::{Arg, Array};
 use crate::device::common_device;
 use crate::node::Node;
 use crate::ops::create::element;
+use crate::ops::transpose;
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit, submit_node};
 use crate::window::{Made, MemoKey, window};
@@ -11,6 +12,7 @@ use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
 use forerun_plan::{Attrs, Meta, Signature};
+use smallvec::SmallVec;
 
 /// Infers a pointwise op; `target` fixes the dtype of the result.
 fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> {
@@ -69,10 +71,20 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
 /// A pointwise op of the catalogue.
 #[inline]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
-    if let &[base, exponent] = args
-        && let Some((point, x)) = simpler(point, base, exponent)
+    if let &[base, exponent] = args {
+        if let Some((point, x)) = simpler(point, base, exponent) {
+            return pointwise(point, &[Arg::Array(x)], loc);
+        }
+        if let Some(x) = cubed(point, base, exponent) {
+            let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
+            return pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(&square)], loc);
+        }
+    }
+    if let Some(Arg::Array(x)) = args.iter().find(|arg| matches!(arg, Arg::Array(_)))
+        && !x.meta().dense
+        && let Some(order) = element_order(point, x, args)
     {
-        return pointwise(point, &[Arg::Array(x)], loc);
+        return in_element_order(point, args, &order, loc);
     }
     // The handle is made here, in the caller, where it is to be: a word comes back in a register, a handle would be copied.
     match submit_plain(point, args, loc)? {
@@ -81,12 +93,63 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     }
 }
 
+/// The order of axes in which the elements of all array arguments lie one after another, if they are all transposed alike.
+#[cold]
+fn element_order(point: Point, x: &Array, args: &[Arg<'_>]) -> Option<SmallVec<[isize; 4]>> {
+    let layout = &x.meta().layout;
+    // A copy is row-major, whatever it was made of.
+    if point == Point::Copy || layout.shape.rank() < 2 || layout.shape.size() < 2 {
+        return None;
+    }
+    if !args
+        .iter()
+        .all(|arg| matches!(arg, Arg::Array(other) if other.meta().layout == *layout) || matches!(arg, Arg::Scalar(_)))
+    {
+        return None;
+    }
+    let mut order: SmallVec<[usize; 4]> = (0..layout.shape.rank()).collect();
+    order.sort_by_key(|axis| std::cmp::Reverse(layout.strides()[*axis]));
+    layout.permute(&order).is_dense().then(|| order.iter().map(|axis| *axis as isize).collect())
+}
+
+/// An op on operands that are all transposed alike, as their elements lie; the result is transposed likewise. As in NumPy, it
+/// keeps the layout of its operands, and no element changes its place.
+#[cold]
+fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -> Result<Array> {
+    let plain = |arg: &Arg<'_>| match arg {
+        Arg::Array(x) => transpose(x, Some(order)).map(Some),
+        Arg::Scalar(_) => Ok(None),
+    };
+    let arrays: SmallVec<[Option<Array>; 3]> = args.iter().map(plain).collect::<Result<_>>()?;
+    let plain: SmallVec<[Arg<'_>; 3]> =
+        args.iter().zip(&arrays).map(|(arg, array)| array.as_ref().map_or(*arg, Arg::Array)).collect();
+    let made = pointwise(point, &plain, loc)?;
+    let mut back: SmallVec<[isize; 4]> = SmallVec::from_elem(0, order.len());
+    order.iter().enumerate().for_each(|(at, axis)| back[*axis as usize] = at as isize);
+    transpose(&made, Some(&back))
+}
+
 /// The op of one operand that a power by a number, or of a number, is: it takes an instruction or two where a power takes
 /// a hundred. Decided here, so that the tape, fused programs and devices have the simpler op too. As NumPy's, the power by 1/2 is
 /// the square root, of minus infinity too.
 #[inline]
 pub(crate) fn simpler<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
     if matches!(point, Point::Power | Point::FloatPower) { simpler_power(base, exponent) } else { None }
+}
+
+/// The array whose third power this is: two products, which are exact wherever the result is a whole number of the format.
+#[inline]
+pub(crate) fn cubed<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<&'a Array> {
+    if !matches!(point, Point::Power | Point::FloatPower) {
+        return None;
+    }
+    match (base, exponent) {
+        // The square of a half float would be rounded once more.
+        (Arg::Array(x), Arg::Scalar(Scalar::Int(3) | Scalar::Float(3.0))) => {
+            matches!(x.dtype(), DType::F32 | DType::F64).then_some(x)
+        }
+        _ => None,
+    }
 }
 
 fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {

@@ -2,12 +2,12 @@
 
 use crate::array::{Arg, Array};
 use crate::device::common_device;
-use crate::ops::{cast, complex, pointwise, reshape};
+use crate::ops::{cast, complex, pointwise, reduce, reshape};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
 use forerun_base::{Error, Kind, Loc, Result};
-use forerun_ops::{Op, Point, infer};
+use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
 /// The matrix product, stacked over leading dimensions.
@@ -29,12 +29,24 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || {
         let types = infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
-        let attrs = Attrs::Matmul { batch: types.batch, m: types.m, n: types.n, k: types.k };
+        let attrs = Attrs::Matmul { batch: Box::new(types.batch), m: types.m, n: types.n, k: types.k };
         let device = common_device(Op::Matmul.name(), &[a.meta(), b.meta()])?;
         let out = Meta::dense(types.dtype, types.shape, device);
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, &out)), types.dtype))
     })?;
     Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))
+}
+
+/// The sums over `axes` of the products of two arrays of one shape, in the dtype of the products. Over all axes they are an
+/// inner product, which is one pass over both.
+pub fn sum_of_products(x: &Array, y: &Array, axes: &[isize], loc: Loc) -> Result<Array> {
+    if axes.len() == x.ndim() && x.shape() == y.shape() {
+        return matmul(&reshape(x, &[-1], loc)?, &reshape(y, &[-1], loc)?, loc);
+    }
+    let products = pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(y)], loc)?;
+    let sums = reduce(ReduceKind::Sum, &products, Some(axes), false, loc)?;
+    // A sum of small integers is wider.
+    if sums.dtype() == products.dtype() { Ok(sums) } else { cast(&sums, products.dtype(), loc) }
 }
 
 /// The extent of several dimensions folded into one.

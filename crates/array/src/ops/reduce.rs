@@ -2,7 +2,7 @@
 
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
-use crate::ops::{cast, complex, pointwise};
+use crate::ops::{cast, complex, matmul, pointwise};
 use crate::recipe::Recipe;
 use crate::submit::{Input, submit};
 use crate::window::window;
@@ -40,6 +40,53 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
 /// The array, or what it is in another dtype.
 fn narrowed(x: Array, dtype: DType, loc: Loc) -> Result<Array> {
     if x.dtype() == dtype { Ok(x) } else { cast(&x, dtype, loc) }
+}
+
+/// Whether each element counts as true.
+fn truth(x: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
+    match x.dtype() {
+        DType::Bool => Ok(Cow::Borrowed(x)),
+        _ => pointwise(Point::NotEqual, &[Arg::Array(x), Arg::Scalar(Scalar::Int(0))], loc).map(Cow::Owned),
+    }
+}
+
+/// Whether any element over `axes`, or over all of them, is true: the largest truth value, found by a scan that ends early;
+/// of none, whether their sum is not zero.
+pub fn any(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    let held = truth(x, loc)?;
+    match x.size() {
+        0 => Ok(truth(&reduce(ReduceKind::Sum, &held, axes, keepdims, loc)?, loc)?.into_owned()),
+        _ => reduce(ReduceKind::Max, &held, axes, keepdims, loc),
+    }
+}
+
+/// Whether all elements over `axes`, or over all of them, are true: as [`any`], by the smallest and by the product.
+pub fn all(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    let held = truth(x, loc)?;
+    match x.size() {
+        0 => Ok(truth(&reduce(ReduceKind::Prod, &held, axes, keepdims, loc)?, loc)?.into_owned()),
+        _ => reduce(ReduceKind::Min, &held, axes, keepdims, loc),
+    }
+}
+
+/// How many elements over `axes`, or over all of them, are not zero: a sum of truth values.
+pub fn count_nonzero(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    reduce(ReduceKind::Sum, &*truth(x, loc)?, axes, keepdims, loc)
+}
+
+/// The square root of the sum of squares over `axes`, or over all of them. Of one vector the sum is an inner product, which
+/// is one pass over it.
+pub fn norm(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "norm", loc };
+    if x.dtype().kind() != Kind::Float {
+        return Err(Error::new(ErrorKind::Type, format!("not defined for {}", x.dtype())).in_op(t.op));
+    }
+    infer::axes_mask(&x.shape(), axes).map_err(|e| e.in_op(t.op))?;
+    let sum = match (x.ndim(), axes) {
+        (1, None | Some([0 | -1])) if !keepdims => matmul(x, x, loc)?,
+        _ => reduce(ReduceKind::Sum, &t.one(Point::Square, x)?, axes, keepdims, loc)?,
+    };
+    t.one(Point::Sqrt, &sum)
 }
 
 /// The arithmetic mean over `axes`, or over all of them: a sum, divided by the count.

@@ -7,15 +7,16 @@ use crate::attention;
 use crate::device;
 use crate::node::Node;
 use crate::ops::create::element;
-use crate::ops::pointwise::{in_place_recipe, plain_recipe, simpler, with_elements};
+use crate::ops::pointwise::{cubed, in_place_recipe, plain_recipe, pointwise, simpler, with_elements};
 use crate::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::submit::{Input, submit, submit_write};
 use crate::wait;
-use crate::window::{Window, window};
-use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_ops::{FillKind, Op, Point, Routine, infer};
+use crate::window::{MemoKey, Window, window};
+use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
+use forerun_ops::{FillKind, Op, Place, Point, Routine, infer};
 use forerun_plan::{Attrs, Meta, Signature};
+use std::sync::Arc;
 
 /// Points the array's cell at a newer value, which nobody else holds.
 pub(crate) fn repoint(x: &Array, new: &'static Node) {
@@ -67,8 +68,9 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 update(x, None, bits, loc)
             } else {
                 let meta = x.cell().meta();
-                let recipe = Recipe::of(Signature::of(Op::Fill(FillKind::Full), &[], Attrs::None, meta));
-                let recipe = window().keep(recipe);
+                let op = Op::Fill(FillKind::Full);
+                let recipe =
+                    known((op.code(), [meta.id, 0, 0]), || Ok(Recipe::of(Signature::of(op, &[], Attrs::None, meta))))?;
                 repoint(x, submit_write(recipe, &[], [bits, 0], loc, x));
                 Ok(())
             }
@@ -83,7 +85,8 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 squeezed = super::squeeze(v, Some(&(0..lead as isize).collect::<Vec<_>>()))?;
                 v = &squeezed;
             }
-            if v.layout().broadcast_to(x.shape()).is_none() {
+            let alike = v.shape() == x.shape();
+            if !alike && v.layout().broadcast_to(x.shape()).is_none() {
                 let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
                 return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
             }
@@ -100,14 +103,31 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 return update(x, Some(v), 0, loc);
             }
             let meta = x.cell().meta();
-            let wide = super::broadcast_to(v, &x.shape())?;
-            let point = if v.dtype() == meta.dtype { Point::Copy } else { Point::Cast };
-            let attrs = Attrs::Point { compute: v.dtype(), scalars: 0, arity: 1 };
-            let recipe = window().keep(Recipe::of(Signature::of(Op::Point(point), &[wide.meta()], attrs, meta)));
+            let wide = if alike { v.clone() } else { super::broadcast_to(v, &x.shape())? };
+            let op = Op::Point(if v.dtype() == meta.dtype { Point::Copy } else { Point::Cast });
+            let recipe = known((op.code(), [wide.meta().id, meta.id, WHOLE]), || {
+                let attrs = Attrs::Point { compute: wide.dtype(), scalars: 0, arity: 1 };
+                Ok(Recipe::of(Signature::of(op, &[wide.meta()], attrs, meta)))
+            })?;
             repoint(x, submit_write(recipe, &[wide.input()], [0; 2], loc, x));
             Ok(())
         }
     }
+}
+
+/// In the keys of the memo: ids of metas are small, so that these are none. A write of a whole array.
+const WHOLE: u64 = 1 << 62;
+/// Beside an id: rows along the first axis, and elements of the flattened array.
+const ROWS: u64 = 1 << 61;
+const ELEMENTS: u64 = 1 << 60;
+
+/// The recipe of a write, from the window's memo or from `make`.
+fn known(key: MemoKey, make: impl FnOnce() -> Result<Arc<Recipe>>) -> Result<&'static Recipe> {
+    // SAFETY: our own window; interning does not touch it.
+    let owner = unsafe { window().owner() };
+    // No immediate of a write is cast as it is written.
+    let (recipe, _) = owner.recipe(key, || Ok::<_, Error>((make()?, DType::Bool)))?;
+    Ok(recipe)
 }
 
 /// Whether the value is what it would be written to, as in the last step of `x[i] += 1`. Observers see that all the same.
@@ -140,7 +160,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     let (recipe, _) = owner.recipe((Op::Update.code(), [base.id, x.meta().id, beside]), || {
         let inputs = [Some(base), value.map(Array::meta)];
         let inputs: Vec<&Meta> = inputs.into_iter().flatten().collect();
-        let signature = Signature::of(Op::Update, &inputs, Attrs::Update(x.layout()), base);
+        let signature = Signature::of(Op::Update, &inputs, Attrs::Update(Box::new(x.layout())), base);
         Ok::<_, Error>((Recipe::of(signature), base.dtype))
     })?;
     let new = match value {
@@ -162,6 +182,12 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
         && let Some((point, _)) = simpler(point, Arg::Array(x), value)
     {
         return in_place_of(point, x, &[], loc);
+    }
+    if let &[value] = values
+        && cubed(point, Arg::Array(x), value).is_some()
+    {
+        let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
+        return in_place_of(Point::Multiply, x, &[Arg::Array(&square)], loc);
     }
     refuse_read_only(x)?;
     if values.iter().any(|v| matches!(v, Arg::Scalar(s) if !s.fits_word(x.dtype()))) {
@@ -220,5 +246,29 @@ pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], w
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
     let inputs = [Input::Cell(x), others[0].input(), others[1].input()];
     repoint(x, submit_write(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc, x));
+    Ok(())
+}
+
+/// Writes rows that dense indices name along the first axis, or with `flat` elements of the flattened array, of all that a cell
+/// of the host holds; the indices are looked at when it runs. There is one value for all, or as many as are named.
+pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array, loc: Loc) -> Result<()> {
+    attach::before_write_of(x, false, "setitem")?;
+    let routine = Routine::Place(Place::Put);
+    let metas = [x.cell().meta(), indices.meta(), values.meta()];
+    let [base, named, value] = metas.map(|meta| meta.id);
+    let kind = if flat { ELEMENTS } else { ROWS };
+    // Under the code of updates, which is at hand: that of a routine is looked up.
+    let recipe = known((Op::Update.code(), [base, named, value | kind]), || {
+        let shape = metas[0].shape();
+        let row = Layout::dense(if flat { Shape::SCALAR } else { Shape::of(&shape[1..]) });
+        let extent = if flat { shape.size() } else { shape[0] };
+        let mut words = vec![0, extent as i64, row.shape.size() as i64];
+        words.extend(row.shape.iter().map(|extent| *extent as i64));
+        words.extend(row.strides().iter().map(|stride| *stride as i64));
+        routine.infer(&metas.map(|meta| (meta.dtype, meta.shape())), &words)?;
+        Ok(Recipe::of(Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), metas[0])))
+    })?;
+    let inputs = [Input::Cell(x), indices.input(), values.input()];
+    repoint(x, submit_write(recipe, &inputs, [0; 2], loc, x));
     Ok(())
 }

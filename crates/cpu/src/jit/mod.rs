@@ -27,6 +27,7 @@ mod schedule;
 mod stats;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod table;
+mod tier;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod verbs;
 
@@ -36,3 +37,4 @@ pub(crate) use absent::Compiled;
 pub(crate) use compiled::Compiled;
 pub(crate) use registers::RegisterMap;
 pub use stats::CodeStats;
+pub(crate) use tier::Tier;

@@ -1,10 +1,12 @@
 //! Matrix products, with the pointwise program that follows them.
 //!
 //! Invariant: what is cut, and where, is a function of the extents and the dtype alone, and the dimension summed over is
-//! never cut; so the bits of a product do not depend on how many threads computed it.
+//! cut in inner products only, whose order of additions does not show it; so the bits of a product do not depend on how
+//! many threads computed it.
 
 mod dense;
 mod grid;
+mod inner;
 mod multiply;
 mod narrow;
 mod vector;

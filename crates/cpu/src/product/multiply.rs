@@ -1,15 +1,15 @@
 //! Matrix products, with the pointwise program that follows them.
 //!
-//! Invariant: what is cut, and where, is a function of the extents and the dtype alone, and the dimension summed over is
-//! never cut; so the bits of a product do not depend on how many threads computed it.
+//! Invariant: as for the whole room.
 
 use super::dense;
 use super::grid::Grid;
+use super::inner::{self, Inner};
 use crate::fill;
 use crate::pointwise::{Shared, run_range};
 use crate::target::Target;
 use crate::tile::Tiles;
-use forerun_base::{DType, Layout, Team};
+use forerun_base::{DType, Layout, Solo, Team};
 use forerun_plan::{Executable, Io, Product, Program};
 use std::ops::Range;
 
@@ -26,6 +26,8 @@ pub(crate) struct Multiply {
     b: (isize, isize),
     grid: Grid,
     multiply: dense::Block,
+    /// For two dense vectors.
+    inner: Option<Inner>,
     tail: Option<Tail>,
 }
 
@@ -58,6 +60,9 @@ impl Multiply {
             b,
             grid: Grid::new(m, n, k, product.batch.size()),
             multiply: dense::find(target.isa, product.dtype, dense::Extents { m, n, k, a, b }),
+            inner: (m == 1 && n == 1 && (k <= 1 || (a.1, b.0) == (1, 1)))
+                .then(|| inner::find(target.isa, product.dtype))
+                .flatten(),
             tail: product.tail.as_ref().map(|program: &Program| Tail {
                 tiles: Tiles::new(target, program, None),
                 inputs: program.inputs.len(),
@@ -77,8 +82,8 @@ impl Multiply {
         (a, b)
     }
 
-    /// Computes one block of the grid of one matrix.
-    unsafe fn block(&self, io: Io<'_>, matrix: usize, rows: Range<usize>, columns: Range<usize>) {
+    /// Computes one block of the grid of one matrix; the team may help with an inner product.
+    unsafe fn block(&self, io: Io<'_>, matrix: usize, rows: Range<usize>, columns: Range<usize>, team: &dyn Team) {
         let size = self.dtype.size();
         let (a, b) = self.offsets(matrix);
         // SAFETY: a block of the matrices that the caller promises.
@@ -87,6 +92,9 @@ impl Multiply {
             let b = io.inputs[1].offset((b + columns.start as isize * self.b.1) * size as isize);
             let first = (matrix * self.m + rows.start) * self.n + columns.start;
             let c = io.outputs[0].add(first * size);
+            if let Some(inner) = self.inner {
+                return inner(self.k, a, b, c, team);
+            }
             let (a, b) = (dense::Matrix::new(a, self.a), dense::Matrix::new(b, self.b));
             (self.multiply)(rows.len(), columns.len(), self.k, a, b, c, self.n);
         }
@@ -147,22 +155,22 @@ impl Executable for Multiply {
             }
             let pieces = self.matrices * self.grid.blocks();
             let shared = Shared((io, tail_io));
-            let piece = |i: usize| {
+            let piece = |i: usize, team: &dyn Team| {
                 let (io, tail_io) = shared.get();
                 let (matrix, block) = (i / self.grid.blocks(), i % self.grid.blocks());
                 let (rows, columns) = (self.grid.rows(block), self.grid.columns(block));
-                self.block(io, matrix, rows.clone(), columns.clone());
+                self.block(io, matrix, rows.clone(), columns.clone(), team);
                 if let Some(tail) = &self.tail {
                     tail.run(tail_io, matrix, (self.m, self.n), rows, columns);
                 }
             };
             if pieces == 1 || team.width() == 1 || !self.grid.worth_splitting() {
-                (0..pieces).for_each(piece);
+                (0..pieces).for_each(|i| piece(i, team));
             } else {
                 // Small products go together: to take each by itself would cost more than to compute it.
                 let together = (TOGETHER / (self.m * self.n * self.k)).clamp(1, pieces);
                 team.split(pieces.div_ceil(together), &|i| {
-                    (i * together..pieces.min((i + 1) * together)).for_each(piece);
+                    (i * together..pieces.min((i + 1) * together)).for_each(|i| piece(i, &Solo));
                 });
             }
         }

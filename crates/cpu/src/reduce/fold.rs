@@ -10,17 +10,20 @@ pub(crate) trait Element: Num<Mask = bool> + Default + Send + Sync + 'static {
     const ONE: Self;
     const LOWEST: Self;
     const HIGHEST: Self;
+    /// What any number takes the place of in a search for the largest, and for the smallest, that passes over NaN.
+    const MISSING: [Self; 2];
     /// Whether it is no number, and so wins every comparison.
     fn is_nan(self) -> bool;
 }
 
 macro_rules! element {
-    ($($type:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $nan:expr;)*) => {
+    ($($type:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $missing:expr, $nan:expr;)*) => {
         $(impl Element for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
             const LOWEST: Self = $lowest;
             const HIGHEST: Self = $highest;
+            const MISSING: [Self; 2] = $missing;
             #[inline(always)]
             fn is_nan(self) -> bool {
                 ($nan)(self)
@@ -30,12 +33,12 @@ macro_rules! element {
 }
 
 element! {
-    bool: false, true, false, true, |_| false;
-    i32: 0, 1, i32::MIN, i32::MAX, |_| false;
-    i64: 0, 1, i64::MIN, i64::MAX, |_| false;
-    u64: 0, 1, u64::MIN, u64::MAX, |_| false;
-    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::is_nan;
-    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, f64::is_nan;
+    bool: false, true, false, true, [false, true], |_| false;
+    i32: 0, 1, i32::MIN, i32::MAX, [i32::MIN, i32::MAX], |_| false;
+    i64: 0, 1, i64::MIN, i64::MAX, [i64::MIN, i64::MAX], |_| false;
+    u64: 0, 1, u64::MIN, u64::MAX, [u64::MIN, u64::MAX], |_| false;
+    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, [f32::NAN; 2], f32::is_nan;
+    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, [f64::NAN; 2], f64::is_nan;
 }
 
 /// What a reduction does with two elements.
@@ -52,6 +55,8 @@ pub(crate) enum Sum {}
 pub(crate) enum Product {}
 pub(crate) enum Largest {}
 pub(crate) enum Smallest {}
+pub(crate) enum LargestNumber {}
+pub(crate) enum SmallestNumber {}
 
 impl Fold for Sum {
     const SEVERAL: bool = true;
@@ -111,6 +116,36 @@ impl Fold for Smallest {
     #[inline(always)]
     fn wins<T: Element>(new: T, old: T) -> bool {
         new.lt(old) | (new.is_nan() & !old.is_nan())
+    }
+}
+
+impl Fold for LargestNumber {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::MISSING[0]
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        V::select(b.eq(b), V::select(a.eq(a), a.max(b), b), a)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(_: T, _: T) -> bool {
+        false
+    }
+}
+
+impl Fold for SmallestNumber {
+    #[inline(always)]
+    fn start<T: Element>() -> T {
+        T::MISSING[1]
+    }
+    #[inline(always)]
+    fn fold<V: Num>(a: V, b: V) -> V {
+        V::select(b.eq(b), V::select(a.eq(a), a.min(b), b), a)
+    }
+    #[inline(always)]
+    fn wins<T: Element>(_: T, _: T) -> bool {
+        false
     }
 }
 

@@ -7,8 +7,9 @@ mod columns;
 mod fold;
 mod reducer;
 mod rows;
+mod search;
 mod truth;
 
-pub(crate) use fold::{Element, Fold, Largest, Sum};
-pub(crate) use reducer::Reducer;
-pub(crate) use rows::{WIDTH, tree};
+pub(crate) use fold::{Cascade, Element, Fold, Largest, Sum};
+pub(crate) use reducer::{CHUNKS, PIECE, Partials, Reducer, blocks_per_chunk};
+pub(crate) use rows::{WIDTH, tree, tree_of};

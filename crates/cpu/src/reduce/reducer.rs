@@ -3,24 +3,25 @@
 //! Invariant: the order of additions is a function of the extents alone. Elements are folded in blocks of fixed length
 //! at fixed places, and the blocks in a binary tree by their number, whatever thread folds which of them.
 
-use super::fold::{Element, Fold, Largest, Product, Smallest, Sum};
+use super::fold::{Element, Fold, Largest, LargestNumber, Product, Smallest, SmallestNumber, Sum};
+use super::search::{self, Searched};
 use super::{columns, rows, truth};
 use crate::pointwise::Shared;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
 use crate::stretch;
 use crate::target::Target;
 use crate::tile::{Machine, Tiles};
-use forerun_base::{DType, Team};
+use forerun_base::{DType, Kind, Team};
 use forerun_ops::{Num, Point};
-use forerun_plan::{Executable, Instr, Io, Reduce, ReduceKind, Reg};
+use forerun_plan::{Executable, Instr, Io, Program, Reduce, ReduceKind, Reg};
 use std::marker::PhantomData;
 
 /// Elements of a piece of work, about.
-pub(super) const PIECE: usize = 64 * 1024;
+pub(crate) const PIECE: usize = 64 * 1024;
 /// Work below this many element-instructions (about 30 us) is not worth handing out.
 pub(super) const WORTH_SPLITTING: usize = 256 * 1024;
 /// The most pieces that one row, or one strip of columns, is cut into.
-pub(super) const CHUNKS: usize = 64;
+pub(crate) const CHUNKS: usize = 64;
 
 /// A compiled reduction.
 pub(crate) struct Reducer {
@@ -47,22 +48,26 @@ impl Reducer {
             program.code.push(Instr { op: Point::Copy, dtype: reduce.dtype, out: reduce.dtype, dst, args: [arg; 3] });
             arg = dst;
         }
-        // Truth values that are cast to be added up are counted instead.
-        let mut counts = false;
-        if let (ReduceKind::Sum, DType::I64, 1) = (reduce.kind, reduce.dtype, reduce.inner)
-            && let Some(Instr { op: Point::Cast, dtype: DType::Bool, dst, args, .. }) = program.code.last()
+        // Truth values that are cast to be added up are counted, and narrow integers are widened as they are read.
+        let (mut summed, long) = (reduce.dtype, reduce.reduced > rows::SHORT);
+        if let (ReduceKind::Sum, DType::I64 | DType::U64, 1) = (reduce.kind, reduce.dtype, reduce.inner)
+            && let Some(Instr { op: Point::Cast, dtype, dst, args, .. }) = program.code.last()
             && *dst == arg
-            && matches!((dst, args[0]), (Reg::Temp(_), Reg::Input(_) | Reg::Temp(_)))
+            && matches!(dst, Reg::Temp(_))
+            && (*dtype == DType::Bool && matches!(args[0], Reg::Input(_) | Reg::Temp(_))
+                || long && dtype.kind() == Kind::Int && is_only_cast(&program, args[0]))
         {
-            (arg, counts) = (args[0], true);
+            (arg, summed) = (args[0], *dtype);
             program.code.pop();
         }
         let direct = match arg {
-            Reg::Input(n) if program.code.is_empty() && program.inputs[n as usize].layout.is_dense() => {
-                Some(n as usize)
-            }
+            Reg::Input(n) if is_direct(&program, n) => Some(n as usize),
             _ => None,
         };
+        // Totals are written in 64 bits, so the result must have as many.
+        let exact =
+            reduce.kind == ReduceKind::Sum && reduce.inner == 1 && matches!(reduce.dtype, DType::I64 | DType::U64);
+        let exact = exact && (long || summed == DType::Bool);
         Reducer {
             tiles: Tiles::new(target, &program, Some(arg)),
             arg,
@@ -70,7 +75,7 @@ impl Reducer {
             outer: reduce.outer,
             reduced: reduce.reduced,
             inner: reduce.inner,
-            run: if counts { counting(target.isa) } else { find(target.isa, reduce.kind, reduce.dtype) },
+            run: if exact { total(target.isa, summed) } else { find(target.isa, reduce.kind, reduce.dtype) },
         }
     }
 
@@ -131,13 +136,9 @@ pub(super) unsafe fn fold_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
     unsafe { if r.inner == 1 { rows::fold::<S, V, F>(r, io, team) } else { columns::fold::<S, V, F>(r, io, team) } }
 }
 
-pub(super) unsafe fn index_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
-    r: &Reducer,
-    io: Io<'_>,
-    team: &dyn Team,
-) {
+pub(super) unsafe fn index_all<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     // SAFETY: the caller's promise is this one.
-    unsafe { if r.inner == 1 { rows::index::<S, V, F>(r, io, team) } else { columns::index::<S, V, F>(r, io, team) } }
+    unsafe { if r.inner == 1 { search::index::<S, V, F>(r, io, team) } else { columns::index::<S, V, F>(r, io, team) } }
 }
 
 /// Truth values over the last dimension have a scan of their own.
@@ -146,20 +147,44 @@ unsafe fn truth_all<S: Set, Q: truth::Question, F: Fold>(r: &Reducer, io: Io<'_>
     unsafe { if r.inner == 1 { truth::fold::<S, Q>(r, io, team) } else { columns::fold::<S, S::Bool, F>(r, io, team) } }
 }
 
-fn counting(isa: Isa) -> Run {
+/// Whether an input is dense and a program does nothing with it.
+fn is_direct(program: &Program, n: u8) -> bool {
+    program.code.is_empty() && program.inputs[n as usize].layout.is_dense()
+}
+
+/// Whether a program of one instruction reads an input that is dense.
+fn is_only_cast(program: &Program, from: Reg) -> bool {
+    matches!(from, Reg::Input(n) if program.code.len() == 1 && program.inputs[n as usize].layout.is_dense())
+}
+
+/// The exact sum over the last dimension of truth values or integers, in 64 bits.
+fn total(isa: Isa, dtype: DType) -> Run {
+    fn of_set<S: Set>(dtype: DType) -> Run {
+        match dtype {
+            DType::Bool => truth::fold::<S, truth::Count>,
+            DType::I8 => truth::fold::<S, truth::Total<i8>>,
+            DType::I16 => truth::fold::<S, truth::Total<i16>>,
+            DType::I32 => truth::fold::<S, truth::Total<i32>>,
+            DType::U8 => truth::fold::<S, truth::Total<u8>>,
+            DType::U16 => truth::fold::<S, truth::Total<u16>>,
+            DType::U32 => truth::fold::<S, truth::Total<u32>>,
+            DType::U64 => truth::fold::<S, truth::Total<u64>>,
+            _ => truth::fold::<S, truth::Total<i64>>,
+        }
+    }
     match isa {
-        Isa::Baseline => truth::fold::<Baseline, truth::Count>,
+        Isa::Baseline => of_set::<Baseline>(dtype),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => truth::fold::<crate::simd::Avx2, truth::Count>,
+        Isa::Avx2 => of_set::<crate::simd::Avx2>(dtype),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => truth::fold::<crate::simd::Avx512, truth::Count>,
+        Isa::Avx512 => of_set::<crate::simd::Avx512>(dtype),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => truth::fold::<Baseline, truth::Count>,
+        _ => of_set::<Baseline>(dtype),
     }
 }
 
 pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
-    fn of_kind<S: Set, V: Memory<Elem: Element> + Num>(kind: ReduceKind) -> Run {
+    fn of_kind<S: Set, V: Searched>(kind: ReduceKind) -> Run {
         match kind {
             ReduceKind::Sum => fold_all::<S, V, Sum>,
             ReduceKind::Prod => fold_all::<S, V, Product>,
@@ -167,6 +192,8 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
             ReduceKind::Min => fold_all::<S, V, Smallest>,
             ReduceKind::ArgMax => index_all::<S, V, Largest>,
             ReduceKind::ArgMin => index_all::<S, V, Smallest>,
+            ReduceKind::NanMax => fold_all::<S, V, LargestNumber>,
+            ReduceKind::NanMin => fold_all::<S, V, SmallestNumber>,
         }
     }
     fn of_set<S: Set>(kind: ReduceKind, dtype: DType) -> Run {
@@ -205,22 +232,22 @@ pub(super) fn split(r: &Reducer, team: &dyn Team, pieces: usize, piece: &(dyn Fn
 }
 
 /// Results of chunks, written by whoever folds them and read when all are done.
-pub(super) struct Partials<T>(*mut T, PhantomData<T>);
+pub(crate) struct Partials<T>(*mut T, PhantomData<T>);
 
 // SAFETY: each chunk writes its own place, and reading starts when all chunks are done.
 unsafe impl<T> Sync for Partials<T> {}
 
 impl<T> Partials<T> {
-    pub(super) fn new(first: *mut T) -> Self {
+    pub(crate) fn new(first: *mut T) -> Self {
         Partials(first, PhantomData)
     }
-    pub(super) fn at(&self, n: usize) -> *mut T {
+    pub(crate) fn at(&self, n: usize) -> *mut T {
         self.0.wrapping_add(n)
     }
 }
 
 /// Whole blocks a chunk, a power of two: chunks are then subtrees of the tree over all blocks, and show in no bit.
-pub(super) fn blocks_per_chunk(blocks: usize, at_least: usize) -> usize {
+pub(crate) fn blocks_per_chunk(blocks: usize, at_least: usize) -> usize {
     blocks.div_ceil(CHUNKS).max(at_least).next_power_of_two()
 }
 

@@ -14,8 +14,6 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 const BLOCK: usize = 512;
-/// Elements whose extreme is found before it is looked for among them: they are still in the first-level cache.
-const SEARCHED: usize = 4096;
 /// Virtual lanes of a row.
 pub(crate) const WIDTH: usize = 64;
 
@@ -94,7 +92,7 @@ unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, 
 
 /// As [`tree`], whole vectors at a time as long as there are some.
 #[inline(always)]
-fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
+pub(crate) fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
     let mut held: [V; 8] = [V::splat(F::start()); 8];
     for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
         // SAFETY: vectors of the lanes.
@@ -125,7 +123,11 @@ pub(super) const SHORT: usize = 32;
 
 /// Brings `V::LANES` rows of `reduced` elements together by column.
 #[inline(always)]
-unsafe fn by_column<V: Memory<Elem: Element>>(from: *const V::Elem, reduced: usize, to: &mut [[V::Elem; 16]; SHORT]) {
+pub(super) unsafe fn by_column<V: Memory<Elem: Element>>(
+    from: *const V::Elem,
+    reduced: usize,
+    to: &mut [[V::Elem; 16]; SHORT],
+) {
     // SAFETY: the caller promises the elements, of at most SHORT columns.
     unsafe {
         match reduced {
@@ -180,55 +182,6 @@ unsafe fn fold_short<V: Memory<Elem: Element> + Num, F: Fold>(
             to.add(row).write(tree_of::<V, F>(&lanes));
         }
     }
-}
-
-/// The places of the first extremes of `rows` short rows that follow each other.
-#[inline(always)]
-unsafe fn index_short<V: Memory<Elem: Element> + Num, F: Fold>(
-    from: *const V::Elem,
-    rows: usize,
-    reduced: usize,
-    to: *mut i64,
-) {
-    let mut columns = [[F::start::<V::Elem>(); 16]; SHORT];
-    let whole = rows - rows % V::LANES;
-    // SAFETY: the caller promises the elements, and a result for each row.
-    unsafe {
-        for row in (0..whole).step_by(V::LANES) {
-            by_column::<V>(from.add(row * reduced), reduced, &mut columns);
-            let (mut best, mut place) = (columns[0], [0i32; 16]);
-            for (j, column) in columns[1..reduced].iter().enumerate() {
-                for r in 0..16 {
-                    let wins = F::wins(column[r], best[r]);
-                    best[r] = if wins { column[r] } else { best[r] };
-                    place[r] = if wins { j as i32 + 1 } else { place[r] };
-                }
-            }
-            (0..V::LANES).for_each(|r| to.add(row + r).write(place[r] as i64));
-        }
-        for row in whole..rows {
-            let row_of = std::slice::from_raw_parts(from.add(row * reduced), reduced);
-            let mut best = 0;
-            for (j, x) in row_of.iter().enumerate() {
-                best = if F::wins(*x, row_of[best]) { j } else { best };
-            }
-            to.add(row).write(best as i64);
-        }
-    }
-}
-
-/// The place of the first element that is `extreme`, which is there.
-#[inline(always)]
-fn find_first<T: Element>(elements: &[T], extreme: T) -> usize {
-    let nan = extreme.is_nan();
-    let is_it = |x: &T| if nan { x.is_nan() } else { Num::eq(*x, extreme) };
-    for (line, chunk) in elements.chunks(64).enumerate() {
-        // Whether it is among these is asked without a branch.
-        if chunk.iter().fold(false, |found, x| found | is_it(x)) {
-            return line * 64 + chunk.iter().position(is_it).unwrap_or(0);
-        }
-    }
-    0
 }
 
 /// The fold of the 64 lanes.
@@ -380,123 +333,6 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                                 let lanes = r.lanes::<V, F>(&mut source, io, row * reduced, reduced);
                                 to.at(row).write(tree_of::<V, F>(&lanes));
                             }
-                        }
-                    },
-                ));
-            });
-        }
-    });
-}
-
-impl Reducer {
-    /// The first extreme of elements `start .. start + count` of the iteration space, and how far it is from `start`.
-    #[inline(always)]
-    unsafe fn first_extreme<V: Memory<Elem: Element> + Num, F: Fold>(
-        &self,
-        source: &mut Source<'_, '_>,
-        io: Io<'_>,
-        start: usize,
-        count: usize,
-    ) -> Option<(V::Elem, usize)> {
-        let mut best: Option<(V::Elem, usize)> = None;
-        let most = if self.direct.is_some() { SEARCHED } else { self.tiles.tile };
-        let mut at = 0;
-        while at < count {
-            let n = most.min(count - at);
-            // SAFETY: the caller promises the elements.
-            unsafe {
-                let elements = match self.direct {
-                    Some(input) => io.inputs[input].cast::<V::Elem>().add(start + at),
-                    None => source.read::<V::Elem>(start + at, n),
-                };
-                let mut lanes = [F::start(); WIDTH];
-                into_lanes::<V, F>(&mut lanes, elements, n);
-                let extreme = tree_of::<V, F>(&lanes);
-                if best.is_none_or(|(old, _)| F::wins(extreme, old)) {
-                    let place = find_first(std::slice::from_raw_parts(elements, n), extreme);
-                    best = Some((extreme, at + place));
-                }
-            }
-            at += n;
-        }
-        best
-    }
-}
-
-/// Index of the first extreme of each row.
-///
-/// # Safety
-/// As for [`fold`].
-pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
-    let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
-    let addresses = shared(io);
-    let reduced = r.reduced;
-    if reduced >= 2 * PIECE && r.outer < team.width() && r.splits(team) {
-        // Few rows: each is cut, and the first of equal extremes is that of the first piece.
-        let per_chunk = reduced.div_ceil(CHUNKS).max(PIECE);
-        let chunks = reduced.div_ceil(per_chunk);
-        let mut space = [const { MaybeUninit::<Option<(V::Elem, usize)>>::uninit() }; CHUNKS];
-        let partials = Partials::new(space.as_mut_ptr().cast::<Option<(V::Elem, usize)>>());
-        for row in 0..r.outer {
-            stretch::split(team, chunks, &|chunk| {
-                let first = chunk * per_chunk;
-                let count = per_chunk.min(reduced - first);
-                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
-                unsafe {
-                    let io = addresses.get();
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                let start = row * reduced + first;
-                                let best = r.first_extreme::<V, F>(&mut source, io, start, count);
-                                partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
-                            },
-                        ));
-                    });
-                }
-            });
-            let mut best: Option<(V::Elem, usize)> = None;
-            for chunk in 0..chunks {
-                // SAFETY: every chunk of the row has been written.
-                if let Some(new) = unsafe { partials.at(chunk).read() }
-                    && best.is_none_or(|(old, _)| F::wins(new.0, old))
-                {
-                    best = Some(new);
-                }
-            }
-            // SAFETY: there is a result for each row.
-            unsafe { to.at(row).write(best.map_or(0, |(_, at)| at as i64)) };
-        }
-        return;
-    }
-    let per_piece = (PIECE / reduced.max(1)).max(1);
-    split(r, team, r.outer.div_ceil(per_piece), &|piece| {
-        let (first, last) = (piece * per_piece, r.outer.min((piece + 1) * per_piece));
-        // SAFETY: the elements of the piece's rows, and their results.
-        unsafe {
-            let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        if let 1..=SHORT = reduced {
-                            let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
-                            for row in (first..last).step_by(rows) {
-                                let n = rows.min(last - row);
-                                let elements = match r.direct {
-                                    Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
-                                    None => source.read::<V::Elem>(row * reduced, n * reduced),
-                                };
-                                index_short::<V, F>(elements, n, reduced, to.at(row));
-                            }
-                            return;
-                        }
-                        for row in first..last {
-                            let best = r.first_extreme::<V, F>(&mut source, io, row * reduced, reduced);
-                            to.at(row).write(best.map_or(0, |(_, at)| at as i64));
                         }
                     },
                 ));

@@ -1,29 +1,33 @@
-//! Reductions of truth values: whether any holds, whether all hold, and how many hold.
+//! Reductions that any order of the elements leaves the same: whether any truth value holds, whether all hold, how many
+//! hold, and sums of integers, which wrap.
 //!
-//! A byte is an element, so a row is scanned as bytes. Whether any or all hold is settled by one element: the scan of a row
-//! ends there, unless the program also stores its elements. Counts are whole numbers, exact in any order.
+//! A truth value is a byte. Whether any or all hold is settled by one element: the scan of a row ends there, unless the
+//! program also stores its elements. Integers are widened as they are read, so that the compiler has one loop to vectorize.
 
 use super::reducer::{Partials, Piece, Reducer, Source, shared, split};
 use crate::simd::Set;
 use forerun_base::Team;
 use forerun_plan::Io;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes scanned between two questions whether the result is settled.
+/// Elements scanned between two questions whether the result is settled.
 const STRIDE: usize = 512;
 /// Elements of a piece of a long row.
 const PIECE: usize = 256 * 1024;
 /// Elements of a long row that are scanned before the rest is handed out.
 const AHEAD: usize = 16 * 1024;
 
-/// What is asked of the truth values of a row.
+/// What is asked of the elements of a row.
 pub(super) trait Question: 'static {
+    /// The elements' type; truth values are bytes.
+    type In: Copy;
     /// The result's type.
     type Out: Copy;
     /// Whether one element can settle the result.
     const SETTLES: bool;
     /// A number for some elements; numbers of parts are added. With `SETTLES`, any number but 0 settles the result.
-    fn number(elements: &[u8]) -> u64;
+    fn number(elements: &[Self::In]) -> u64;
     /// The result for a number.
     fn result(number: u64) -> Self::Out;
 }
@@ -33,6 +37,7 @@ pub(super) enum All {}
 pub(super) enum Count {}
 
 impl Question for Any {
+    type In = u8;
     type Out = bool;
     const SETTLES: bool = true;
     #[inline(always)]
@@ -46,6 +51,7 @@ impl Question for Any {
 }
 
 impl Question for All {
+    type In = u8;
     type Out = bool;
     const SETTLES: bool = true;
     #[inline(always)]
@@ -59,6 +65,7 @@ impl Question for All {
 }
 
 impl Question for Count {
+    type In = u8;
     type Out = i64;
     const SETTLES: bool = false;
     #[inline(always)]
@@ -83,6 +90,29 @@ impl Question for Count {
     }
 }
 
+/// The sum of integers, in 64 bits. With a sign or without, the bits are the same.
+pub(super) struct Total<T>(PhantomData<T>);
+
+macro_rules! totals {
+    ($($type:ty)*) => {
+        $(impl Question for Total<$type> {
+            type In = $type;
+            type Out = u64;
+            const SETTLES: bool = false;
+            #[inline(always)]
+            fn number(elements: &[$type]) -> u64 {
+                elements.iter().fold(0u64, |sum, x| sum.wrapping_add(*x as u64))
+            }
+            #[inline(always)]
+            fn result(number: u64) -> u64 {
+                number
+            }
+        })*
+    };
+}
+
+totals!(i8 i16 i32 i64 u8 u16 u32 u64);
+
 impl Reducer {
     /// The number of elements `start .. start + count` of the iteration space.
     ///
@@ -92,21 +122,22 @@ impl Reducer {
     unsafe fn number<Q: Question>(&self, source: &mut Source<'_, '_>, io: Io<'_>, start: usize, count: usize) -> u64 {
         let ends = Q::SETTLES && self.tiles.stores_nothing();
         let (mut number, mut at) = (0, 0);
-        // SAFETY: the caller promises the elements, which are a byte each.
+        // SAFETY: the caller promises the elements.
         unsafe {
             while at < count {
                 let n;
                 let elements = match self.direct {
                     Some(input) => {
                         n = (count - at).min(if ends { STRIDE } else { count });
-                        io.inputs[input].add(start + at)
+                        io.inputs[input].cast::<Q::In>().add(start + at)
                     }
                     None => {
                         n = self.tiles.tile.min(count - at);
-                        source.read::<u8>(start + at, n)
+                        source.read::<Q::In>(start + at, n)
                     }
                 };
-                number += Q::number(std::slice::from_raw_parts(elements, n));
+                let more = Q::number(std::slice::from_raw_parts(elements, n));
+                number = u64::wrapping_add(number, more);
                 if ends && number != 0 {
                     break;
                 }
@@ -180,8 +211,8 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
                             for row in (first..last).step_by(rows) {
                                 let n = rows.min(last - row);
                                 let elements = match r.direct {
-                                    Some(input) => io.inputs[input].add(row * reduced),
-                                    None => source.read::<u8>(row * reduced, n * reduced),
+                                    Some(input) => io.inputs[input].cast::<Q::In>().add(row * reduced),
+                                    None => source.read::<Q::In>(row * reduced, n * reduced),
                                 };
                                 short_rows::<Q>(elements, n, reduced, to.at(row));
                             }
@@ -200,7 +231,7 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
 
 /// The answers for `rows` rows of `reduced` adjacent elements.
 #[inline(always)]
-unsafe fn short_rows<Q: Question>(elements: *const u8, rows: usize, reduced: usize, to: *mut Q::Out) {
+unsafe fn short_rows<Q: Question>(elements: *const Q::In, rows: usize, reduced: usize, to: *mut Q::Out) {
     // SAFETY: the caller promises the elements, and a result for each row.
     unsafe {
         for i in 0..rows {

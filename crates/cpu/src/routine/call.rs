@@ -1,6 +1,6 @@
 //! From a kernel to its function: typed slices out of addresses.
 
-use super::{along, choose, draw, fft, linalg, normalise, order, place, scan, search, unique};
+use super::{along, choose, convolve, count, draw, fft, linalg, normalise, order, place, scan, search, unique};
 use crate::simd::Isa;
 use forerun_base::{Brain, Complex, DType, Half, Result, Team};
 use forerun_ops::{Place, Routine};
@@ -25,6 +25,8 @@ pub(crate) fn compile(call: &RoutineCall, isa: Isa) -> Arc<dyn Executable> {
         Routine::Fft(routine) => fft::body(routine),
         Routine::Linalg(routine) => linalg::body(routine),
         Routine::Choose(routine) => choose::body(routine),
+        Routine::Convolve(routine) => convolve::body(routine),
+        Routine::Count(routine) => count::body(routine),
         Routine::Normalise(routine) => normalise::body(routine),
         Routine::Order(routine) => order::body(routine),
         Routine::Place(routine) => place::body(routine),
@@ -129,7 +131,7 @@ macro_rules! elements {
     ($($type:ty)*) => { $(impl Element for $type {})* };
 }
 
-elements!(u8 u16 u32 u64 i8 i16 i32 i64 Half Brain f32 f64 Complex<f32> Complex<f64>);
+elements!(u8 u16 u32 u64 u128 i8 i16 i32 i64 Half Brain f32 f64 Complex<f32> Complex<f64>);
 // The same two parts, in the same order.
 elements!(forerun_linear::Complex<f32> forerun_linear::Complex<f64>);
 

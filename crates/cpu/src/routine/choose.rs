@@ -119,6 +119,12 @@ unsafe fn pack_places(
         // SAFETY: the caller's promise; the backend has checked the instruction set.
         return unsafe { super::pack::places(mask, range, places, to) };
     }
+    #[cfg(target_arch = "x86_64")]
+    let (range, places) = match packs_eight(isa) {
+        // SAFETY: as above.
+        true => unsafe { super::pack_avx2::places(mask, range, places, to) },
+        false => (range, places),
+    };
     _ = isa;
     // SAFETY: the caller's promise is this one.
     unsafe { pack(mask, range, places, to, |i| i as i64) }
@@ -147,9 +153,24 @@ unsafe fn pack_elements<T: Element>(
             }
         }
     }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    let (range, places) = unsafe {
+        match size_of::<T>() {
+            4 if packs_eight(isa) => super::pack_avx2::words(mask, from.as_ptr().cast(), range, places, to.cast()),
+            8 if packs_eight(isa) => super::pack_avx2::longs(mask, from.as_ptr().cast(), range, places, to.cast()),
+            _ => (range, places),
+        }
+    };
     _ = isa;
     // SAFETY: the caller's promise is this one.
     unsafe { pack(mask, range, places, to, |i| from[i]) }
+}
+
+/// Whether eight elements are packed at a time. Every processor with AVX2 counts bits, but nobody promises that.
+#[cfg(target_arch = "x86_64")]
+fn packs_eight(isa: Isa) -> bool {
+    isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
 }
 
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {

@@ -1,11 +1,15 @@
 //! Random numbers by rejection: each element tries with random bits of its own until it has its number.
 
 use super::call::{Args, Body};
+use super::order::sort_in_place;
 use super::source::Source;
+use crate::philox::{BATCH, Words, words};
 use crate::pointwise::Shared;
+use crate::simd::{Isa, Set, Work};
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::Draw;
 use std::f64::consts::PI;
+use std::marker::PhantomData;
 
 /// Elements a piece of work holds at least.
 const PIECE: usize = 1 << 10;
@@ -15,7 +19,11 @@ const LARGE: f64 = 10.0;
 pub(super) fn body(routine: Draw) -> Body {
     match routine {
         Draw::Bits => |args, team| {
-            each(args, team, &|source: &mut Source, _| source.bits() as i64);
+            bits(args, team);
+            Ok(())
+        },
+        Draw::Order => |args, team| {
+            order(args, team);
             Ok(())
         },
         Draw::Gamma => |args, team| {
@@ -69,6 +77,62 @@ fn each<T: super::call::Element>(args: &Args<'_>, team: &dyn Team, make: &(dyn F
             unsafe { target.get().add(i).write(make(&mut source, i)) };
         }
     });
+}
+
+/// The first 64 bits of each element's block.
+fn bits(args: &Args<'_>, team: &dyn Team) {
+    let (key, first, isa) = (args.scalar(0), args.scalar(1), args.isa);
+    let to = args.output::<i64>();
+    let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
+    team.split(size.div_ceil(PIECE), &|piece| {
+        let start = piece * PIECE;
+        // SAFETY: pieces write elements of their own, within the output.
+        let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), PIECE.min(size - start)) };
+        fill_bits(key, first.wrapping_add(start as u64), to, isa);
+    });
+}
+
+/// As [`bits`], of consecutive blocks.
+fn fill_bits(key: u64, first: u64, to: &mut [i64], isa: Isa) {
+    for (batch, to) in to.chunks_mut(BATCH).enumerate() {
+        let block = first.wrapping_add((batch * BATCH) as u64);
+        // SAFETY: the backend has checked the instruction set.
+        let words = unsafe {
+            match isa {
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx512 => crate::simd::Avx512::vectorize(Batch::<crate::simd::Avx512>(key, block, PhantomData)),
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2 => crate::simd::Avx2::vectorize(Batch::<crate::simd::Avx2>(key, block, PhantomData)),
+                _ => words(key, block),
+            }
+        };
+        for (b, to) in to.iter_mut().enumerate() {
+            *to = ((words[1][b] as u64) << 32 | words[0][b] as u64) as i64;
+        }
+    }
+}
+
+/// A batch of blocks.
+struct Batch<S>(u64, u64, PhantomData<S>);
+
+impl<S: Set> Work for Batch<S> {
+    type Out = Words;
+    #[inline(always)]
+    fn run(self) -> Words {
+        // SAFETY: run with the set's features.
+        unsafe { S::philox(self.0, self.1) }
+    }
+}
+
+/// Random bits above numbers, put in order: of so many bits, two are hardly ever equal. The numbers take the place of the lowest bits, so
+/// that what is put in order is one word each.
+fn order(args: &Args<'_>, team: &dyn Team) {
+    bits(args, team);
+    let to = args.output::<i64>();
+    let low = (to.len().max(1).next_power_of_two() - 1) as i64;
+    to.iter_mut().enumerate().for_each(|(i, to)| *to = *to & !low | i as i64);
+    sort_in_place(to, args.isa, team);
+    to.iter_mut().for_each(|to| *to &= low);
 }
 
 /// One number of the normal distribution.

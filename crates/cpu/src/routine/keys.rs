@@ -6,14 +6,24 @@
 use super::call::Element;
 use crate::simd::Isa;
 use forerun_base::{Brain, Complex, Half, Team};
+use std::ops::Range;
 
 /// A whole number without a sign.
 pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
     /// How many bits it has.
     const BITS: u32;
+    /// The smallest and the largest.
+    const LEAST: Self;
+    const MOST: Self;
 
     /// The bits from `shift` on, the lowest of them at least.
     fn bits(self, shift: u32) -> usize;
+
+    /// A count as such a number, if it is one.
+    fn from_count(count: usize) -> Option<Self>;
+
+    /// How far another lies above, if it does and memory has as many places.
+    fn distance(self, other: Self) -> Option<usize>;
 
     /// Whether the instruction set has vectors that [`Key::sort`] puts such keys in order with.
     fn sorts(isa: Isa) -> bool {
@@ -26,14 +36,82 @@ pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
         _ = (isa, team);
         keys.sort_unstable();
     }
+
+    /// Writes the keys from `low` to `high` one after another; says how many are below, and how many were written.
+    ///
+    /// # Safety
+    /// There is room for as many as there are keys.
+    unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self, isa: Isa) -> (usize, usize) {
+        _ = isa;
+        // SAFETY: the caller's promise is this one.
+        unsafe { pick_each(keys, low, high, to) }
+    }
+
+    /// Moves what belongs to keys to where the next goes: of those below a pivot, of its equals and of those above it. Gives where the next
+    /// go then.
+    ///
+    /// # Safety
+    /// As many items as keys are readable, and up to each end there is room for all that go there, now and in later calls.
+    unsafe fn part(
+        keys: &[Self],
+        items: *const Self,
+        pivot: Self,
+        parts: [Range<usize>; 3],
+        to: *mut Self,
+        isa: Isa,
+    ) -> [usize; 3] {
+        _ = isa;
+        // SAFETY: the caller's promise is this one.
+        unsafe { part_each(keys, items, pivot, parts.map(|part| part.start), to) }
+    }
+}
+
+#[inline(always)]
+unsafe fn pick_each<K: Key>(keys: &[K], low: K, high: K, to: *mut K) -> (usize, usize) {
+    let below = keys.iter().map(|key| (*key < low) as u32).sum::<u32>() as usize;
+    let mut kept = 0;
+    for key in keys {
+        // SAFETY: fewer are kept than were looked at.
+        unsafe { to.add(kept).write(*key) };
+        kept += (*key >= low && *key <= high) as usize;
+    }
+    (below, kept)
+}
+
+#[inline(always)]
+unsafe fn part_each<K: Key>(keys: &[K], items: *const K, pivot: K, next: [usize; 3], to: *mut K) -> [usize; 3] {
+    let [mut less, mut equal, mut more] = next;
+    for (i, key) in keys.iter().enumerate() {
+        // Which part it is cannot be guessed, so there is no branch.
+        let (is_less, is_more) = (*key < pivot, *key > pivot);
+        let place = if is_less {
+            less
+        } else if is_more {
+            more
+        } else {
+            equal
+        };
+        // SAFETY: the caller's promise is this one.
+        unsafe { to.add(place).write(items.add(i).read()) };
+        less += is_less as usize;
+        more += is_more as usize;
+        equal += !(is_less | is_more) as usize;
+    }
+    [less, equal, more]
 }
 
 macro_rules! keys {
     ($($type:ty)*) => {
         $(impl Key for $type {
             const BITS: u32 = <$type>::BITS;
+            const LEAST: $type = 0;
+            const MOST: $type = <$type>::MAX;
             #[inline(always)]
             fn bits(self, shift: u32) -> usize { (self >> shift) as usize }
+            #[inline(always)]
+            fn from_count(count: usize) -> Option<$type> { <$type>::try_from(count).ok() }
+            #[inline(always)]
+            fn distance(self, other: $type) -> Option<usize> { usize::try_from(other.checked_sub(self)?).ok() }
         })*
     };
 }
@@ -41,30 +119,72 @@ macro_rules! keys {
 keys!(u8 u16 u128);
 
 macro_rules! wide_keys {
-    ($($type:ty)*) => {
+    ($($type:ty, $pick:ident, $part:ident;)*) => {
         $(impl Key for $type {
             const BITS: u32 = <$type>::BITS;
+            const LEAST: $type = 0;
+            const MOST: $type = <$type>::MAX;
             #[inline(always)]
             fn bits(self, shift: u32) -> usize { (self >> shift) as usize }
+            #[inline(always)]
+            fn from_count(count: usize) -> Option<$type> { <$type>::try_from(count).ok() }
+            #[inline(always)]
+            fn distance(self, other: $type) -> Option<usize> { usize::try_from(other.checked_sub(self)?).ok() }
 
             fn sorts(isa: Isa) -> bool {
-                cfg!(target_arch = "x86_64") && isa == Isa::Avx512
+                cfg!(target_arch = "x86_64") && isa != Isa::Baseline
             }
 
             fn sort(keys: &mut [Self], isa: Isa, team: &dyn Team) {
                 #[cfg(target_arch = "x86_64")]
-                if Self::sorts(isa) {
-                    // SAFETY: the backend has checked the instruction set.
-                    return unsafe { super::wide::sort(keys, team) };
+                // SAFETY: the backend has checked the instruction set.
+                unsafe {
+                    match isa {
+                        Isa::Avx512 => return super::wide::sort::<crate::simd::Avx512, _>(keys, team),
+                        Isa::Avx2 => return super::wide::sort::<crate::simd::Avx2, _>(keys, team),
+                        Isa::Baseline => {}
+                    }
                 }
                 _ = (isa, team);
                 keys.sort_unstable();
+            }
+
+            unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self, isa: Isa) -> (usize, usize) {
+                // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+                unsafe {
+                    match isa {
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2 => super::wide_avx2::$pick(keys, low, high, to),
+                        _ => pick_each(keys, low, high, to),
+                    }
+                }
+            }
+
+            unsafe fn part(
+                keys: &[Self],
+                items: *const Self,
+                pivot: Self,
+                parts: [Range<usize>; 3],
+                to: *mut Self,
+                isa: Isa,
+            ) -> [usize; 3] {
+                // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+                unsafe {
+                    match isa {
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2 => super::wide_avx2::$part(keys, items, pivot, parts, to),
+                        _ => part_each(keys, items, pivot, parts.map(|part| part.start), to),
+                    }
+                }
             }
         })*
     };
 }
 
-wide_keys!(u32 u64);
+wide_keys! {
+    u32, pick_words, split_words;
+    u64, pick_longs, split_longs;
+}
 
 /// An element with a place in the order. NaN comes last, whichever way.
 pub(super) trait Ordered: Element + PartialOrd {
@@ -117,6 +237,7 @@ whole! {
     u16, u16, 0;
     u32, u32, 0;
     u64, u64, 0;
+    u128, u128, 0;
     i8, u8, 1 << 7;
     i16, u16, 1 << 15;
     i32, u32, 1 << 31;
@@ -298,5 +419,40 @@ mod tests {
             assert_eq!((i32::from_key(a.key(true), true), i32::from_key(b.key(false), false)), (a, b));
         }
         assert!((i64::MIN).key(false) < (-3i64).key(false));
+    }
+
+    /// Numbers that seem random, below a bound.
+    fn numbers(count: usize, below: u64) -> Vec<u64> {
+        let next = |x: u64| x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mut x = count as u64 + 1;
+        let mut one = || {
+            x = next(x);
+            (x ^ x >> 29) % below
+        };
+        (0..count).map(|_| one()).collect()
+    }
+
+    #[test]
+    fn every_set_puts_keys_in_order() {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            for count in (0..300).chain([511, 1000, 4096, 20_001]) {
+                for below in [2, 9, 1000, u64::MAX] {
+                    let mut longs = numbers(count, below);
+                    let mut words: Vec<u32> =
+                        longs.iter().map(|x| if below < 10 { *x as u32 } else { (x >> 3) as u32 }).collect();
+                    let (mut want, mut want_words) = (longs.clone(), words.clone());
+                    want.sort();
+                    want_words.sort();
+                    <u64 as Key>::sort(&mut longs, isa, &forerun_base::Solo);
+                    <u32 as Key>::sort(&mut words, isa, &forerun_base::Solo);
+                    assert!(longs == want && words == want_words, "{isa:?} {count} {below}");
+                    // In order, and in reverse.
+                    <u64 as Key>::sort(&mut longs, isa, &forerun_base::Solo);
+                    words.reverse();
+                    <u32 as Key>::sort(&mut words, isa, &forerun_base::Solo);
+                    assert!(longs == want && words == want_words, "{isa:?} {count} {below}");
+                }
+            }
+        }
     }
 }

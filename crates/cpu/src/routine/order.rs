@@ -4,9 +4,10 @@ use super::call::{Args, Body, with_type};
 use super::keys::{Key, Ordered};
 use super::lines::{each_line, each_line_near, teams};
 use super::radix::{Far, Near, Places, radix};
+use super::select::{argpartition, partition, quantile};
 use crate::pointwise::Shared;
 use crate::simd::{Isa, Work};
-use forerun_base::{Result, Team};
+use forerun_base::{DType, Result, Team};
 use forerun_ops::Order;
 
 /// Elements up to which a line is put in order by comparing.
@@ -17,6 +18,12 @@ pub(super) fn body(routine: Order) -> Body {
         Order::Sort => |args, team| with_type!(args.dtype(0), sort(args, team)),
         Order::Argsort => |args, team| with_type!(args.dtype(0), argsort(args, team)),
         Order::Argtop => |args, team| with_type!(args.dtype(0), argtop(args, team)),
+        Order::Partition => |args, team| with_type!(args.dtype(0), partition(args, team)),
+        Order::Argpartition => |args, team| with_type!(args.dtype(0), argpartition(args, team)),
+        Order::Quantile => |args, team| match args.dtype(0) {
+            DType::F32 => quantile::<f32>(args, team),
+            _ => quantile::<f64>(args, team),
+        },
     }
 }
 
@@ -34,6 +41,24 @@ fn sort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
     each_line_near::<T, T, Vec<T::Key>>(args, team, &|from, to, near| sort_line(from, to, near, descending, within));
     Ok(())
+}
+
+/// Puts one line in order, from the smallest on.
+pub(super) fn sort_alone<T: Ordered>(from: &[T], to: &mut [T], isa: Isa, team: &dyn Team) {
+    match !T::IS_PAIR && T::Key::sorts(isa) {
+        true => sort_wide(from, to, false, isa, team),
+        false => sort_line(from, to, &mut Vec::new(), false, team),
+    }
+}
+
+/// Puts whole numbers in order.
+pub(super) fn sort_in_place(numbers: &mut [i64], isa: Isa, team: &dyn Team) {
+    const SIGN: u64 = 1 << 63;
+    // SAFETY: one size and alignment, and any bits are either.
+    let keys = unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u64>(), numbers.len()) };
+    keys.iter_mut().for_each(|key| *key ^= SIGN);
+    <u64 as Key>::sort(keys, isa, team);
+    keys.iter_mut().for_each(|key| *key ^= SIGN);
 }
 
 /// Elements of a line that are one piece of work where it is turned into keys or back.
@@ -63,15 +88,19 @@ impl<W: FnMut()> Work for Piece<W> {
     }
 }
 
-/// Runs `work` with the features of the set that has wide sorts, which the processor must have.
+/// Runs `work` with the features of an instruction set, which the backend has checked.
 #[inline(always)]
-pub(super) fn wide(work: impl FnMut()) {
+pub(super) fn with_features(isa: Isa, work: impl FnMut()) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: called where keys have a wide sort, so the processor has the set.
+    // SAFETY: the processor has the set.
     unsafe {
-        <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work))
+        match isa {
+            Isa::Avx512 => return <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work)),
+            Isa::Avx2 => return <crate::simd::Avx2 as crate::simd::Set>::vectorize(Piece(work)),
+            Isa::Baseline => {}
+        }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    _ = isa;
     Piece(work).run()
 }
 
@@ -80,15 +109,33 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
     assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
     // SAFETY: elements and keys have one size and alignment, and any bits are either.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
-    in_pieces(keys, team, |start, keys| {
-        wide(
+    let mut zeros = T::default().zero().is_some();
+    if keys.len() <= PIECE {
+        with_features(
+            isa,
             #[inline(always)]
-            || keys.iter_mut().zip(&from[start..]).for_each(|(key, x)| *key = x.key(descending)),
+            || {
+                let mut negative = false;
+                for (key, x) in keys.iter_mut().zip(from) {
+                    *key = x.key(descending);
+                    negative |= x.zero() == Some(true);
+                }
+                zeros = negative;
+            },
         );
-    });
+    } else {
+        in_pieces(keys, team, |start, keys| {
+            with_features(
+                isa,
+                #[inline(always)]
+                || keys.iter_mut().zip(&from[start..]).for_each(|(key, x)| *key = x.key(descending)),
+            );
+        });
+    }
     T::Key::sort(keys, isa, team);
     in_pieces(to, team, |_, to| {
-        wide(
+        with_features(
+            isa,
             #[inline(always)]
             || {
                 for to in to.iter_mut() {
@@ -99,7 +146,9 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
             },
         );
     });
-    zeros_as_they_came(from, to, descending);
+    if zeros {
+        zeros_as_they_came(from, to, descending);
+    }
 }
 
 /// Elements of a line that is put in order beside others.
@@ -109,7 +158,7 @@ const BESIDE: usize = 16;
 
 /// Puts lines of at most [`SIDE`] elements that follow each other in order: a vector holds one element of each of several.
 fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, descending: bool) {
-    let (from, to) = (args.input::<T>(0), args.output::<T>());
+    let (from, to, isa) = (args.input::<T>(0), args.output::<T>(), args.isa);
     let lines = from.len() / count;
     let per_piece = (PIECE / count).next_multiple_of(BESIDE);
     let target = Shared(to.as_mut_ptr());
@@ -118,7 +167,8 @@ fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, desce
         let from = &from[first * count..last * count];
         // SAFETY: pieces have lines of their own, within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first * count), from.len()) };
-        wide(
+        with_features(
+            isa,
             #[inline(always)]
             || {
                 for (from, to) in from.chunks(BESIDE * count).zip(to.chunks_mut(BESIDE * count)) {
@@ -162,7 +212,8 @@ fn argsort_wide<T: Ordered>(from: &[T], to: &mut [i64], descending: bool, isa: I
     // SAFETY: one size and alignment, and any bits are either.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<u64>(), to.len()) };
     in_pieces(keys, team, |start, keys| {
-        wide(
+        with_features(
+            isa,
             #[inline(always)]
             || {
                 for (i, (key, x)) in keys.iter_mut().zip(&from[start..]).enumerate() {

@@ -4,9 +4,10 @@ use super::call::{Args, Body, Element};
 use crate::gather::Walk;
 use crate::pointwise::Shared;
 use forerun_base::{Complex, DType, Error, ErrorKind, Layout, Result, Shape, Team};
-use forerun_ops::{Given, Place};
+use forerun_ops::{Given, Place, is_by_index, put_row};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Positions in a piece of work.
 const PIECE: usize = 1 << 14;
@@ -111,7 +112,8 @@ fn add<T: Element + Into<i64>>(
 
 /// A row: its layout, from its first element on.
 fn row(args: &Args<'_>) -> Layout {
-    let (extents, strides) = args.call.words.split_at(args.call.words.len() / 2);
+    let words = put_row(&args.call.words);
+    let (extents, strides) = words.split_at(words.len() / 2);
     let dims: Vec<usize> = extents.iter().map(|d| *d as usize).collect();
     let strides: Vec<isize> = strides.iter().map(|s| *s as isize).collect();
     Layout::strided(Shape::of(&dims), &strides)
@@ -121,42 +123,106 @@ fn row(args: &Args<'_>) -> Layout {
 pub(super) fn check_put(args: &Args<'_>) -> Result<()> {
     let size = args.call.out.1.size() as i64;
     let Some((low, high)) = row(args).extent() else { return Ok(()) };
-    let outside = |position: &i64| *position < -(low as i64) || *position > size - 1 - high as i64;
+    let outside = |position: i64| position < -(low as i64) || position > size - 1 - high as i64;
+    let beyond = |position: i64| {
+        let text = format!("a row at position {position} reaches beyond {size} elements");
+        Err(Error::new(ErrorKind::Index, text))
+    };
+    if is_by_index(&args.call.words) {
+        let (extent, stride) = (args.word(1), args.word(2));
+        let ends = if extent == 0 { [0, 0] } else { [0, (extent - 1).saturating_mul(stride)] };
+        if let Some(position) = ends.into_iter().find(|position| extent > 0 && outside(*position)) {
+            return beyond(position);
+        }
+        return match args.dtype(1) {
+            DType::I32 => check_indices(args, args.input::<i32>(1)),
+            _ => check_indices(args, args.input::<i64>(1)),
+        };
+    }
     let positions = args.input::<i64>(1);
     // Whether one is outside is asked without a branch; which one, only then.
-    if !positions.iter().fold(false, |found, position| found | outside(position)) {
+    if !positions.iter().fold(false, |found, position| found | outside(*position)) {
         return Ok(());
     }
-    match positions.iter().find(|position| outside(position)) {
-        None => Ok(()),
-        Some(position) => {
-            let text = format!("a row at position {position} reaches beyond {size} elements");
-            Err(Error::new(ErrorKind::Index, text))
-        }
+    positions.iter().find(|position| outside(**position)).map_or(Ok(()), |position| beyond(*position))
+}
+
+/// Whether every index names a row.
+fn check_indices<I: Element + Into<i64>>(args: &Args<'_>, indices: &[I]) -> Result<()> {
+    let (axis, extent) = (args.word(0), args.word(1));
+    // As above: the sign of one of two differences tells. Those that wrap do so for an index whose other one is negative.
+    let signs = indices.iter().fold(0, |signs, index| {
+        let index: i64 = (*index).into();
+        signs | index.wrapping_add(extent) | (extent - 1).wrapping_sub(index)
+    });
+    if signs >= 0 {
+        return Ok(());
     }
+    let outside = |index: i64| index >= extent || index < -extent;
+    indices.iter().map(|index| (*index).into()).find(|index| outside(*index)).map_or(Ok(()), |index| {
+        let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+        Err(Error::new(ErrorKind::Index, text))
+    })
 }
 
 /// Elements a row at least, so that several threads write it in parts.
 const WORTH_SPLITTING: usize = 1 << 16;
 
 fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let (positions, values, to) = (args.input::<i64>(1), args.input::<T>(2), args.output::<T>());
+    if !is_by_index(&args.call.words) {
+        return put_at::<T, i64>(args, args.input(1), |position| position, team);
+    }
+    let (extent, stride) = (args.word(1), args.word(2));
+    // A negative index counts from the end.
+    let position = |index: i64| (index + (extent & (index >> 63))) * stride;
+    match args.dtype(1) {
+        DType::I32 => put_at::<T, i32>(args, args.input(1), position, team),
+        _ => put_at::<T, i64>(args, args.input(1), position, team),
+    }
+}
+
+/// Writes rows where `position` says that the places are.
+fn put_at<T: Element, I: Element + Into<i64>>(
+    args: &Args<'_>,
+    places: &[I],
+    position: impl Fn(i64) -> i64 + Sync,
+    team: &dyn Team,
+) -> Result<()> {
+    let (values, to) = (args.input::<T>(2), args.output::<T>());
     if !args.is_in_place() {
         to.copy_from_slice(args.input::<T>(0));
     }
     let (size, row) = (to.len(), row(args));
     let (target, walk, count) = (Shared(to.as_mut_ptr()), Walk::new(&row), row.shape.size());
-    if count == 0 || positions.is_empty() {
+    if count == 0 || places.is_empty() {
         return Ok(());
     }
     let (plain, single) = (row.is_dense(), values.len() == 1);
+    let positions = || places.iter().map(|place| position((*place).into()));
+    if count == 1 && single && places.len() >= WORTH_SPLITTING && team.width() > 1 && size_of::<T>() <= 8 {
+        scatter_one(places, values[0], &position, target.get(), team);
+        return Ok(());
+    }
+    if count == 1 {
+        // One thread: to tell apart whose an element is takes longer than to write it.
+        let to = target.get();
+        match single {
+            // SAFETY: every element lies within the output: that was checked.
+            true => positions().for_each(|position| unsafe { to.offset(position as isize).write(values[0]) }),
+            false => positions().zip(values).for_each(|(position, value)| {
+                // SAFETY: as above.
+                unsafe { to.offset(position as isize).write(*value) }
+            }),
+        }
+        return Ok(());
+    }
     // Of several rows at one position the last stays, so who writes where is a matter of positions, never of turns.
     let part = |range: Range<i64>| {
         let to = target.get();
-        for (i, position) in positions.iter().enumerate().filter(|(_, position)| range.contains(position)) {
+        for (i, position) in positions().enumerate().filter(|(_, position)| range.contains(position)) {
             // SAFETY: every row lies within the output: that was checked; rows at other positions are others.
             unsafe {
-                let to = to.offset(*position as isize);
+                let to = to.offset(position as isize);
                 match (single, plain) {
                     (true, _) => walk.runs(0, count, |offset, stride, _, length| {
                         (0..length as isize).for_each(|k| to.offset(offset + k * stride).write(values[0]));
@@ -171,23 +237,41 @@ fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
             }
         }
     };
-    if count == 1 {
-        // One thread: to tell apart whose an element is takes longer than to write it.
-        let value = |i: usize| if single { values[0] } else { values[i] };
-        for (i, position) in positions.iter().enumerate() {
-            // SAFETY: every element lies within the output: that was checked.
-            unsafe { target.get().offset(*position as isize).write(value(i)) };
-        }
-        return Ok(());
-    }
     let width = team.width().min(8) as i64;
-    if width == 1 || positions.len() * count < WORTH_SPLITTING {
+    if width == 1 || places.len() * count < WORTH_SPLITTING {
         part(i64::MIN..i64::MAX);
         return Ok(());
     }
     let per_part = size.div_ceil(width as usize) as i64;
     team.split(width as usize, &|i| part(i as i64 * per_part..(i as i64 + 1) * per_part));
     Ok(())
+}
+
+/// Writes one value of at most eight bytes to elements, by several threads: where two name one element, both write the same.
+fn scatter_one<T: Element, I: Element + Into<i64>>(
+    places: &[I],
+    value: T,
+    position: &(impl Fn(i64) -> i64 + Sync),
+    to: *mut T,
+    team: &dyn Team,
+) {
+    let target = Shared(to);
+    team.split(places.len().div_ceil(PIECE), &|piece| {
+        for place in &places[piece * PIECE..places.len().min((piece + 1) * PIECE)] {
+            // SAFETY: every element lies within the output: that was checked. All accesses to it are atomic meanwhile, and the
+            // sizes are those of the types.
+            unsafe {
+                let to = target.get().offset(position((*place).into()) as isize);
+                match size_of::<T>() {
+                    1 => AtomicU8::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    2 => AtomicU16::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    4 => AtomicU32::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    8 => AtomicU64::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    size => unreachable!("elements of {size} bytes are written by one thread"),
+                }
+            }
+        }
+    });
 }
 
 fn last(args: &Args<'_>, _: &dyn Team) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use super::call::{Args, Body, with_type};
 use super::keys::Ordered;
-use super::order::wide;
+use super::order::with_features;
+use super::{among, interp};
 use crate::pointwise::Shared;
 use crate::simd::Isa;
 use forerun_base::{Error, ErrorKind, Result, Team};
@@ -15,6 +16,8 @@ pub(super) fn body(routine: Search) -> Body {
     match routine {
         Search::Sorted => |args, team| with_type!(args.dtype(0), search(args, team)),
         Search::Digitize => |args, team| with_type!(args.dtype(0), digitize(args, team)),
+        Search::Among => among::body,
+        Search::Interp => interp::body,
     }
 }
 
@@ -50,36 +53,48 @@ fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, d
         let values = &values[first..size.min(first + PIECE)];
         // SAFETY: pieces write elements of their own, within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first), values.len()) };
-        let (groups, rest) = values.as_chunks::<SIDE>();
-        let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
-        match isa {
-            Isa::Avx512 => wide(
-                #[inline(always)]
-                || all_places::<T, RIGHT>(sorted, groups, to_groups, descending),
-            ),
-            _ => all_places::<T, RIGHT>(sorted, groups, to_groups, descending),
-        }
-        for (value, to) in rest.iter().zip(to_rest) {
-            places::<T, RIGHT, 1>(sorted, &[*value], std::array::from_mut(to), descending);
-        }
+        places_of::<T, RIGHT>(sorted, values, to, descending, isa);
     });
+}
+
+/// The places of values, by one thread.
+pub(super) fn places_of<T: Ordered, const RIGHT: bool>(
+    sorted: &[T],
+    values: &[T],
+    to: &mut [i64],
+    descending: bool,
+    isa: Isa,
+) {
+    // Numbers alone are compared as they are, which is less work than keys; NaN would be the last.
+    let plain = !T::IS_PAIR && !descending && size_of::<T>() >= 4 && sorted.last().is_none_or(|x| !is_nan(x));
+    let (groups, rest) = values.as_chunks::<SIDE>();
+    let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
+    // Gathers of AVX2 are slower than loads.
+    let isa = if isa == Isa::Avx512 { isa } else { Isa::Baseline };
+    with_features(
+        isa,
+        #[inline(always)]
+        || {
+            for (values, to) in groups.iter().zip(&mut *to_groups) {
+                match plain {
+                    true => plain_places::<T, RIGHT, SIDE>(sorted, values, to),
+                    false => places::<T, RIGHT, SIDE>(sorted, values, to, descending),
+                }
+            }
+        },
+    );
+    for (value, to) in rest.iter().zip(to_rest) {
+        places::<T, RIGHT, 1>(sorted, &[*value], std::array::from_mut(to), descending);
+    }
+}
+
+#[inline(always)]
+fn is_nan<T: PartialOrd>(x: &T) -> bool {
+    x.partial_cmp(x).is_none()
 }
 
 /// Values that are looked for side by side: a search waits for memory, and the next step of the others fills that time.
 const SIDE: usize = 16;
-
-/// The places of groups of values.
-#[inline(always)]
-fn all_places<T: Ordered, const RIGHT: bool>(
-    sorted: &[T],
-    groups: &[[T; SIDE]],
-    to: &mut [[i64; SIDE]],
-    descending: bool,
-) {
-    for (values, to) in groups.iter().zip(to) {
-        places::<T, RIGHT, SIDE>(sorted, values, to, descending);
-    }
-}
 
 /// How many go before each value: those that come first, and with `RIGHT` those that are equal. All searches halve the same
 /// lengths, without a branch that could be guessed wrong.
@@ -104,4 +119,24 @@ fn places<T: Ordered, const RIGHT: bool, const N: usize>(
         left -= half;
     }
     to.iter_mut().zip(found).for_each(|(to, found)| *to = found as i64);
+}
+
+/// As [`places`], among numbers without NaN, from the smallest on.
+#[inline(always)]
+fn plain_places<T: Ordered, const RIGHT: bool, const N: usize>(sorted: &[T], values: &[T; N], to: &mut [i64; N]) {
+    let mut found = [0usize; N];
+    let mut left = sorted.len();
+    while left > 0 {
+        let half = left.div_ceil(2);
+        for (found, x) in found.iter_mut().zip(values) {
+            // SAFETY: what was found and what is left never reach beyond the end.
+            let s = unsafe { sorted.get_unchecked(*found + half - 1) };
+            let goes = if RIGHT { s <= x } else { s < x };
+            *found += if goes { half } else { 0 };
+        }
+        left -= half;
+    }
+    for ((to, found), x) in to.iter_mut().zip(found).zip(values) {
+        *to = if is_nan(x) { sorted.len() } else { found } as i64;
+    }
 }

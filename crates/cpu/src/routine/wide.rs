@@ -1,10 +1,12 @@
-//! Keys in order by AVX-512: a quicksort that partitions whole vectors, down to a sorting network in registers.
+//! Keys in order by vectors: a quicksort that partitions whole vectors, down to a sorting network in registers. Here with AVX-512,
+//! in `wide_avx2` with AVX2.
 //!
 //! Keys are whole numbers, so equal ones are the same: the result is one and the same whatever the pivots, and whichever thread
 //! sorts which part. A partition reads as much ahead from both ends as it writes, so it needs no memory beside. Parts that do
 //! not get smaller are left to the library's sort, which bounds the time for every input.
 
 use crate::pointwise::Shared;
+use crate::simd::Avx512;
 use forerun_base::Team;
 
 /// Keys from which on several threads sort.
@@ -16,17 +18,17 @@ const AHEAD: usize = 8;
 /// Vectors of the largest network.
 const NETWORK: usize = 16;
 /// Keys that a pivot is the middle of.
-const SAMPLE: usize = 32;
+pub(super) const SAMPLE: usize = 32;
 
-/// Keys that vectors hold.
-pub(super) trait Wide: Copy + Ord + Default + Send + Sync + 'static {
-    /// Keys of a vector.
-    const LANES: usize;
+/// Keys that vectors of an instruction set hold.
+pub(super) trait Wide<S>: Copy + Ord + Default + Send + Sync + 'static {
+    /// Keys of the largest network.
+    const SMALL: usize;
 
     /// Puts keys in order.
     ///
     /// # Safety
-    /// The processor must have AVX-512 F, BW, VL and DQ.
+    /// The processor must have the set.
     unsafe fn sort(keys: &mut [Self]);
 
     /// Brings the keys below a pivot, or with `or_equal` those up to it, before the others; gives their number.
@@ -38,15 +40,15 @@ pub(super) trait Wide: Copy + Ord + Default + Send + Sync + 'static {
     /// The middle of some of the keys.
     ///
     /// # Safety
-    /// As for [`Wide::sort`].
+    /// As for [`Wide::partition`].
     unsafe fn pivot(keys: &[Self]) -> Self;
 }
 
 /// Puts keys in order, with a team where that is worth it.
 ///
 /// # Safety
-/// The processor must have AVX-512 F, BW, VL and DQ.
-pub(super) unsafe fn sort<K: Wide>(keys: &mut [K], team: &dyn Team) {
+/// The processor must have the set.
+pub(super) unsafe fn sort<S, K: Wide<S>>(keys: &mut [K], team: &dyn Team) {
     let width = team.width().min(16);
     if width == 1 || keys.len() < WORTH_SPLITTING {
         // SAFETY: the caller's promise is this one.
@@ -68,7 +70,7 @@ pub(super) unsafe fn sort<K: Wide>(keys: &mut [K], team: &dyn Team) {
             // SAFETY: parts do not overlap, and each has two places of its own for its halves; the caller's promise.
             unsafe {
                 let part = std::slice::from_raw_parts_mut(first.get().add(start), length);
-                let left = match length > K::LANES * NETWORK {
+                let left = match length > K::SMALL {
                     true => K::partition(part, K::pivot(part), false),
                     false => 0,
                 };
@@ -99,13 +101,13 @@ macro_rules! wide {
         $splat:ident, $less:ident, $up_to:ident, $compress:ident, $least:ident, $most:ident, $permute:ident, $blend:ident
     ) => {
         mod $module {
-            use super::{AHEAD, NETWORK, SAMPLE, Wide};
+            use super::{AHEAD, Avx512, NETWORK, SAMPLE, Wide};
             use std::arch::x86_64::*;
 
             const LANES: usize = $lanes;
 
-            impl Wide for $key {
-                const LANES: usize = LANES;
+            impl Wide<Avx512> for $key {
+                const SMALL: usize = LANES * NETWORK;
 
                 unsafe fn sort(keys: &mut [$key]) {
                     // Twice as deep as halves would go.

@@ -6,13 +6,13 @@ use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
-use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, power, turn};
+use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
 /// The set.
 pub(crate) enum Avx2 {}
 
-x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, F32x8, Pair<F64x4>, philox, interleave);
+x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, masks false, F32x8, Pair<F64x4>, philox, interleave);
 
 x86_float! {
     F32x8(__m256) of 8 f32, mask Mask32x8, format Single;

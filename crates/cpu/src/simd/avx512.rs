@@ -6,7 +6,7 @@ use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, Operand};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
-use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, power, turn};
+use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
 /// The set.
@@ -16,6 +16,7 @@ x86_set!(
     Avx512,
     "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi1,bmi2,lzcnt,popcnt",
     16,
+    masks true,
     F32x16,
     Pair<F64x8>,
     philox,

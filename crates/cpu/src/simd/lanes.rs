@@ -217,13 +217,6 @@ impl Set for Baseline {
         }
         run::<V, B>
     }
-    fn cast<A: Copy, B: Copy + crate::casts::CastFrom<A>>() -> Loop {
-        unsafe fn run<A: Copy, B: Copy + crate::casts::CastFrom<A>>(to: *mut u8, from: &[Operand; 3], count: usize) {
-            // SAFETY: the caller's promise is this one.
-            unsafe { loops::cast::<A, B, 8>(to, from, count) }
-        }
-        run::<A, B>
-    }
     unsafe fn vectorize<W: Work>(work: W) -> W::Out {
         work.run()
     }

@@ -53,6 +53,7 @@ impl<V: NumSigned> NumSigned for Pair<V> {
 
 impl<V: NumFloat> NumFloat for Pair<V> {
     type Format = V::Format;
+    const BRANCHES: bool = V::BRANCHES;
     #[inline(always)]
     fn constant(value: f64) -> Self {
         Pair(V::constant(value), V::constant(value))
@@ -66,6 +67,10 @@ impl<V: NumFloat> NumFloat for Pair<V> {
     fn split(self) -> (Self, Self) {
         let (low, high) = (self.0.split(), self.1.split());
         (Pair(low.0, high.0), Pair(low.1, high.1))
+    }
+    #[inline(always)]
+    fn all(mask: Self::Mask) -> bool {
+        V::all(mask.0) && V::all(mask.1)
     }
     #[inline(always)]
     fn turns(self) -> [Self; 3] {

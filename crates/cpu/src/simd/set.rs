@@ -36,6 +36,8 @@ pub(crate) trait Memory: Copy {
 
 /// An instruction set: its vectors, and loops compiled for it.
 pub(crate) trait Set: 'static {
+    /// Whether comparisons give mask registers, which an instruction turns into bytes.
+    const HAS_MASKS: bool = false;
     /// Single precision.
     type F32: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f32>;
     /// Double precision.
@@ -55,8 +57,6 @@ pub(crate) trait Set: 'static {
     fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
     /// The loop over three operands.
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
-    /// The loop that casts.
-    fn cast<A: Copy, B: Copy + crate::casts::CastFrom<A>>() -> Loop;
     /// A batch of random blocks, as [`crate::philox::words`] makes them.
     ///
     /// # Safety

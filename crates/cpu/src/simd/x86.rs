@@ -24,7 +24,7 @@ macro_rules! x86_float {
             }
 
             /// For what has no instruction: the reference, lane by lane.
-            #[inline(always)]
+            #[inline(never)]
             fn each(self, other: Self, f: fn($elem, $elem) -> $elem) -> Self {
                 let (a, b) = (self.lanes(), other.lanes());
                 Self::from_lanes(collect(|i| f(a[i], b[i])))
@@ -63,11 +63,17 @@ macro_rules! x86_float {
             #[inline(always)]
             fn neg(self) -> Self { self.raw_xor(Self::splat(-0.0)) }
             #[inline(always)]
-            fn floor_div(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::floor_div) }
+            fn floor_div(self, other: Self) -> Self {
+                if divide::is_near(self, other).holds() { divide::floor_div(self, other) } else { self.each(other, <$elem as NumSigned>::floor_div) }
+            }
             #[inline(always)]
-            fn remainder(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::remainder) }
+            fn remainder(self, other: Self) -> Self {
+                if divide::is_near(self, other).holds() { divide::remainder(self, other) } else { self.each(other, <$elem as NumSigned>::remainder) }
+            }
             #[inline(always)]
-            fn fmod(self, other: Self) -> Self { self.each(other, <$elem as NumSigned>::fmod) }
+            fn fmod(self, other: Self) -> Self {
+                if divide::is_near(self, other).holds() { divide::fmod(self, other) } else { self.each(other, <$elem as NumSigned>::fmod) }
+            }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
                 // Nearly all vectors need none of the special cases.
@@ -85,6 +91,7 @@ macro_rules! x86_float {
 
         impl NumFloat for $vector {
             type Format = $format;
+            const BRANCHES: bool = true;
             #[inline(always)]
             fn constant(value: f64) -> Self { Self::splat(value as $elem) }
             #[inline(always)]
@@ -120,6 +127,8 @@ macro_rules! x86_float {
             }
             #[inline(always)]
             fn next_after(self, other: Self) -> Self { self.each(other, <$elem as NumFloat>::next_after) }
+            #[inline(always)]
+            fn all(mask: $mask) -> bool { mask.holds() }
         }
     };
     (@ $v:ident $r:ty, $m:ident, $e:ident, eq, $f:expr) => { x86_float!(@compare $v $m raw_eq $f); };
@@ -181,8 +190,9 @@ macro_rules! x86_float {
 
 /// Implements [`super::Set`] for an instruction set with these features and vectors.
 macro_rules! x86_set {
-    ($set:ident, $features:literal, $lanes:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path) => {
+    ($set:ident, $features:literal, $lanes:literal, masks $masks:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path) => {
         impl Set for $set {
+            const HAS_MASKS: bool = $masks;
             type F32 = $f32;
             type F64 = $f64;
             type I32 = Lanes<i32, $lanes>;
@@ -238,18 +248,6 @@ macro_rules! x86_set {
             unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
                 // SAFETY: the caller promises the features.
                 unsafe { $interleave(words) }
-            }
-            fn cast<A: Copy, B: Copy + crate::casts::CastFrom<A>>() -> Loop {
-                #[target_feature(enable = $features)]
-                unsafe fn run<A: Copy, B: Copy + crate::casts::CastFrom<A>>(
-                    to: *mut u8,
-                    from: &[Operand; 3],
-                    count: usize,
-                ) {
-                    // SAFETY: the caller's promise is this one.
-                    unsafe { loops::cast::<A, B, $lanes>(to, from, count) }
-                }
-                run::<A, B>
             }
             unsafe fn vectorize<W: Work>(work: W) -> W::Out {
                 #[target_feature(enable = $features)]

@@ -169,6 +169,11 @@ fn bounds(dtype: DType) -> (&'static str, &'static str) {
 /// What a reduction folds with.
 fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
     let (lowest, highest) = bounds(dtype);
+    let nan = match dtype {
+        DType::F32 => Some("__int_as_float(0x7fc00000)"),
+        DType::F64 => Some("__longlong_as_double(0x7ff8000000000000LL)"),
+        _ => None,
+    };
     let (start, fold, less) = match kind {
         ReduceKind::Sum => ("(E)0", "n_add(a, b)", "false"),
         ReduceKind::Prod => ("(E)1", "n_mul(a, b)", "false"),
@@ -176,6 +181,8 @@ fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
         ReduceKind::Min => (highest, "n_min(a, b)", "false"),
         ReduceKind::ArgMax => (lowest, "", "n_lt(a, b)"),
         ReduceKind::ArgMin => (highest, "", "n_lt(b, a)"),
+        ReduceKind::NanMax => (nan.unwrap_or(lowest), "((b) == (b) ? (a) == (a) ? n_max(a, b) : (b) : (a))", "false"),
+        ReduceKind::NanMin => (nan.unwrap_or(highest), "((b) == (b) ? (a) == (a) ? n_min(a, b) : (b) : (a))", "false"),
     };
     format!(
         "typedef {} E;\n#define START {start}\n#define FOLD(a, b) {fold}\n#define LESS(a, b) {less}\n#define INDEXED {}\n\

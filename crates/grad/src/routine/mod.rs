@@ -2,6 +2,7 @@
 
 mod along;
 mod choose;
+mod convolve;
 mod fft;
 mod linalg;
 mod normalise;

@@ -21,6 +21,14 @@ pub(super) fn rule(
             let went = ops::routine(argsort, &[&places], &words[..1], loc)?;
             Ok(vec![Some(ops::routine(Routine::Along(Along::Take), &[grad, &went], &words[..1], loc)?)])
         }
-        Order::Argsort | Order::Argtop => unreachable!("indices are never on the tape"),
+        Order::Partition => {
+            let argpartition = Routine::Order(Order::Argpartition);
+            let places = ops::routine(argpartition, &[saved(&recorded.inputs[0])], words, loc)?;
+            let went = ops::routine(Routine::Order(Order::Argsort), &[&places], &words[..1], loc)?;
+            Ok(vec![Some(ops::routine(Routine::Along(Along::Take), &[grad, &went], &words[..1], loc)?)])
+        }
+        Order::Argsort | Order::Argtop | Order::Argpartition | Order::Quantile => {
+            unreachable!("indices and what has no gradient are never on the tape")
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::entry::Recorded;
 use crate::rules::saved;
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{Loc, Result, Scalar};
-use forerun_ops::{Beyond, Place, Point, ReduceKind, Routine};
+use forerun_ops::{Beyond, Place, Point, ReduceKind, Routine, is_by_index};
 
 pub(super) fn rule(
     routine: Place,
@@ -16,6 +16,7 @@ pub(super) fn rule(
     match routine {
         Place::Positions | Place::Last => unreachable!("positions are never on the tape"),
         Place::Put => {
+            debug_assert!(!is_by_index(words), "whoever records has positions made of its indices");
             let positions = saved(&recorded.inputs[1]);
             let wanted = |k: usize| recorded.edges[k].is_some();
             // The base gets nothing where it was overwritten.

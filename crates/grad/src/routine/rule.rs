@@ -1,6 +1,6 @@
 //! Which family has the rule, and what they share.
 
-use super::{along, choose, fft, linalg, normalise, order, place, scan};
+use super::{along, choose, convolve, fft, linalg, normalise, order, place, scan};
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
 use forerun_array::{Array, ops};
@@ -32,6 +32,7 @@ fn complex_rule(
 ) -> Result<Vec<Option<Array>>> {
     match routine {
         Routine::Scan(Scan::CumProd | Scan::Linear)
+        | Routine::Convolve(_)
         | Routine::Linalg(Linalg::Inv | Linalg::Det | Linalg::Solve | Linalg::SolveTriangular) => {
             let back = real_rule(routine, words, recorded, &conjugate(grad, loc)?, loc)?;
             back.into_iter().map(|flows| flows.map(|flows| conjugate(&flows, loc)).transpose()).collect()
@@ -56,11 +57,12 @@ fn real_rule(
         Routine::Fft(routine) => fft::rule(routine, words, recorded, grad, loc),
         Routine::Linalg(routine) => linalg::rule(routine, words, recorded, grad, loc),
         Routine::Choose(routine) => choose::rule(routine, words, recorded, grad, loc),
+        Routine::Convolve(routine) => convolve::rule(routine, words, recorded, grad, loc),
         Routine::Normalise(routine) => normalise::rule(routine, words, recorded, grad, loc),
         Routine::Order(routine) => order::rule(routine, words, recorded, grad, loc),
         Routine::Place(routine) => place::rule(routine, words, recorded, grad, loc),
         Routine::Scan(routine) => scan::rule(routine, words, recorded, grad, loc),
-        Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
+        Routine::Count(_) | Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
             unreachable!("indices and draws are never on the tape")
         }
     }

@@ -11,6 +11,7 @@ family! {
     /// Draws. Words: the shape of the result. Parameters are float64, one for all or one an element.
     Draw {
         Bits, "random_bits", "shape", Some(0), false, "uniformly distributed 64-bit integers";
+        Order, "random_order", "count", Some(0), false, "numbers from 0 on in a random order";
         Gamma, "random_gamma", "alpha, shape", Some(1), true, "numbers of gamma distributions of scale 1";
         Poisson, "random_poisson", "lam, shape", Some(1), true, "counts of Poisson distributions";
         Binomial, "random_binomial", "n, p, shape", Some(2), true, "counts of successes in n trials";
@@ -23,6 +24,9 @@ impl Family for Draw {
         let extents = words.iter().map(|w| usize::try_from(*w)).collect::<std::result::Result<Vec<_>, _>>();
         let extents = extents.map_err(|_| Error::new(ErrorKind::Value, "shape has a negative extent"))?;
         let shape = Shape::new(&extents)?;
+        if self == Draw::Order && shape.rank() != 1 {
+            return Err(Error::new(ErrorKind::Value, format!("an order has one dimension, not {shape}")));
+        }
         for (dtype, other) in given {
             if dtype.kind() != Kind::Float || dtype.size() != 8 {
                 return Err(Error::new(ErrorKind::Type, format!("parameters are float64, not {dtype}")));
@@ -40,7 +44,7 @@ impl Family for Draw {
     }
 
     fn cost(self, _: &[Given], out: &Given, _: &[i64]) -> usize {
-        out.1.size().saturating_mul(if self == Draw::Bits { 8 } else { 60 })
+        out.1.size().saturating_mul(if matches!(self, Draw::Bits | Draw::Order) { 8 } else { 60 })
     }
 
     fn needs(self, _: usize) -> Option<Needs> {

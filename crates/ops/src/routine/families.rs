@@ -1,9 +1,11 @@
 //! All families together, and what a family is.
 
-use super::{Along, Choose, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique};
+use super::{Along, Choose, Convolve, Count, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique};
 use crate::gradient::Needs;
 use crate::op::{OpRow, Tier};
 use forerun_base::{DType, Error, ErrorKind, Kind, Result, Shape};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// An input of a routine, as inference sees it.
 pub type Given = (DType, Shape);
@@ -140,13 +142,20 @@ macro_rules! families {
 
             /// A code of its own, below 0x300.
             pub(crate) fn code(self) -> u16 {
-                Routine::all().iter().position(|r| *r == self).expect("it is one of them") as u16
+                let mut first = 0;
+                $(
+                    if let Routine::$family(routine) = self {
+                        return first + routine as u16;
+                    }
+                    first += $family::ALL.len() as u16;
+                )+
+                unreachable!("{} families end at {first}", self.name())
             }
         }
     };
 }
 
-families!(Along, Choose, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique);
+families!(Along, Choose, Convolve, Count, Draw, Fft, Linalg, Normalise, Order, Place, Scan, Search, Unique);
 
 impl Routine {
     /// Its name in every frontend.
@@ -156,7 +165,9 @@ impl Routine {
 
     /// The routine with this name.
     pub fn from_name(name: &str) -> Option<Routine> {
-        Routine::all().into_iter().find(|r| r.name() == name)
+        static NAMES: LazyLock<HashMap<&'static str, Routine>> =
+            LazyLock::new(|| Routine::all().into_iter().map(|r| (r.name(), r)).collect());
+        NAMES.get(name).copied()
     }
 }
 

@@ -9,6 +9,8 @@
 mod along;
 mod choose;
 mod complex_samples;
+mod convolve;
+mod count;
 mod draw;
 mod families;
 mod fft;
@@ -25,13 +27,15 @@ mod unique;
 
 pub use along::Along;
 pub use choose::Choose;
+pub use convolve::Convolve;
+pub use count::Count;
 pub use draw::Draw;
 pub use families::{Given, Routine};
 pub use fft::{Fft, scale as fft_scale};
 pub use linalg::{Linalg, Stack};
 pub use normalise::Normalise;
 pub use order::Order;
-pub use place::Place;
+pub use place::{Place, is_by_index, put_row};
 pub use scan::Scan;
 pub use search::Search;
 pub use unique::Unique;

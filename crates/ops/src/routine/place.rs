@@ -9,7 +9,8 @@ family! {
     ///
     /// Words of `positions`: for every array of indices the axis it counts along, the axis' extent and how far apart its elements
     /// are. Its immediate is the position of the first element. Words of `put`: the extents of a row, then how far apart
-    /// its elements are in each dimension; a position is that of a row's first element.
+    /// its elements are in each dimension; a position is that of a row's first element. With three words before them, the axis,
+    /// the extent and the distance of one array of indices, `put` takes those indices in place of positions.
     Place {
         Positions, "positions", "indices, axes", None, true, "positions in one dimension that indices along several axes name";
         Put, "put", "base, positions, values, row", Some(3), true, "an array with rows at positions overwritten; of several at one position the last stays";
@@ -29,7 +30,15 @@ impl Family for Place {
         }
     }
 
-    fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
+    fn cost(self, given: &[Given], out: &Given, words: &[i64]) -> usize {
+        if self == Place::Put {
+            // What is moved to the places; the rest is a plain copy, or nothing where the base is taken over.
+            let row = put_row(words);
+            let moved = row[..row.len() / 2]
+                .iter()
+                .fold(given[1].1.size(), |size, extent| size.saturating_mul(*extent as usize));
+            return moved.saturating_add(out.1.size() / 8);
+        }
         given.iter().map(|(_, shape)| shape.size()).fold(out.1.size(), usize::saturating_add).saturating_mul(2)
     }
 
@@ -87,12 +96,25 @@ fn named((dtype, shape): &Given) -> Result<()> {
     }
 }
 
+/// Whether the words of `put` describe an array of indices in place of positions.
+pub fn is_by_index(words: &[i64]) -> bool {
+    !words.len().is_multiple_of(2)
+}
+
+/// The words of `put` that describe a row: its extents, then its strides.
+pub fn put_row(words: &[i64]) -> &[i64] {
+    if is_by_index(words) { words.get(3..).unwrap_or(&[]) } else { words }
+}
+
 fn put(given: &[Given], words: &[i64]) -> Result<Given> {
     let ((dtype, base), (_, named_shape), (values_dtype, values)) = (given[0], given[1], given[2]);
-    named(&given[1])?;
-    let row: usize = words[..words.len() / 2].iter().map(|d| *d as usize).product();
+    if !is_by_index(words) || given[1].0 != DType::I32 {
+        named(&given[1])?;
+    }
+    let row = put_row(words);
+    let row: usize = row[..row.len() / 2].iter().map(|d| *d as usize).product();
     let fits = values.size() == 1 || values.size() == named_shape.size() * row;
-    if values_dtype != dtype || !fits || !words.len().is_multiple_of(2) {
+    if values_dtype != dtype || !fits {
         let text =
             format!("values {values_dtype} {values} do not fit {dtype} rows of {row} at positions {named_shape}");
         return refused(text);

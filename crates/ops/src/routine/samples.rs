@@ -8,6 +8,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(order());
     all.extend(scan());
     all.extend(along());
+    all.extend(convolve());
     all.extend(super::complex_samples::samples());
     all.extend(super::fft_samples::samples());
     all.extend(super::linalg_samples::samples());
@@ -15,6 +16,8 @@ pub(crate) fn samples() -> Vec<Sample> {
     all.extend(choose());
     all.extend(place());
     all.extend(search());
+    all.extend(among());
+    all.extend(count());
     all.extend(unique());
     all.extend(draw());
     all
@@ -47,6 +50,35 @@ fn order() -> Vec<Sample> {
         all.push(top(0, descending, 0).on([x([4, 5])]));
     }
     all.push(top(0, 0, 3).on([x([2])]).fails("argtop: 3 elements are wanted of 2 along axis 0"));
+    all.extend(parts());
+    all
+}
+
+fn parts() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for op in ["partition", "argpartition"] {
+        let part = |words: &[i64]| call(op).with("words", Value::Ints(words.to_vec()));
+        all.push(part(&[0, 7]).on([x([40]).values(Values::Special)]));
+        all.push(part(&[0, 0, 9, 39]).on([x([40]).values(Values::Special)]));
+        // Long enough for samples, and for samples that tell little.
+        for count in [600, 20_000, 70_001] {
+            all.push(part(&[0, count as i64 / 3]).on([x([count])]));
+            all.push(part(&[0, 10]).on([x([count]).values(Values::Special)]));
+            all.push(part(&[0, count as i64 - 1]).on([x([count]).values(Values::Rising)]));
+        }
+        all.push(part(&[1, 2]).on([x([3, 4, 5])]));
+        all.push(part(&[-1, 1, 3]).on([x([4, 5]).look(Look::Transposed)]));
+        all.push(part(&[1, 0, 1, 2, 3, 4, 5]).on([x([3, 6]).look(Look::Backwards)]));
+        all.push(part(&[0, 3]).on([x([2])]).fails(format!("{op}: places [3] do not rise below 2 along axis 0")));
+    }
+    let quantile = |words: &[i64]| call("quantile").with("words", Value::Ints(words.to_vec())).of([F32, F64]);
+    let half = 0.5f64.to_bits() as i64;
+    for input in [x([40]), x([601]), x([20_000]), x([40]).values(Values::Special), x([3, 4]), x([0, 3])] {
+        all.push(quantile(&[2, half]).on([input.clone()]));
+        all.push(quantile(&[0, 0, 1, half, 2, half, 2, 0, 1, 0]).on([input]));
+    }
+    all.push(quantile(&[3, 0]).on([x([2])]).fails("quantile: [3, 0] are not places and shares among 2 elements"));
+    all.push(quantile(&[0, 0]).on([x([2])]).of([I32]).fails("quantile: not defined for int32"));
     all
 }
 
@@ -81,6 +113,25 @@ fn scan() -> Vec<Sample> {
     }
     all.push(linear(0).on([x([3]), x([2])]).of([F32]).fails("linear_scan: factors are float32 (2,), not float32 (3,)"));
     all.push(linear(0).on([x([3]), x([3])]).of([I32]).fails("linear_scan: not defined for int32"));
+    all
+}
+
+fn convolve() -> Vec<Sample> {
+    let mut all = Vec::new();
+    let part = |first: i64, count: i64| call("convolve").with("words", [first, count]);
+    for (n, m) in [(9, 4), (4, 9), (1, 1), (300, 70), (40, 41)] {
+        let full = (n + m - 1) as i64;
+        for (first, count) in [(0, full), (m as i64 - 1, 3), (-3, full + 9)] {
+            let sample = part(first, count).on([x([n]), x([m])]);
+            // Long sums of floats are rounded in another order by others.
+            all.push(if n < 10 { sample } else { sample.of([Bool, DType::I8, I32, I64]) });
+        }
+    }
+    all.push(part(0, 602).on([x([300]).look(Look::Backwards), x([303]).look(Look::Backwards)]).of([I64]));
+    all.push(part(-1, 3).on([x([0]), x([3])]));
+    all.push(part(0, 0).on([x([5]), x([3])]));
+    all.push(part(0, 4).on([x([2, 2]), x([3])]).fails("convolve: needs two vectors: (2, 2) x (3,)"));
+    all.push(part(0, -1).on([x([2]), x([3])]).fails("convolve: count must not be negative, got -1"));
     all
 }
 
@@ -221,6 +272,51 @@ fn search() -> Vec<Sample> {
     all
 }
 
+fn among() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for others in [x([0]), x([5]), x([30]), x([700]), x([40]).values(Values::Special)] {
+        for input in [x([3, 4]), x([4, 5]).look(Look::Transposed), x([0, 3]), x([600]).values(Values::Rising)] {
+            all.push(call("among").on([others.clone(), input]).with("words", []));
+        }
+        all.push(call("among").on([others, x([40]).values(Values::Special)]).with("words", []));
+    }
+    let error = "among: numbers in order have one dimension, not (2, 2)";
+    all.push(call("among").on([x([2, 2]), x([3])]).with("words", []).fails(error));
+    let rising = |count: usize| x([count]).values(Values::Rising);
+    let interp = |words: [i64; 4]| call("interp").with("words", words).of([F32, F64]);
+    for input in [x([3, 4]), x([4, 5]).look(Look::Transposed), x([0, 3]), x([600]), x([40]).values(Values::Special)] {
+        all.push(interp([0; 4]).on([rising(7), input.clone(), x([7])]));
+        all.push(interp([1, (-1.5f64).to_bits() as i64, 1, 0]).on([rising(7), input.clone(), x([7])]));
+        all.push(interp([0; 4]).on([rising(1), input, x([1])]));
+    }
+    all.push(interp([0; 4]).on([x([0]), x([3]), x([0])]).fails("interp: points (0,) and values (0,) are not vectors"));
+    all.push(interp([0; 4]).on([x([2]), x([3]), x([2])]).of([I32]).fails("interp: not defined for int32"));
+    all
+}
+
+fn count() -> Vec<Sample> {
+    let rising = |count: usize| x([count]).values(Values::Rising);
+    let bincount = |length: i64| call("bincount").with("words", [length]).of([Bool, I32, I64, DType::U8]);
+    let histogram = |even: i64| call("histogram").with("words", [even]).of([F32, F64]);
+    let mut all = Vec::new();
+    for length in [0, 3, 500] {
+        for input in [rising(40), x([0]), rising(200)] {
+            all.push(bincount(length).on([input]));
+        }
+    }
+    all.push(bincount(5).on([x([40])]).of([I32, I64]).fails("bincount: numbers must not be negative"));
+    all.push(bincount(5).on([x([40])]).of([F32]).fails("bincount: needs integers, not float32"));
+    all.push(bincount(-1).on([x([4])]).of([I64]).fails("bincount: [-1] is no length"));
+    for even in [0, 1] {
+        for input in [x([40]), x([600]), rising(40), x([0]), x([40]).values(Values::Special), x([3, 4])] {
+            all.push(histogram(even).on([rising(9), input]));
+        }
+    }
+    all.push(histogram(0).on([x([1]), x([4])]).fails("histogram: 1 edges enclose nothing"));
+    all.push(histogram(0).on([x([2]), x([4])]).of([I32]).fails("histogram: not defined for edges int32"));
+    all
+}
+
 fn unique() -> Vec<Sample> {
     let mut all = Vec::new();
     for input in [x([9]).values(Values::Rising), x([0]), x([4, 3]).values(Values::Rising), x([5, 0])] {
@@ -247,6 +343,11 @@ fn draw() -> Vec<Sample> {
     let one = |input: Input| input.values(Values::Positive);
     let mut all = vec![
         call("random_bits").with("words", [4, 5]).of([I64]),
+        call("random_order").with("words", [40]).of([I64]),
+        call("random_order")
+            .with("words", [4, 5])
+            .of([I64])
+            .fails("random_order: an order has one dimension, not (4, 5)"),
         call("random_bits").with("words", [-1]).of([I64]).fails("random_bits: shape has a negative extent"),
     ];
     for op in ["random_gamma", "random_poisson"] {

@@ -5,10 +5,13 @@ use crate::gradient::Needs;
 use forerun_base::{DType, Error, ErrorKind, Result};
 
 family! {
-    /// Places among numbers in order. Words: whether equal ones go before.
+    /// Places among numbers in order. Words: whether equal ones go before. Words of `interp`: whether the value before the first
+    /// point is another than its own, and the bits of that as a float64; then the same for what lies behind the last.
     Search {
         Sorted, "searchsorted", "sorted, x, right", Some(2), false, "places where values would be put into numbers in order";
         Digitize, "digitize", "bins, x, right", Some(2), true, "numbers of the intervals that values lie in; edges rise or fall";
+        Among, "among", "others, x", Some(2), false, "whether values are among others, in any order";
+        Interp, "interp", "points, x, values", Some(3), false, "values between points, which rise, on straight lines";
     }
 }
 
@@ -22,7 +25,20 @@ impl Family for Search {
         if dtype != other {
             return Err(Error::new(ErrorKind::Type, format!("dtypes differ: {dtype} and {other}")));
         }
-        Ok((DType::I64, values))
+        match self {
+            Search::Sorted | Search::Digitize => Ok((DType::I64, values)),
+            Search::Among => Ok((DType::Bool, values)),
+            Search::Interp => {
+                if !matches!(dtype, DType::F32 | DType::F64) {
+                    return Err(Error::new(ErrorKind::Type, format!("not defined for {dtype}")));
+                }
+                if given[2] != given[0] || shape[0] == 0 {
+                    let text = format!("points {shape} and values {} are not vectors of one length", given[2].1);
+                    return Err(Error::new(ErrorKind::Value, text));
+                }
+                Ok((dtype, values))
+            }
+        }
     }
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
@@ -35,7 +51,7 @@ impl Family for Search {
     }
 
     fn takes_complex(self) -> bool {
-        self == Search::Sorted
+        matches!(self, Search::Sorted | Search::Among)
     }
 
     fn scalars(self) -> usize {

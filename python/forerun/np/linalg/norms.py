@@ -8,7 +8,7 @@ from operator import index
 
 from forerun import _forerun
 from forerun._convert import averaging, to_array
-from forerun._forerun import ndarray
+from forerun._forerun import float32, float64, ndarray
 from forerun._pointwise import (
     abs,
     divide,
@@ -26,6 +26,9 @@ from forerun._types import ArrayLike, AxisLike
 from forerun.np.complex import real
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
 from forerun.np.linalg.factor import svdvals
+
+#: Dtypes that are added up as they are.
+_DIRECT = (float32, float64)
 
 
 def _of_vectors(x: ndarray, order: float, axis: AxisLike, keepdims: bool) -> ndarray:
@@ -77,6 +80,8 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, ke
     >>> np.linalg.norm(np.array([[1.0, -2.0], [3.0, 4.0]]), 1)
     array(6.)
     """
+    if ord is None and isinstance(x, ndarray) and x.dtype in _DIRECT and (axis is None or isinstance(axis, int)):
+        return _forerun.reduction("norm", x, axis, keepdims)
     a = to_float(averaging(to_array(x)))
     if axis is None:
         if ord is None:

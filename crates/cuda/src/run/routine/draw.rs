@@ -9,7 +9,15 @@ use forerun_plan::RoutineCall;
 const TEXT: &str = include_str!("../../kernels/draw.cuh");
 
 pub(super) fn plan(routine: Draw, _: &RoutineCall) -> Plan {
-    Plan { texts: vec![routine_text(&define("KIND", routine as usize), &[PHILOX, TEXT])], scratch: 0, steps }
+    let kind = match routine {
+        Draw::Bits => 0,
+        Draw::Gamma => 1,
+        Draw::Poisson => 2,
+        Draw::Binomial => 3,
+        Draw::Multinomial => 4,
+        Draw::Order => unreachable!("{} is done by the host", Routine::Draw(routine).name()),
+    };
+    Plan { texts: vec![routine_text(&define("KIND", kind), &[PHILOX, TEXT])], scratch: 0, steps }
 }
 
 fn steps(job: &Job<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use super::{along, choose, draw, linalg, normalise, order, place, scan, search, 
 use crate::gpu::Gpu;
 use crate::run::launch::Run;
 use forerun_base::Kind;
-use forerun_ops::{Along, Draw, Given, Routine};
+use forerun_ops::{Along, Draw, Given, Order, Routine, Search};
 use forerun_plan::RoutineCall;
 
 /// Elements of an array up to which indices of kernels fit 32 bits where they must.
@@ -19,7 +19,11 @@ pub fn runs(routine: Routine, given: &[Given]) -> bool {
     match routine {
         Routine::Along(routine) => real || routine != Along::Add,
         Routine::Choose(_) | Routine::Place(_) => true,
-        Routine::Scan(_) | Routine::Search(_) => real,
+        Routine::Convolve(_) => false,
+        Routine::Scan(_) | Routine::Search(Search::Sorted | Search::Digitize) => real,
+        // Shortcuts of the host: frontends have ops of the device that do the same.
+        Routine::Count(_) | Routine::Search(_) | Routine::Draw(Draw::Order) => false,
+        Routine::Order(Order::Partition | Order::Argpartition | Order::Quantile) => false,
         // Of one probability for several outcomes the host knows nothing either.
         Routine::Draw(routine) => routine != Draw::Multinomial || given[1].1.size() != 1,
         Routine::Order(_) | Routine::Unique(_) => real && given[0].1.size() < MOST / 2,
@@ -52,5 +56,6 @@ pub(crate) fn plan(call: &RoutineCall) -> Plan {
         Routine::Unique(routine) => unique::plan(routine, call),
         Routine::Linalg(routine) => linalg::plan(routine, call),
         Routine::Fft(_) => unreachable!("{} is done by a library", call.routine.name()),
+        Routine::Convolve(_) | Routine::Count(_) => unreachable!("{} is done by the host", call.routine.name()),
     }
 }

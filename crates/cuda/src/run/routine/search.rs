@@ -17,6 +17,7 @@ pub(super) fn plan(routine: Search, call: &RoutineCall) -> Plan {
     match routine {
         Search::Sorted => Plan { texts: vec![text(1)], scratch: 0, steps: sorted },
         Search::Digitize => Plan { texts: vec![text(1), text(0)], scratch: NOTE, steps: digitize },
+        Search::Among | Search::Interp => unreachable!("{} is done by the host", call.routine.name()),
     }
 }
 

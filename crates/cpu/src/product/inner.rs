@@ -1,0 +1,156 @@
+//! Inner products of two dense vectors: bound by reading them, so long ones are cut.
+//!
+//! Invariant: elements are multiplied and added in blocks of fixed length at fixed places, and the blocks in a binary tree by
+//! their number, as in reductions. So the bits depend on the length alone, not on who computed which block.
+
+use crate::pointwise::Shared;
+use crate::reduce::{CHUNKS, Cascade, Element, PIECE, Partials, Sum, WIDTH, blocks_per_chunk, tree, tree_of};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
+use crate::stretch;
+use forerun_base::{DType, Team};
+use forerun_ops::NumFloat;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Elements of a block.
+const BLOCK: usize = 2048;
+
+/// Computes the inner product of `k` elements each of `a` and `b` into `to`: `(k, a, b, to, team)`, `k` at least 1.
+pub(super) type Inner = unsafe fn(usize, *const u8, *const u8, *mut u8, &dyn Team);
+
+/// The routine for a dtype; none for what is not a float of its own arithmetic.
+pub(super) fn find(isa: Isa, dtype: DType) -> Option<Inner> {
+    fn of_set<S: Set<F32: Memory<Elem = f32>, F64: Memory<Elem = f64>>>(dtype: DType) -> Option<Inner> {
+        match dtype {
+            DType::F32 => Some(run::<S, S::F32>),
+            DType::F64 => Some(run::<S, S::F64>),
+            _ => None,
+        }
+    }
+    match isa {
+        Isa::Baseline => of_set::<Baseline>(dtype),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of_set::<crate::simd::Avx2>(dtype),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of_set::<crate::simd::Avx512>(dtype),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => of_set::<Baseline>(dtype),
+    }
+}
+
+unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
+    k: usize,
+    a: *const u8,
+    b: *const u8,
+    to: *mut u8,
+    team: &dyn Team,
+) {
+    let (a, b, to) = (a.cast::<V::Elem>(), b.cast::<V::Elem>(), to.cast::<V::Elem>());
+    if k < 2 * PIECE || team.width() == 1 {
+        // SAFETY: the caller promises the elements; the backend has checked the instruction set.
+        unsafe { to.write(S::vectorize(Whole::<V>(Stretch { a, b, count: k, kind: PhantomData }))) };
+        return;
+    }
+    let blocks = k.div_ceil(BLOCK);
+    let per_chunk = blocks_per_chunk(blocks, PIECE / BLOCK);
+    let chunks = blocks.div_ceil(per_chunk);
+    let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; CHUNKS];
+    let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
+    let vectors = Shared((a, b));
+    stretch::split(team, chunks, &|chunk| {
+        let from = chunk * per_chunk * BLOCK;
+        let count = (per_chunk * BLOCK).min(k - from);
+        let (a, b) = vectors.get();
+        // SAFETY: the elements of one chunk; each chunk has a partial result of its own.
+        unsafe {
+            let stretch = Stretch::<V> { a: a.add(from), b: b.add(from), count, kind: PhantomData };
+            partials.at(chunk).write(S::vectorize(stretch));
+        }
+    });
+    let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+    let mut lanes = [V::Elem::ZERO; WIDTH];
+    for chunk in 0..chunks {
+        // SAFETY: every chunk has been written.
+        let mut part = unsafe { partials.at(chunk).read() };
+        // The scalar type as a vector of itself keeps this off the vector features.
+        cascade.push::<Lanes<V::Elem, 1>, Sum>(&mut part, WIDTH, per_chunk.trailing_zeros() as usize);
+    }
+    cascade.finish::<Lanes<V::Elem, 1>, Sum>(&mut lanes, WIDTH);
+    // SAFETY: the caller promises a result.
+    unsafe { to.write(tree::<V::Elem, Sum>(lanes)) };
+}
+
+/// Elements of both vectors from a block on, whose products are added up in 64 lanes.
+struct Stretch<V: Memory> {
+    a: *const V::Elem,
+    b: *const V::Elem,
+    count: usize,
+    kind: PhantomData<V>,
+}
+
+/// The same, added up.
+struct Whole<V: Memory>(Stretch<V>);
+
+impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
+    type Out = V::Elem;
+    #[inline(always)]
+    fn run(self) -> V::Elem {
+        tree_of::<V, Sum>(&self.0.run())
+    }
+}
+
+impl<V: Memory<Elem: Element> + NumFloat> Work for Stretch<V> {
+    type Out = [V::Elem; WIDTH];
+    #[inline(always)]
+    fn run(self) -> [V::Elem; WIDTH] {
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut lanes = [V::Elem::ZERO; WIDTH];
+        for at in (0..self.count).step_by(BLOCK) {
+            // SAFETY: elements of the stretch.
+            let mut block = unsafe { self.block(at, BLOCK.min(self.count - at)) };
+            if self.count <= BLOCK {
+                return block;
+            }
+            cascade.push::<V, Sum>(&mut block, WIDTH, 0);
+        }
+        cascade.finish::<V, Sum>(&mut lanes, WIDTH);
+        lanes
+    }
+}
+
+impl<V: Memory<Elem: Element> + NumFloat> Stretch<V> {
+    /// The lanes of `count` elements from `at` on.
+    #[inline(always)]
+    unsafe fn block(&self, at: usize, count: usize) -> [V::Elem; WIDTH] {
+        let mut lanes = [V::Elem::ZERO; WIDTH];
+        // 64 lanes are 4 or 8 vectors.
+        let mut held = [V::constant(0.0); 8];
+        let held = &mut held[..WIDTH / V::LANES];
+        // SAFETY: the caller promises the elements: whole groups of lanes, then what is left.
+        unsafe {
+            let (a, b) = (self.a.add(at), self.b.add(at));
+            let whole = count - count % WIDTH;
+            for i in (0..whole).step_by(WIDTH) {
+                for (v, sum) in held.iter_mut().enumerate() {
+                    let place = i + v * V::LANES;
+                    *sum = V::load(a.add(place)).mul_add(V::load(b.add(place)), *sum);
+                }
+            }
+            let mut rest = count - whole;
+            for (v, sum) in held.iter_mut().enumerate() {
+                let place = whole + v * V::LANES;
+                if rest >= V::LANES {
+                    *sum = V::load(a.add(place)).mul_add(V::load(b.add(place)), *sum);
+                    rest -= V::LANES;
+                } else if rest > 0 {
+                    *sum = V::load_first(a.add(place), rest).mul_add(V::load_first(b.add(place), rest), *sum);
+                    rest = 0;
+                }
+            }
+            for (v, sum) in held.iter().enumerate() {
+                sum.store(lanes.as_mut_ptr().add(v * V::LANES));
+            }
+        }
+        lanes
+    }
+}

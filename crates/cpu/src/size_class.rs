@@ -1,0 +1,58 @@
+//! The sizes that blocks of the host pool have: requests are rounded up, so that blocks of few sizes serve them all.
+//!
+//! Invariant: a capacity is of its own class.
+
+use crate::pages::HUGE;
+
+/// Blocks up to this size come from slabs, by class.
+pub(crate) const SMALL: usize = 32 * 1024;
+/// Four classes a doubling, from 64 bytes to [`SMALL`].
+pub(crate) const CLASSES: usize = 32;
+
+/// The class of a small size, and the bytes its blocks have.
+#[inline]
+pub(crate) fn class_of(bytes: usize) -> (usize, usize) {
+    let units = bytes.max(1).div_ceil(64);
+    if units <= 4 {
+        return (units - 1, units * 64);
+    }
+    // The leading bit and the two after it, rounded up.
+    let shift = (units - 1).ilog2() as usize - 2;
+    let step = (units - 1) >> shift;
+    (shift * 4 + step, ((step + 1) << shift) * 64)
+}
+
+/// The bytes that blocks of a class have.
+pub(crate) fn class_bytes(class: usize) -> usize {
+    match class {
+        0..4 => (class + 1) * 64,
+        _ => ((class % 4 + 5) << (class / 4 - 1)) * 64,
+    }
+}
+
+/// The bytes a large request is rounded to: 1/8 of a power of two, on pages or huge pages.
+pub(crate) fn large_capacity(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 16).max(4096);
+    let rounded = bytes.next_multiple_of(step);
+    if rounded >= HUGE / 2 { rounded.next_multiple_of(HUGE) } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_fit_tightly_and_in_order() {
+        let mut last = 0;
+        for bytes in 0..=SMALL {
+            let (class, capacity) = class_of(bytes);
+            assert!(class < CLASSES && capacity >= bytes && capacity % 64 == 0 && capacity <= SMALL);
+            assert!(capacity <= bytes.max(64) * 5 / 4 + 64);
+            assert!(class == last || class == last + 1);
+            assert_eq!(class_of(capacity), (class, capacity));
+            assert_eq!(class_bytes(class), capacity);
+            last = class;
+        }
+        assert_eq!(last, CLASSES - 1);
+    }
+}
