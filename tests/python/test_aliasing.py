@@ -67,8 +67,9 @@ COPIES |= {"ndarray.conjugate", "real_if_close", "fft.fft2", "fft.fftn", "fft.if
 VIEWS = {"asfortranarray"}
 #: NumPy says that these may be written, and warns when they are.
 READ_ONLY = {"broadcast_arrays"}
-#: Callables that are not functions of arrays, or that write to their arguments, which is not sharing.
+#: Callables that are no functions of arrays, write to their arguments, or change settings of the process.
 LEFT_OUT = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shares_memory", "may_share_memory"}
+LEFT_OUT |= {"set_printoptions", "printoptions", "seterr"}
 
 
 def functions() -> Iterator[tuple[str, Any, Any]]:
