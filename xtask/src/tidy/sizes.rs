@@ -18,8 +18,7 @@ mod tests {
     use super::super::house::{INVARIANTS, planted};
     use super::*;
 
-    const PAGE: (&str, &str) =
-        (INVARIANTS, "<!-- tables:begin -->\n- `crates/ops/src/rows.rs`\n<!-- tables:end -->");
+    const PAGE: (&str, &str) = (INVARIANTS, "<!-- tables:begin -->\n- `crates/ops/src/rows.rs`\n<!-- tables:end -->");
 
     #[test]
     fn a_long_file_is_found_unless_it_is_a_table() {

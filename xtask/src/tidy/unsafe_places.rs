@@ -21,8 +21,7 @@ mod tests {
     use super::super::house::{INVARIANTS, planted};
     use super::*;
 
-    const PAGE: (&str, &str) =
-        (INVARIANTS, "<!-- unsafe:begin -->\n- `crates/cpu/src/simd/`\n<!-- unsafe:end -->");
+    const PAGE: (&str, &str) = (INVARIANTS, "<!-- unsafe:begin -->\n- `crates/cpu/src/simd/`\n<!-- unsafe:end -->");
 
     #[test]
     fn listed_places_pass() {
