@@ -1,4 +1,4 @@
-"""Learning rates that change as training goes on: functions of the number of updates made.
+"""Learning rate schedules: functions of the number of updates.
 
 Examples
 --------
@@ -20,18 +20,18 @@ __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorSche
 
 
 class LRScheduler:
-    """The base of schedulers: a learning rate, and how to warm up to it.
+    """Base class of schedulers: a learning rate, and how to warm up to it.
 
     Parameters
     ----------
     base_lr
         The learning rate after the warm-up.
     warmup_steps
-        How many updates the warm-up lasts.
+        The number of warm-up updates.
     warmup_begin_lr
-        The learning rate the warm-up starts from.
+        The learning rate at the start of the warm-up.
     warmup_mode
-        ``"linear"``: rise evenly. ``"constant"``: stay at ``warmup_begin_lr``.
+        ``"linear"``: increase linearly. ``"constant"``: stay at ``warmup_begin_lr``.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class PolyScheduler(LRScheduler):
-    """Fall to ``final_lr`` at update ``max_update`` along a power of what is left.
+    """Decay polynomially to ``final_lr`` at update ``max_update``.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class PolyScheduler(LRScheduler):
 
 
 class CosineScheduler(LRScheduler):
-    """Fall to ``final_lr`` at update ``max_update`` along half a wave of the cosine.
+    """Decay along a half cosine to ``final_lr`` at update ``max_update``.
 
     Examples
     --------

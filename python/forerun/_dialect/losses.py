@@ -1,4 +1,4 @@
-"""Dropout and losses on tensors of any dialect; a loss is reduced to one number unless the caller wants one a row."""
+"""Dropout and losses on tensors of any dialect; losses are reduced to one number unless requested per row."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def absolute(x: _T, target: Any, reduction: str) -> _T:
 
 
 def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore_index: int = -100) -> _T:
-    """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced.
+    """Return the cross-entropy between scores along the last dimension and classes or class probabilities, reduced.
 
-    Rows whose class is ``ignore_index`` count for nothing. Another number that is no class fails when the loss is read.
+    Rows whose class is ``ignore_index`` are ignored. Any other invalid class raises when the loss is read.
     """
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:
