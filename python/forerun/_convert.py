@@ -104,9 +104,7 @@ def places(value: Any) -> ndarray | bool:
     try:
         read = numpy.asarray(value)
     except ValueError:
-        raise IndexError(
-            f"only integers, slices, None, Ellipsis and arrays of either kind name elements, not {value!r}"
-        ) from None
+        raise IndexError(f"only integers, slices, None, Ellipsis and arrays are valid indices, got {value!r}") from None
     if isinstance(value, (list, tuple)) and read.size == 0:
         read = read.astype(numpy.int64)
     if read.dtype.kind == "b":
@@ -114,7 +112,7 @@ def places(value: Any) -> ndarray | bool:
     if read.dtype.kind not in "iu":
         if read.ndim == 0 and not hasattr(value, "__array__"):
             raise IndexError(
-                f"only integers, slices, None, Ellipsis and arrays name elements, not {type(value).__name__}"
+                f"only integers, slices, None, Ellipsis and arrays are valid indices, got {type(value).__name__}"
             )
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return from_numpy(read.astype(numpy.int64, copy=False), None)

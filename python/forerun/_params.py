@@ -41,7 +41,7 @@ def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
     if len(set(names)) != len(names):
         raise source.refused("two arrays have one name")
     if source.left:
-        raise source.refused(f"{source.left} bytes at the end belong to nothing")
+        raise source.refused(f"{source.left} bytes at the end are unexpected")
     arrays = []
     for number, entry in enumerate(entries):
         source.file.seek(entry.begin)

@@ -31,7 +31,7 @@ _SIZES = {name: dtype(name).itemsize for name in _CODES}
 
 # The format's own bound on the header.
 _LONGEST_HEADER = 100_000_000
-# The name under which a header keeps notes.
+# The name under which a header keeps metadata.
 _NOTES = "__metadata__"
 
 # What arrays can be: their dimensions, and what a machine can address, however empty they are.
@@ -60,7 +60,7 @@ def save(
     begin = 0
     for name, array in arrays.items():
         if name == _NOTES:
-            raise refused(f"save: the file format keeps notes under the name {_NOTES!r}: call the array otherwise")
+            raise refused(f"save: the file format reserves the name {_NOTES!r}: rename the array")
         code = _CODES.get(array.dtype.name)
         if code is None:
             raise TypeError(f"save: {name!r} has dtype {array.dtype.name}, which the file format does not know")

@@ -131,7 +131,7 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.step = list(step)
         if not self.step or self.step[0] < 1 or any(b <= a for a, b in zip(self.step, self.step[1:], strict=False)):
-            raise ValueError(f"MultiFactorScheduler: step must be rising numbers from 1 on, got {self.step}")
+            raise ValueError(f"MultiFactorScheduler: step must be increasing numbers of at least 1, got {self.step}")
         if factor > 1.0:
             raise ValueError(f"MultiFactorScheduler: factor must be at most 1, got {factor}")
         self.factor = factor

@@ -59,7 +59,7 @@ def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
     """
     if isinstance(name, Optimizer):
         if arguments:
-            raise ValueError(f"{type(name).__name__} is made already: no arguments can be given")
+            raise ValueError(f"{type(name).__name__} already exists: arguments cannot be given")
         return name
     cls = _BY_NAME.get(name.lower())
     if cls is None:

@@ -14,7 +14,7 @@ _T = TypeVar("_T", bound=Tensor)
 def dropout(x: _T, p: float, training: bool) -> _T:
     """Replace elements by zero with probability ``p`` and scale the rest up, in training."""
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout: {p} is no probability")
+        raise ValueError(f"dropout: p must be a probability, got {p}")
     if not training or p == 0:
         return x
     if p == 1:

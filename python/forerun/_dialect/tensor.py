@@ -101,7 +101,7 @@ class Tensor:
 
     @classmethod
     def _run(cls, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call a function of arrays on tensors; on the tape if an operand asks for gradients."""
+        """Call a function of arrays on tensors; on the tape if an operand requires gradients."""
         links = [operand._link for operand in operands if isinstance(operand, Tensor) and operand._link is not None]
         arrays = [to_array(operand) for operand in operands]
         if not (links and MODE.grad):
@@ -118,7 +118,7 @@ class Tensor:
             function(self._array, to_array(other))
             return self
         if self._is_leaf() and self._link is not None:
-            raise RuntimeError("a leaf that asks for gradients is written in place: do it inside no_grad()")
+            raise RuntimeError("a leaf that requires gradients cannot be changed in place outside no_grad()")
         recorded(function, self._array, to_array(other))
         self._link = Link(links)
         return self
@@ -134,7 +134,7 @@ class Tensor:
             return
         if not on:
             if not self._is_leaf():
-                raise RuntimeError("only a leaf can stop asking for gradients: use detach()")
+                raise RuntimeError("only a leaf can stop requiring gradients: use detach()")
             self._array.drop_grad()
             self._link = self._grad = None
             return
@@ -148,7 +148,7 @@ class Tensor:
     def _backward(self, gradient: Any, retain: bool) -> None:
         """Run backwards from here, and give every leaf that was reached its gradient."""
         if self._link is None:
-            raise RuntimeError("backward: neither this tensor nor anything it was made of asks for gradients")
+            raise RuntimeError("backward: this tensor neither requires gradients nor was computed from one that does")
         links = reach(self._link)
         self._array.backward(to_array(gradient), retain)
         for link in links:
@@ -183,9 +183,9 @@ class Tensor:
             self._clear_grad(to_none=True)
             return
         if self._link is None or not self._is_leaf():
-            raise RuntimeError("only a leaf that asks for gradients can be given one")
+            raise RuntimeError("only a leaf that requires gradients can be given a gradient")
         grad = self._array.grad
-        assert grad is not None, "a leaf that asks for gradients has one attached"
+        assert grad is not None, "a leaf that requires gradients has one attached"
         grad[...] = to_array(value)
         self._grad = self._of(grad)
 
@@ -279,7 +279,7 @@ class Tensor:
         return self._run(lambda array: array.copy(), self)  # type: ignore[no-any-return]
 
     def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:
-        """Copy a leaf, which asks for gradients where this one does. That is how modules are copied."""
+        """Copy a leaf, which requires gradients if this one does. Used to copy modules."""
         if not self._is_leaf():
             raise RuntimeError("only a leaf can be copied with its gradients: use detach()")
         made = object.__new__(type(self))
@@ -289,7 +289,7 @@ class Tensor:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a leaf: its elements, and whether it asks for gradients. Waits for its value."""
+        """Pickle a leaf: its elements, and whether it requires gradients. Waits for its value."""
         if not self._is_leaf():
             raise RuntimeError("only a leaf can be pickled with its gradients: use detach()")
         return _rebuild, (type(self), self._array.detach(), self._link is not None)

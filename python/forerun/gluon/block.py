@@ -422,7 +422,7 @@ class Block:
         """Set the shapes of the block's own parameters from its inputs. Subclasses with deferred shapes define this."""
         waiting = [name for name, parameter in self._reg_params.items() if not parameter._known()]
         raise DeferredInitializationError(
-            f"{type(self).__name__} does not say the shape of {', '.join(waiting)}:"
+            f"{type(self).__name__} does not determine the shape of {', '.join(waiting)}:"
             " give the whole shape, or define infer_shape(self, *inputs)"
         )
 

@@ -239,7 +239,7 @@ class HybridBlock(Block):
             if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
                 # Nobody can tell which of them was read. The next call may be another matter.
                 return result
-            obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
+            obstacle = "it reads a value, writes into its inputs, or computes gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now and self._watch():

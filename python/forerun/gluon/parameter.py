@@ -233,7 +233,7 @@ class Parameter:
         if self._waiting is not None:
             if not self._known():
                 raise DeferredInitializationError(
-                    f"parameter {self._path} has the unknown shape {self.shape} even after a look at the data"
+                    f"parameter {self._path} still has the unknown shape {self.shape} after infer_shape"
                 )
             self._fill()
 

@@ -178,10 +178,10 @@ def load_into(
     given = {id(parameters[name]) for name in arrays if name in parameters}
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not allow_missing:
-        raise refused(f"{source}: no tensor for {_listed(missing)}; allow_missing=True passes over it")
+        raise refused(f"{source}: no tensor for {_listed(missing)}; allow_missing=True skips it")
     extra = [name for name in arrays if name not in parameters]
     if extra and not ignore_extra:
-        raise refused(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True passes over it")
+        raise refused(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True skips it")
     for name, parameter in parameters.items():
         if name in arrays:
             _check_fit(source, name, parameter, arrays[name], cast_dtype)

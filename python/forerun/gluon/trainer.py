@@ -59,8 +59,7 @@ class Trainer:
     ) -> None:
         if isinstance(params, Block):
             raise TypeError(
-                f"Trainer: params are those of a block, not the {type(params).__name__} itself: give it "
-                "collect_params()"
+                f"Trainer: params must be parameters, not the {type(params).__name__} itself: pass its collect_params()"
             )
         if isinstance(params, Mapping):
             params = params.values()
@@ -216,7 +215,7 @@ class Trainer:
                 where = f" on {data[fresh.index(False)].device}" if len(data) > 1 else ""
                 raise UserWarning(
                     f"step: parameter {parameter._path} got no gradient from backward{where} since the last step:"
-                    " was it used at all? ignore_stale_grad=True passes over it"
+                    " was it used in the forward pass? ignore_stale_grad=True skips it"
                 )
         return learnt
 

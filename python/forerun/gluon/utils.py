@@ -36,10 +36,10 @@ def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: b
     """
     size = data.shape[batch_axis]
     if num_slice < 1 or size < num_slice:
-        raise ValueError(f"split_data: {size} samples cannot be cut into {num_slice} slices")
+        raise ValueError(f"split_data: {size} samples cannot be split into {num_slice} slices")
     if even_split and size % num_slice:
         raise ValueError(
-            f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be cut evenly into"
+            f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be split evenly into"
             f" {num_slice} slices; even_split=False allows it"
         )
     step = size // num_slice

@@ -55,7 +55,7 @@ def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device
         return _order(x, place)
     array = to_array(x, None, place)
     if array.ndim == 0:
-        raise ValueError("permutation: an array without dimensions has no order")
+        raise ValueError("permutation: a 0-d array cannot be permuted")
     return _forerun.take(array, _order(array.shape[0], array.device), 0)
 
 
@@ -71,7 +71,7 @@ def shuffle(x: ndarray) -> None:
     array([0, 1, 2, 3, 4])
     """
     if x.ndim == 0:
-        raise ValueError("shuffle: an array without dimensions has no order")
+        raise ValueError("shuffle: a 0-d array cannot be shuffled")
     x[...] = _forerun.take(x, _order(x.shape[0], x.device), 0)
 
 
@@ -118,7 +118,7 @@ def choice(
     if count < 1 and wanted:
         raise ValueError("choice: there is nothing to choose from")
     if not replace and wanted > count:
-        raise ValueError(f"choice: {wanted} of {count} elements without repeating one")
+        raise ValueError(f"choice: cannot choose {wanted} of {count} elements without replacement")
     chances = None if p is None else to_array(p, float64, place)
     if chances is not None and chances.shape != (count,):
         raise ValueError(f"choice: probabilities {chances.shape} for {count} elements")

@@ -141,7 +141,7 @@ def _from_nothing(
 ) -> ndarray:
     x = to_array(x)
     if x.ndim == 0 or (axis is None and x.ndim > 1):
-        raise ValueError(f"{op}: say along which axis of {x.shape}")
+        raise ValueError(f"{op}: axis is required for shape {x.shape}")
     place = one_axis(op, -1 if axis is None else axis, x.ndim)
     made = _scan("cumsum" if op == "cumulative_sum" else "cumprod", x, place, dtype)
     if initial is None:

@@ -85,7 +85,7 @@ def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, A
     if limits is not None:
         low, high = (float(limit) for limit in limits)
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
-            raise ValueError(f"{op}: range must be finite and rise: {low}, {high}")
+            raise ValueError(f"{op}: range must be finite and increasing: {low}, {high}")
         return (low - 0.5, high + 0.5) if low == high else (low, high)
     if x.size == 0:
         return 0.0, 1.0

@@ -146,7 +146,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     conditions = to_arrays(*condlist)
     for condition in conditions:
         if condition.dtype != "bool":
-            raise TypeError(f"select: conditions must be of truth values, not {condition.dtype}")
+            raise TypeError(f"select: conditions must be boolean, not {condition.dtype}")
     found: ArrayLike = default
     for condition, choice in zip(reversed(conditions), reversed(choicelist), strict=True):
         found = _pointwise.where(condition, choice, found)

@@ -318,7 +318,7 @@ class Tensor(_Tensor):
     def numpy(self) -> Any:
         """Return the elements as a writable NumPy array."""
         if self._link is not None:
-            raise RuntimeError("numpy: the tensor asks for gradients: use detach().numpy()")
+            raise RuntimeError("numpy: the tensor requires gradients: use detach().numpy()")
         if self.is_cuda:
             raise TypeError(f"numpy: the tensor lives on {self.device}: use cpu().numpy()")
         return super().numpy()

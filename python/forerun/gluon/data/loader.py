@@ -74,7 +74,7 @@ class DataLoader:
             if sampler is None:
                 sampler = (RandomSampler if shuffle else SequentialSampler)(len(self._dataset))
             elif shuffle:
-                raise ValueError("DataLoader: a sampler says the order itself: shuffle must not be given with it")
+                raise ValueError("DataLoader: shuffle cannot be combined with sampler")
             batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ValueError(

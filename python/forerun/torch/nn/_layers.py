@@ -135,7 +135,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: {p} is no probability")
+            raise ValueError(f"Dropout: p must be a probability, got {p}")
         self.p = p
 
     def forward(self, input: Tensor) -> Tensor:

@@ -102,7 +102,7 @@ class Module(_Module):
         missing = [path for path in paths if path not in state_dict]
         unexpected = [path for path in state_dict if path not in paths]
         if strict and (missing or unexpected):
-            raise RuntimeError(f"load_state_dict: {missing} are missing, {unexpected} are too many")
+            raise RuntimeError(f"load_state_dict: missing {missing}, unexpected {unexpected}")
         self._load(state_dict)
         return Differences(missing, unexpected)
 
