@@ -105,7 +105,7 @@ LINES = {
     """,
 }
 
-#: Why a line that is slower than NumPy by more than the allowed part is not faster, where its records alone do not tell.
+#: Why a line that is slower than NumPy by more than the allowed part is not faster, if its records do not tell.
 FLOORS = {
     "np.zeros(n)": "NumPy takes pages from the system that it does not write; here they are written",
     "out[idx] = 1": "indices are checked before anything is written, in a pass of its own",
@@ -115,7 +115,7 @@ FLOORS = {
     "np.bincount(i)": "waits for the largest number, then slices the counts",
     **dict.fromkeys(
         ["Q @ Q", "Q @ Q.T", "np.tensordot(Q, Q, axes=1)"],
-        "blocks are cut by the shape alone, so that any number of threads gives the same bits; each packs its own operands",
+        "blocks are cut by shape alone, so that the number of threads changes no bit; each packs its own operands",
     ),
 }
 
