@@ -1,7 +1,7 @@
 """NumPy's functions on asynchronous arrays.
 
 Names, arguments and results follow NumPy; the default float is float32, or float64
-after ``npx.set_np(dtype=True)``. Every function returns at once; reading
+after ``npx.set_np(dtype=True)``. Every function returns immediately; reading
 a value (printing, ``asnumpy``, ``item``, ``bool``) waits for it.
 """
 

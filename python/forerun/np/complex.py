@@ -1,4 +1,4 @@
-"""The parts of complex numbers. What is asked of real arrays is answered too."""
+"""Parts of complex numbers; all functions also accept real arrays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _is_complex(x: ndarray) -> bool:
 
 
 def compose(re: ndarray, im: ndarray) -> ndarray:
-    """Make complex numbers of real and imaginary parts."""
+    """Make complex numbers from real and imaginary parts."""
     return pointwise(_COMPOSE, re, im)
 
 
 def real(val: ArrayLike) -> ndarray:
-    """Give the real parts; of a real array, the array itself.
+    """Return the real parts; a real array is returned itself.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def real(val: ArrayLike) -> ndarray:
 
 
 def imag(val: ArrayLike) -> ndarray:
-    """Give the imaginary parts; of a real array, zeros.
+    """Return the imaginary parts; zeros for a real array.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def imag(val: ArrayLike) -> ndarray:
 
 
 def conj(x: ArrayLike) -> ndarray:
-    """Negate the imaginary parts; of a real array, give a copy.
+    """Return the complex conjugate; a copy for a real array.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def conj(x: ArrayLike) -> ndarray:
 
 
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
-    """Give the angles of complex numbers, in radians or with ``deg`` in degrees.
+    """Return the angles of complex numbers, in radians or with ``deg`` in degrees.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def angle(z: ArrayLike, deg: bool = False) -> ndarray:
 
 
 def isreal(x: ArrayLike) -> ndarray:
-    """Say of each element whether its imaginary part is zero.
+    """Return for each element whether its imaginary part is zero.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def isreal(x: ArrayLike) -> ndarray:
 
 
 def iscomplex(x: ArrayLike) -> ndarray:
-    """Say of each element whether its imaginary part is not zero.
+    """Return for each element whether its imaginary part is not zero.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
 
 def iscomplexobj(x: ArrayLike) -> bool:
-    """Say whether an array is of a complex dtype.
+    """Return whether an array has a complex dtype.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
 
 
 def isrealobj(x: ArrayLike) -> bool:
-    """Say whether an array is of a dtype that is not complex.
+    """Return whether an array has a dtype that is not complex.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Einstein's sums: any product of arrays over labelled axes, as a sequence of products of two.
+"""Einstein summation: a sum of products over labelled axes, as a sequence of pairwise products.
 
-Each product of two is a matrix product of transposed views, or an elementwise product; the next pair is the one whose
-product saves the most. What to do depends on labels and shapes alone: the steps are worked out once, on stand-ins that
-only have a shape, and kept.
+Each pairwise product is a matrix product of transposed views, or an elementwise product; the next pair is the one whose
+product saves the most. The steps depend on labels and shapes alone: they are planned once, on placeholders that only
+have a shape, and cached.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Labels: TypeAlias = "list[Hashable]"
 
 
 def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
-    """Add up products of arrays over labelled axes.
+    """Evaluate an Einstein summation over labelled axes.
 
     Parameters
     ----------
     operands
-        Labels such as ``"ij,jk->ik"`` and the arrays; or each array followed by the list of its labels, and at the end
-        the list of those of the result. Labels that the result does not have are summed over. Without ``->`` the result
-        has those that occur once, in order. ``...`` stands for any axes, which are broadcast together.
+        Labels such as ``"ij,jk->ik"`` and the arrays; or each array followed by the list of its labels, and finally the
+        list of the result's labels. Labels missing from the result are summed over. Without ``->`` the result has the
+        labels that occur once, in alphabetical order. ``...`` stands for any axes, which are broadcast together.
     optimize
-        Taken for NumPy's sake: the order is chosen in any case.
+        Accepted for compatibility with NumPy; the order is always optimised.
 
     Examples
     --------
@@ -70,7 +70,7 @@ Plan: TypeAlias = "Callable[..., ndarray]"
 
 
 def _plan(steps: list[Step], inputs: int) -> Plan:
-    """Make one function of the steps; of one step on all arrays, that step."""
+    """Combine the steps into one function."""
     call, first, second, arguments = steps[0]
     if len(steps) == 1 and (first, second) == (0, None if inputs == 1 else 1) and inputs <= 2:
         return (lambda *arrays: call(*arrays, *arguments)) if arguments else call
@@ -78,7 +78,7 @@ def _plan(steps: list[Step], inputs: int) -> Plan:
 
 
 def _run(steps: tuple[Step, ...], *arrays: ndarray) -> ndarray:
-    """Take the steps; the arrays of the call are the first values."""
+    """Run the steps; the arrays of the call are the first values."""
     values = [*arrays]
     made = values[0]
     for call, first, second, arguments in steps:
@@ -98,7 +98,7 @@ def _planned_text(text: str, *shapes: tuple[int, ...]) -> Plan:
 
 
 def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tuple[int, ...], ...]) -> Plan:
-    """Work out the steps for arrays of these shapes."""
+    """Plan the steps for arrays of these shapes."""
     labels = [_spread(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
     wide = max((sum(isinstance(label, int) and label < 0 for label in one) for one in labels), default=0)
     if result is None:
@@ -118,7 +118,7 @@ def _planned(terms: list[list[Any]], result: list[Any] | None, shapes: tuple[tup
 
 
 class _Planned:
-    """An array that has a shape and a place among the values, and notes what is done with it."""
+    """A placeholder array with a shape and an index that records operations."""
 
     def __init__(self, steps: list[Step], inputs: int, place: int, shape: Sequence[int]) -> None:
         self.steps, self.inputs, self.place, self.shape = steps, inputs, place, tuple(shape)
@@ -184,7 +184,7 @@ def _order(label: Hashable) -> int:
 
 
 def _read(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any] | None, list[ndarray]]:
-    """Read arrays with a list of labels each: the labels, those of the result if there are any, the arrays."""
+    """Parse arrays with a list of labels each: return the labels, those of the result if given, and the arrays."""
     last = operands[-1] if len(operands) % 2 else None
     arrays = to_arrays(*operands[: 2 * (len(operands) // 2) : 2])
     terms = [_numbers(term) for term in operands[1::2]]
@@ -210,7 +210,7 @@ def _numbers(term: Sequence[Any]) -> list[Any]:
 
 
 def _spread(term: list[Any], ndim: int) -> Labels:
-    """Name the axes that dots stand for by negative numbers, counted from the last."""
+    """Label the axes of an ellipsis by negative numbers, counted from the last."""
     named = len(term) - term.count(Ellipsis)
     if term.count(Ellipsis) > 1 or named > ndim or (Ellipsis not in term and named != ndim):
         raise ValueError(f"einsum: {len(term)} labels for an array of {ndim} dimensions")
@@ -254,7 +254,7 @@ def _contracted(arrays: list[_Planned], labels: list[Labels], output: Labels) ->
 
 
 def _plain(x: _Planned, labels: Labels, extents: dict[Hashable, int]) -> tuple[_Planned, Labels]:
-    """Give a view where each label occurs once, and none that the array does not have in full."""
+    """Return a view in which each label occurs once and no axis is broadcast."""
     labels = [*labels]
     for label in [label for label, count in Counter(labels).items() if count > 1]:
         while labels.count(label) > 1:
@@ -289,7 +289,7 @@ def _cost(
 
 
 def _summed(x: _Planned, labels: Labels, needed: set[Hashable]) -> tuple[_Planned, Labels]:
-    """Sum over what nobody needs any more."""
+    """Sum over labels that are no longer needed."""
     gone = [place for place, label in enumerate(labels) if label not in needed]
     if not gone:
         return x, labels
@@ -297,7 +297,7 @@ def _summed(x: _Planned, labels: Labels, needed: set[Hashable]) -> tuple[_Planne
 
 
 def _product(a: tuple[_Planned, Labels], b: tuple[_Planned, Labels], needed: set[Hashable]) -> tuple[_Planned, Labels]:
-    """Multiply two, summed over what only they have and nobody needs."""
+    """Multiply two operands and sum over labels that only they have and that are no longer needed."""
     (x, first), (y, second) = _summed(*a, needed | {*b[1]}), _summed(*b, needed | {*a[1]})
     both = [label for label in first if label in second and label in needed]
     gone = [label for label in first if label in second and label not in needed]

@@ -1,4 +1,4 @@
-"""Arrays out of nothing, numbers, lists and NumPy's arrays."""
+"""Creation of arrays: filled, or from numbers, lists and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def array(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make an array of nested lists, numbers or another array.
+    """Create an array from nested lists, numbers or another array.
 
-    Python's floats become the default float, which is float32 unless :func:`forerun.npx.set_np` says otherwise, its
-    integers int64; NumPy's arrays and numbers keep their dtype.
+    Python floats become the default float, which is float32 unless changed by :func:`forerun.npx.set_np`; Python
+    integers become int64; NumPy arrays and numbers keep their dtype.
 
     Parameters
     ----------
     object
-        What to make an array of. It is copied before the call returns.
+        The data. It is copied before the call returns.
     dtype
-        The dtype wanted.
+        The dtype of the result.
     copy
-        Whether an array that fits already is copied.
+        Whether to copy an array that already fits.
     order, subok
-        Accepted as NumPy's. Elements lie with the last index changing fastest, whatever the order.
+        Accepted for compatibility with NumPy. Arrays are always stored in C order.
     ndmin
-        How many dimensions there are at least: those that lack come first, with extent 1.
+        The minimum number of dimensions; missing ones are prepended with extent 1.
     ctx, device
-        Where it shall live; without one an array stays where it is, and anything else goes to the current device.
+        The device. By default an array stays on its device, and other data goes to the current device.
 
     Examples
     --------
@@ -81,12 +81,12 @@ def asarray(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make an array, or return the one given if it fits; for the other arguments see :func:`array`.
+    """Convert to an array; return the argument itself if it already fits. For other arguments see :func:`array`.
 
     Parameters
     ----------
     copy
-        Whether an array that fits already is copied; with ``False`` what needs a copy is refused.
+        Whether to copy an array that already fits; ``False`` raises if a copy is needed.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def full(
 
 
 def _width(*values: object) -> _dtype | None:
-    """Give the dtype that numbers have together if one of them is an array's or NumPy's, which have a width."""
+    """Return the common dtype if one of the values is an array or a NumPy number."""
     widths = [_dtype(value.dtype) for value in values if hasattr(value, "dtype")]
     return (
         _forerun.result_type(*widths, *(value for value in values if not hasattr(value, "dtype"))) if widths else None
@@ -206,7 +206,7 @@ def empty(
 ) -> ndarray:
     """Make an array to be filled later, on the current device unless another is given.
 
-    Until it is written it holds whatever its memory held before, as NumPy's does; truth values are False.
+    The elements are uninitialised, as in NumPy; booleans are False.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def empty_like(
 ) -> ndarray:
     """Make an array to be filled later with the shape and dtype of another, and on its device unless another is given.
 
-    Until it is written it holds whatever its memory held before, as NumPy's does; truth values are False.
+    The elements are uninitialised, as in NumPy; booleans are False.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def arange(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make evenly spaced numbers from ``start`` to below ``stop``; with one number, from 0 to below it.
+    """Return evenly spaced numbers from ``start`` to below ``stop``; with one number, from 0 up to, excluding, it.
 
     Examples
     --------
@@ -391,24 +391,24 @@ def linspace(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray | tuple[ndarray, ndarray | float]:
-    """Make ``num`` evenly spaced numbers from ``start`` to ``stop``.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Parameters
     ----------
     start, stop
         The interval; arrays for several at once.
     num
-        How many numbers.
+        The number of points.
     endpoint
-        Whether ``stop`` is the last of them.
+        Whether ``stop`` is the last point.
     retstep
-        Whether the distance between two of them is given too.
+        Whether to return the step too.
     dtype
-        The dtype wanted; the default float without one.
+        The dtype of the result; the default float if not given.
     axis
-        Where the numbers of several intervals lie.
+        The axis of the points if there are several intervals.
     ctx, device
-        Where they shall live; the current device without one.
+        The device of the result; the current device if not given.
 
     Examples
     --------
@@ -445,7 +445,7 @@ def linspace(
 
 
 def _wide_number(value: ArrayLike, place: Device | None) -> ndarray | float:
-    """Give a number as it is, and an array in double precision."""
+    """Return a number unchanged, and an array in double precision."""
     if isinstance(value, (int, float)):
         return float(value)
     made = to_array(value, None, place)

@@ -1,4 +1,4 @@
-"""Each element with all before it."""
+"""Cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod
 
 
 def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Out = None) -> ndarray:
-    """Add up each element and all before it along an axis.
+    """Return the cumulative sum along an axis.
 
     Parameters
     ----------
     a
-        The elements. Truth values and narrow integers are added up as int64.
+        The elements. Booleans and narrow integers are summed as int64.
     axis
-        The axis; all elements in one line without one.
+        The axis; the flattened array if not given.
     dtype
-        The dtype to add up in.
+        The dtype of the sum.
     out
-        An array for the result.
+        An array to write the result into.
 
     Examples
     --------
@@ -42,18 +42,18 @@ def cumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | N
 def cumprod(
     a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Out = None
 ) -> ndarray:
-    """Multiply each element and all before it along an axis.
+    """Return the cumulative product along an axis.
 
     Parameters
     ----------
     a
-        The elements. Truth values and narrow integers are multiplied as int64.
+        The elements. Booleans and narrow integers are multiplied as int64.
     axis
-        The axis; all elements in one line without one.
+        The axis; the flattened array if not given.
     dtype
-        The dtype to multiply in.
+        The dtype of the product.
     out
-        An array for the result.
+        An array to write the result into.
 
     Examples
     --------
@@ -84,18 +84,18 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> ndarray:
-    """Add up each element and all before it along an axis, from 0 on if asked for.
+    """Return the cumulative sum along an axis, optionally starting with 0.
 
     Parameters
     ----------
     x
         The elements.
     axis
-        The axis; may be left out where there is one only.
+        The axis; may be omitted for 1-d arrays.
     dtype
-        The dtype to add up in.
+        The dtype of the sum.
     include_initial
-        Whether the result starts with the sum of nothing.
+        Whether the result starts with 0.
 
     Examples
     --------
@@ -114,18 +114,18 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> ndarray:
-    """Multiply each element and all before it along an axis, from 1 on if asked for.
+    """Return the cumulative product along an axis, optionally starting with 1.
 
     Parameters
     ----------
     x
         The elements.
     axis
-        The axis; may be left out where there is one only.
+        The axis; may be omitted for 1-d arrays.
     dtype
-        The dtype to multiply in.
+        The dtype of the product.
     include_initial
-        Whether the result starts with the product of nothing.
+        Whether the result starts with 1.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _from_nothing(
 ) -> ndarray:
     x = to_array(x)
     if x.ndim == 0 or (axis is None and x.ndim > 1):
-        raise ValueError(f"{op}: say along which axis of {x.shape}")
+        raise ValueError(f"{op}: axis is required for shape {x.shape}")
     place = one_axis(op, -1 if axis is None else axis, x.ndim)
     made = _scan("cumsum" if op == "cumulative_sum" else "cumprod", x, place, dtype)
     if initial is None:
@@ -151,7 +151,7 @@ def _from_nothing(
 
 
 def nancumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None) -> ndarray:
-    """Add up each element and all before it along an axis, NaN as 0.
+    """Return the cumulative sum along an axis, treating NaN as 0.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def nancumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike 
 
 
 def nancumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None) -> ndarray:
-    """Multiply each element and all before it along an axis, NaN as 1.
+    """Return the cumulative product along an axis, treating NaN as 1.
 
     Examples
     --------

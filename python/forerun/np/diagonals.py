@@ -1,4 +1,4 @@
-"""Diagonals: read, made and written."""
+"""Diagonals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["diag", "diagflat", "diagonal", "fill_diagonal", "trace"]
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> ndarray:
-    """Give a view of a diagonal of two axes, as the last axis.
+    """Return a view of a diagonal over two axes, as the last axis.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def trace(
     axis2: SupportsIndex = 1,
     dtype: DTypeLike | None = None,
 ) -> ndarray:
-    """Add up a diagonal of two axes.
+    """Sum a diagonal over two axes.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def trace(
 
 
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
-    """Give the ``k``-th diagonal of a matrix, or make a matrix with a vector there and zeros elsewhere.
+    """Return the ``k``-th diagonal of a matrix, or a matrix with a vector on that diagonal and zeros elsewhere.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
-    """Make a matrix with the elements of an array on its ``k``-th diagonal.
+    """Return a matrix with the elements of an array on its ``k``-th diagonal.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
-    """Write a value, or values one after another, to the main diagonal of an array, in place.
+    """Fill the main diagonal of an array in place with a value, or repeatedly with values.
 
-    Of a matrix with more rows than columns, ``wrap`` goes on below.
+    With ``wrap`` the diagonal of a tall matrix restarts after the last column.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Differences and sums of neighbours, and what lies between them."""
+"""Differences, gradients, interpolation, integration and convolution."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> ndarray:
-    """Take each element from the next along an axis, ``n`` times; on bool, whether they differ.
+    """Return the ``n``-th difference along an axis; for booleans, whether neighbours differ.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def diff(
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> ndarray:
-    """Take each element of the flattened array from the next, with more elements at the ends if they are given.
+    """Return the differences of the flattened array, with optional elements at both ends.
 
     Examples
     --------
@@ -75,18 +75,18 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
 def gradient(
     f: ArrayLike, *varargs: Number | ArrayLike, axis: AxisLike = None, edge_order: int = 1
 ) -> ndarray | tuple[ndarray, ...]:
-    """Estimate the slope along axes: central differences inside, one-sided ones of an order at the ends.
+    """Estimate the gradient along axes: central differences inside, one-sided differences at the ends.
 
     Parameters
     ----------
     f
         Values of a function.
     varargs
-        How far apart they are: a number for all axes or one for each, or the coordinates along each axis.
+        The spacing: one number, one per axis, or the coordinates along each axis.
     axis
-        The axes; all without any.
+        The axes; all if not given.
     edge_order
-        1 or 2: how many neighbours the ends look at.
+        The order of accuracy at the ends: 1 or 2.
 
     Examples
     --------
@@ -156,18 +156,18 @@ def interp(
     right: Number | None = None,
     period: float | None = None,
 ) -> ndarray:
-    """Look up values between points that are joined by straight lines.
+    """Interpolate linearly between points.
 
     Parameters
     ----------
     x
-        Where to look.
+        The coordinates to evaluate at.
     xp, fp
-        The points: places that rise, and the values there.
+        The coordinates of the points, in increasing order, and their values.
     left, right
-        What it is beyond the ends; the nearest point's value without them.
+        The values beyond the ends; by default those of the first and last point.
     period
-        If the points come again and again, after how much; then their order does not matter.
+        The period of ``xp``; with a period the order of the points does not matter.
 
     Examples
     --------
@@ -214,12 +214,12 @@ def interp(
 
 
 def _number(value: Number | None) -> tuple[int, int]:
-    """Give a number as a routine takes it: whether there is one, and its bits."""
+    """Return a number as a routine takes it: whether there is one, and its bits."""
     return (0, 0) if value is None else (1, *struct.unpack("q", struct.pack("d", value)))
 
 
 def _as_floats(made: ndarray, given: Sequence[ndarray]) -> ndarray:
-    """Give what was looked up in double precision for integers as narrow as the floats were."""
+    """Return what was looked up in double precision for integers as narrow as the floats were."""
     floats = [each for each in given if each.dtype.kind == "f"]
     if not floats or made.dtype.kind != "f" or all(each.dtype == made.dtype for each in floats):
         return made
@@ -227,7 +227,7 @@ def _as_floats(made: ndarray, given: Sequence[ndarray]) -> ndarray:
 
 
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: SupportsIndex = -1) -> ndarray:
-    """Add up the areas under straight lines between points along an axis.
+    """Integrate along an axis with the trapezoidal rule.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: S
 def unwrap(
     p: ArrayLike, discont: float | None = None, axis: SupportsIndex = -1, *, period: float = 2 * math.pi
 ) -> ndarray:
-    """Add whole periods to numbers along an axis, so that no two neighbours are more than half of one apart.
+    """Add multiples of the period along an axis so that neighbours differ by at most half a period.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def unwrap(
 
 
 def _convolved(x: ndarray, y: ndarray, first: int, count: int) -> ndarray:
-    """Give some elements of the full convolution of two vectors."""
+    """Return some elements of the full convolution of two vectors."""
     if x.dtype != y.dtype:
         wide = common_dtype(x, y)
         x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
@@ -291,7 +291,7 @@ def _vectors(op: str, a: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
 
 
 def _part(op: str, x: ndarray, y: ndarray, mode: str) -> ndarray:
-    """Give the elements of a convolution that a mode names."""
+    """Return the elements of a convolution that a mode names."""
     short, long = sorted((x.size, y.size))
     match mode:
         case "full":
@@ -305,14 +305,15 @@ def _part(op: str, x: ndarray, y: ndarray, mode: str) -> ndarray:
 
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
-    """Convolve two vectors: products of all pairs, added up where their places add up to the same.
+    """Return the discrete convolution of two vectors.
 
     Parameters
     ----------
     a, v
         The vectors.
     mode
-        ``full``: all places; ``same``: as many as the longer has, in the middle; ``valid``: where both lie fully.
+        ``full``: every overlap; ``same``: the central part, as long as the longer vector; ``valid``: complete overlaps
+        only.
 
     Examples
     --------
@@ -325,7 +326,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
-    """Correlate two vectors: :func:`convolve` with the second the other way round, and its imaginary parts too.
+    """Return the cross-correlation of two vectors: :func:`convolve` with the second reversed and conjugated.
 
     Examples
     --------

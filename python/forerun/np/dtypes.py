@@ -1,4 +1,4 @@
-"""Questions about dtypes: their limits, their kinds, and what they promote to."""
+"""Properties of dtypes: limits, kinds and promotion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class finfo:
     max, min
         The largest finite number, and its negative.
     smallest_normal, tiny
-        The smallest positive number with all its digits.
+        The smallest positive normal number.
     smallest_subnormal
         The smallest positive number.
     dtype
@@ -88,7 +88,7 @@ class finfo:
         self.smallest_subnormal = self.eps * 2.0**least
 
     def __repr__(self) -> str:
-        """Write the limits down."""
+        """Return the limits as text."""
         return f"finfo(min={self.min!r}, max={self.max!r}, dtype={self.dtype.name})"
 
 
@@ -127,16 +127,16 @@ class iinfo:
         self.max = 2 ** (self.bits - signed) - 1
 
     def __repr__(self) -> str:
-        """Write the limits down."""
+        """Return the limits as text."""
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype.name})"
 
 
 def result_type(*arrays_and_dtypes: ndarray | Number | DTypeLike) -> dtype:
-    """Name the dtype that operands promote to.
+    """Return the dtype that operands promote to.
 
     Within signed integers, within unsigned ones and within floats the wider wins; a signed and an unsigned integer
     become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps its width.
-    A number of the program has a kind but no width.
+    A Python number has a kind but no width.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def result_type(*arrays_and_dtypes: ndarray | Number | DTypeLike) -> dtype:
 
 
 def can_cast(from_: ndarray | DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
-    """Say whether one dtype may be turned into another.
+    """Return whether one dtype can be cast to another.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def can_cast(from_: ndarray | DTypeLike, to: DTypeLike, casting: str = "safe") -
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Say whether a dtype is of a kind, or of one of several.
+    """Return whether a dtype has a kind, or one of several.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions of elements that are made of several pointwise ops."""
+"""Elementwise functions composed of several ops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.
 
 
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[ndarray, ndarray]:
-    """Give the quotient rounded down, and what it leaves.
+    """Return the floored quotient and the remainder.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[ndarray, ndarray]:
 
 
 def modf(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
-    """Give the fraction and the whole part, both with the sign of the number.
+    """Return the fractional and the integral part, both with the sign of the number.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def modf(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
 
 
 def frexp(x: ArrayLike, /) -> tuple[ndarray, ndarray]:
-    """Take a number apart: a mantissa from a half to below 1, and the exponent of 2 that it is times.
+    """Decompose numbers into a mantissa in [0.5, 1) and an exponent of 2.
 
     Examples
     --------
@@ -77,7 +77,7 @@ _MOST_DIGITS = 308
 
 
 def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
-    """Round to so many decimals, ties to even; with a negative number of them, to tens, hundreds and so on.
+    """Round to ``decimals``, ties to even; negative values round to tens, hundreds and so on.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> ndarray:
-    """Put numbers in the place of NaN and infinities: zero, and the largest of both signs unless others are given.
+    """Replace NaN by zero and infinities by the largest finite numbers, unless others are given.
 
-    Without ``copy`` an array is written in place.
+    With ``copy=False`` the array is changed in place.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrays out of what other libraries, buffers, iterators and functions give."""
+"""Arrays from other libraries, buffers, iterators and functions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _CUDA = 2
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> ndarray:
-    """Make an array of another library's, by the DLPack protocol.
+    """Create an array from another library's array, with the DLPack protocol.
 
     Parameters
     ----------
     x
         An object with ``__dlpack__`` and ``__dlpack_device__``.
     device
-        Where the array shall live; without one, where the elements are: on the host, or on an NVIDIA device.
+        The device of the result; by default the device of the elements: the host or an NVIDIA device.
     copy
-        The elements are copied, so ``False`` is refused for anything but an array of forerun.
+        Elements are always copied; ``False`` raises for anything but a Forerun array.
 
     Examples
     --------
@@ -65,20 +65,20 @@ def frombuffer(
     *,
     device: Device | None = None,
 ) -> ndarray:
-    """Make a one-dimensional array of the bytes of a buffer. They are copied.
+    """Create a 1-d array from a copy of the bytes of a buffer.
 
     Parameters
     ----------
     buffer
-        Anything with a buffer: bytes, a memoryview, an ``array.array``.
+        An object with the buffer protocol: bytes, a memoryview, an ``array.array``.
     dtype
-        What the bytes are elements of; the default float without one.
+        The dtype of the elements; the default float if not given.
     count
-        How many elements to read; all of them if it is negative.
+        The number of elements to read; all if negative.
     offset
-        The byte to start from.
+        The offset of the first byte.
     device
-        Where the array shall live.
+        The device of the result.
 
     Examples
     --------
@@ -93,18 +93,18 @@ def frombuffer(
 
 
 def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, device: Device | None = None) -> ndarray:
-    """Make a one-dimensional array of what an iterator gives.
+    """Create a 1-d array from an iterator.
 
     Parameters
     ----------
     iter
-        What to go through.
+        The iterable.
     dtype
         The dtype of the elements.
     count
-        How many elements to take; all of them if it is negative.
+        The number of elements to take; all if negative.
     device
-        Where the array shall live.
+        The device of the result.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def fromfunction(
     device: Device | None = None,
     **kwargs: Any,
 ) -> ndarray:
-    """Call a function with the coordinates of every element, one array an axis, and give what it returns.
+    """Call a function with arrays of coordinates, one per axis, and return its result.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def fromfunction(
     shape
         The shape of those arrays.
     dtype
-        Their dtype; the default float without one.
+        Their dtype; the default float if not given.
     device
-        Where they live.
+        Their device.
 
     Examples
     --------

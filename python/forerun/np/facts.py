@@ -1,4 +1,4 @@
-"""What can be said of arrays without reading them: their shapes, and whether they show the same elements."""
+"""Properties of arrays that need no values: shapes, and whether arrays share elements."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def size(a: ArrayLike, axis: int | None = None) -> int:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Say whether a write to one array shows in the other: they are views of one array with elements in common.
+    """Return whether two arrays share elements, so that a write to one changes the other.
 
-    Arrays of other libraries share none: what goes out is read-only, what comes in is copied.
+    Arrays never share elements with other libraries: exports are read-only, imports are copied.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def shares_memory(a: Any, b: Any) -> bool:
 
 
 def may_share_memory(a: Any, b: Any) -> bool:
-    """Say whether two arrays may share elements: they are views of one array and lie in overlapping parts of it.
+    """Return whether two arrays may share elements: they view overlapping ranges of one array.
 
     Examples
     --------

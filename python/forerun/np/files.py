@@ -1,6 +1,6 @@
 """Arrays in NumPy's files: ``.npy``, ``.npz`` and text.
 
-Reading never runs code: Python objects in a file are refused, whatever ``allow_pickle`` says elsewhere.
+Reading never runs code: Python objects in a file raise an error; there is no ``allow_pickle``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def save(file: FileLike, arr: ArrayLike) -> None:
     Parameters
     ----------
     file
-        A path, to which ``.npy`` is added if it has no such ending, or a file that is open for writing bytes.
+        A path, to which ``.npy`` is appended if it is missing, or a file open for writing bytes.
     arr
         The array.
 
@@ -54,9 +54,9 @@ def savez(file: FileLike, *args: ArrayLike, **kwds: ArrayLike) -> None:
     Parameters
     ----------
     file
-        A path, to which ``.npz`` is added if it has no such ending, or a file that is open for writing bytes.
+        A path, to which ``.npz`` is appended if it is missing, or a file open for writing bytes.
     args
-        Arrays to be called ``arr_0``, ``arr_1`` and so on.
+        Arrays to be named ``arr_0``, ``arr_1`` and so on.
     kwds
         Arrays by name.
 
@@ -93,13 +93,13 @@ def savez_compressed(file: FileLike, *args: ArrayLike, **kwds: ArrayLike) -> Non
 
 
 def load(file: FileLike) -> Any:
-    """Read a ``.npy`` file, or open an ``.npz`` archive: a mapping whose arrays are read when they are asked for.
+    """Read a ``.npy`` file, or open an ``.npz`` archive, whose arrays are read on access.
 
     Parameters
     ----------
     file
-        A path, or a file that is open for reading bytes. Everything in it is checked before anything is allocated;
-        Python objects are refused.
+        A path, or a file open for reading bytes. It is validated before memory is allocated; Python objects raise an
+        error.
 
     Examples
     --------
@@ -135,16 +135,16 @@ def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarr
 
 
 def loadtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> ndarray:
-    """Read a table of numbers from a text file; NumPy parses it, and says what the options mean.
+    """Read a table of numbers from a text file with ``numpy.loadtxt``.
 
     Parameters
     ----------
     fname
         A path, an open file, or lines.
     dtype
-        The dtype of the numbers; the default float without one.
+        The dtype of the numbers; the default float if not given.
     options
-        NumPy's: ``delimiter``, ``skiprows``, ``usecols`` and so on.
+        Options of NumPy: ``delimiter``, ``skiprows``, ``usecols`` and so on.
 
     Examples
     --------
@@ -159,16 +159,16 @@ def loadtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> ndarr
 
 
 def genfromtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> ndarray:
-    """Read a table of numbers with gaps from a text file; NumPy parses it, and says what the options mean.
+    """Read a table of numbers with missing values from a text file with ``numpy.genfromtxt``.
 
     Parameters
     ----------
     fname
         A path, an open file, or lines.
     dtype
-        The dtype of the numbers; the default float without one. Columns of different dtypes are refused.
+        The dtype of the numbers; the default float if not given. Columns of different dtypes raise an error.
     options
-        NumPy's: ``delimiter``, ``skip_header``, ``filling_values`` and so on.
+        Options of NumPy: ``delimiter``, ``skip_header``, ``filling_values`` and so on.
 
     Examples
     --------

@@ -45,10 +45,11 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """Fit a polynomial to points, in the sense of least squares; coefficients come with the highest power first.
+    """Fit a polynomial to points, by least squares; coefficients come with the highest power first.
 
-    ``w`` weighs the points. With ``full`` residuals, rank, singular values and ``rcond`` come too, with ``cov`` the
-    covariance of the coefficients; ``cov="unscaled"`` takes the weights for the inverse of each point's deviation.
+    ``w`` holds weights of the points. With ``full`` the residuals, rank, singular values and ``rcond`` are returned
+    too, with ``cov`` the covariance of the coefficients. ``cov="unscaled"`` assumes that the weights are inverse
+    standard deviations.
 
     Examples
     --------

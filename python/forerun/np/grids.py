@@ -1,4 +1,4 @@
-"""Grids of numbers and of indices, and windows."""
+"""Grids of numbers and indices, and window functions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def logspace(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make powers of a base with evenly spaced exponents.
+    """Return powers of a base with evenly spaced exponents.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def geomspace(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Make numbers from ``start`` to ``stop``, each the same multiple of the one before.
+    """Return numbers in geometric progression from ``start`` to ``stop``.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def geomspace(
 def indices(
     dimensions: Sequence[SupportsIndex], dtype: DTypeLike = "int64", sparse: bool = False
 ) -> ndarray | tuple[ndarray, ...]:
-    """Make the indices of a grid, one array an axis; ``sparse`` ones only broadcast to the grid.
+    """Return the indices of a grid, one array per axis; with ``sparse`` they only broadcast to the grid.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def indices(
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
-    """Make the coordinates of a grid from those of its axes; ``sparse`` ones only broadcast to the grid.
+    """Return the coordinates of a grid from those of its axes; with ``sparse`` they only broadcast to the grid.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 
 def _below(shape: tuple[int, ...], k: int, device: Device | None = None) -> ndarray:
-    """Tell for each place of a matrix whether it lies on or below a diagonal."""
+    """Return for each element of a matrix whether it lies on or below a diagonal."""
     row, column = _counted(shape[-2], device).reshape(-1, 1), _counted(shape[-1], device)
     return less_equal(column, row + _within(k, shape[-2], shape[-1]))
 
@@ -212,7 +212,7 @@ def tri(
 
 
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
-    """Give a copy of matrices with zeros above the ``k``-th diagonal.
+    """Return a copy of matrices with zeros above the ``k``-th diagonal.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def tril(m: ArrayLike, k: int = 0) -> ndarray:
 
 
 def triu(m: ArrayLike, k: int = 0) -> ndarray:
-    """Give a copy of matrices with zeros below the ``k``-th diagonal.
+    """Return a copy of matrices with zeros below the ``k``-th diagonal.
 
     Examples
     --------
@@ -283,12 +283,12 @@ def _extents(op: str, n: SupportsIndex, m: SupportsIndex | None) -> tuple[int, i
 
 
 def _within(k: int, rows: int, columns: int) -> int:
-    """Bring the number of a diagonal to the nearest one outside the matrix, if it is farther away."""
+    """Clamp the number of a diagonal to the range that intersects the matrix or just misses it."""
     return max(-rows, min(index(k), columns))
 
 
 def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
-    """Make the indices of the places on and below the ``k``-th diagonal.
+    """Return the indices of the elements on and below the ``k``-th diagonal.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def tril_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
 
 
 def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -> tuple[ndarray, ndarray]:
-    """Make the indices of the places on and above the ``k``-th diagonal.
+    """Return the indices of the elements on and above the ``k``-th diagonal.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def triu_indices(n: SupportsIndex, k: int = 0, m: SupportsIndex | None = None) -
 
 
 def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:
-    """Make the indices of the places of a matrix on and below the ``k``-th diagonal.
+    """Return the indices of a matrix's elements on and below the ``k``-th diagonal.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:
 
 
 def triu_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:
-    """Make the indices of the places of a matrix on and above the ``k``-th diagonal.
+    """Return the indices of a matrix's elements on and above the ``k``-th diagonal.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def triu_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ndarray]:
 
 
 def diag_indices(n: SupportsIndex, ndim: int = 2) -> tuple[ndarray, ...]:
-    """Make the indices of the main diagonal of an array of equal extents.
+    """Return the indices of the main diagonal of an array of equal extents.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def diag_indices(n: SupportsIndex, ndim: int = 2) -> tuple[ndarray, ...]:
 
 
 def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
-    """Make the indices of the main diagonal of this array.
+    """Return the indices of the main diagonal of an array.
 
     Examples
     --------
@@ -366,10 +366,10 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
 
 
 def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[ndarray, ...]:
-    """Give the indices of each axis that belong to positions in the flattened array.
+    """Return the indices of each axis that belong to positions in the flattened array.
 
-    A position beyond the end is a ``ValueError``; in an array of forerun, an ``IndexError`` when the result is read.
-    With order "F" positions are counted with the first index changing fastest.
+    A position out of bounds raises ``ValueError``; if the positions are a Forerun array, ``IndexError`` when the result
+    is read. With order "F" positions are in column-major order.
 
     Examples
     --------
@@ -391,7 +391,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> t
 
 
 def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
-    """Check positions: at once if their values are at hand, else when they are read."""
+    """Check positions: now if their values are known, else when they are read."""
     if not isinstance(given, ndarray):
         import numpy
 
@@ -409,9 +409,9 @@ def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
 
 
 def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: ShapeLike, mode: str = "raise") -> ndarray:
-    """Give the positions in the flattened array that belong to indices of each axis.
+    """Return the positions in the flattened array that belong to indices of each axis.
 
-    An index beyond the ends fails when the result is read, or is clipped or wrapped if ``mode`` says so.
+    An index out of bounds raises when the result is read, or is clipped or wrapped according to ``mode``.
 
     Examples
     --------
@@ -432,7 +432,7 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: ShapeLike, mode: s
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
-    """Make the matrix whose columns are powers of a vector, the highest first unless ``increasing``.
+    """Return the Vandermonde matrix of a vector, with the highest power first unless ``increasing``.
 
     Examples
     --------
@@ -453,7 +453,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 
 
 def _window(M: int, weights: Sequence[float]) -> ndarray:
-    """Make a sum of cosines over a window, in double precision and rounded once."""
+    """Return a sum of cosines over a window, in double precision and rounded once."""
     if M < 2:
         return _forerun.full((max(M, 0),), 1.0)
     angle = _forerun.arange(0, M, 1, float64) * (2 * math.pi / (M - 1))
@@ -464,7 +464,7 @@ def _window(M: int, weights: Sequence[float]) -> ndarray:
 
 
 def hanning(M: int) -> ndarray:
-    """Make Hann's window: a cosine, lifted to between 0 and 1.
+    """Return the Hann window.
 
     Examples
     --------
@@ -476,7 +476,7 @@ def hanning(M: int) -> ndarray:
 
 
 def hamming(M: int) -> ndarray:
-    """Make Hamming's window: a cosine, lifted to between 0.08 and 1.
+    """Return the Hamming window.
 
     Examples
     --------
@@ -488,7 +488,7 @@ def hamming(M: int) -> ndarray:
 
 
 def blackman(M: int) -> ndarray:
-    """Make Blackman's window: a sum of two cosines.
+    """Return the Blackman window.
 
     Examples
     --------
@@ -500,7 +500,7 @@ def blackman(M: int) -> ndarray:
 
 
 def bartlett(M: int) -> ndarray:
-    """Make Bartlett's window: a triangle.
+    """Return the Bartlett window, a triangle.
 
     Examples
     --------
@@ -515,7 +515,7 @@ def bartlett(M: int) -> ndarray:
 
 
 def kaiser(M: int, beta: float) -> ndarray:
-    """Make Kaiser's window: the narrower the larger ``beta`` is.
+    """Return the Kaiser window; a larger ``beta`` makes it narrower.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Counts of what lies where."""
+"""Histograms and counts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histo
 
 
 def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
-    """Count how often each whole number from 0 on occurs. Waits for the smallest and the largest.
+    """Count how often each non-negative integer occurs. Waits for the smallest and the largest.
 
     Parameters
     ----------
     x
-        Whole numbers that are not negative, in one dimension.
+        Non-negative integers, in one dimension.
     weights
-        What each counts for; 1 without. The result is then float64.
+        The weight of each element; 1 if not given. With weights the result is float64.
     minlength
-        How many counts there are at least.
+        The minimum length of the result.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> 
 
 
 def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, Any]:
-    """Give the ends of the bins, half a unit to either side where they would be one."""
+    """Return the ends of the bins, half a unit to either side where they would be one."""
     if limits is not None:
         low, high = (float(limit) for limit in limits)
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
-            raise ValueError(f"{op}: range must be finite and rise: {low}, {high}")
+            raise ValueError(f"{op}: range must be finite and increasing: {low}, {high}")
         return (low - 0.5, high + 0.5) if low == high else (low, high)
     if x.size == 0:
         return 0.0, 1.0
@@ -95,7 +95,7 @@ def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, A
 
 
 def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) -> ndarray:
-    """Give bins of one width; the ends are as exact as the elements are."""
+    """Return bins of one width; the ends are as exact as the elements are."""
     low, high = _limits(x, limits, op)
     steps = _forerun.arange(0, bins + 1, 1, float64, x.device)
     if isinstance(low, ndarray):
@@ -128,20 +128,20 @@ def histogram_bin_edges(
     range: Sequence[float] | None = None,
     weights: ArrayLike | None = None,
 ) -> ndarray:
-    """Give the edges of the bins of a histogram.
+    """Return the edges of the bins of a histogram.
 
     Parameters
     ----------
     a
         The elements.
     bins
-        How many bins of one width; or their edges; or how to find their number, which is then waited for: ``"auto"``,
+        The number of equal-width bins; or their edges; or a rule for their number, which is waited for: ``"auto"``,
         ``"fd"``, ``"doane"``, ``"scott"``, ``"rice"``, ``"sturges"`` or ``"sqrt"``.
     range
-        The ends of the bins; the smallest and the largest element without. Beside a rule, how many elements
-        lie between them is waited for first.
+        The range of the bins; by default from the smallest to the largest element. With a rule, the number of elements
+        in the range is waited for first.
     weights
-        What each counts for; only refused beside a rule.
+        Weights of the elements; they cannot be combined with a rule.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def _edges(
 
 
 def _number(x: ndarray, whole: bool, rule: str, limits: Sequence[float] | None, op: str) -> int:
-    """Find how many bins there shall be. Waits for that one number."""
+    """Compute the number of bins. Waits for it."""
     if rule not in _WIDTHS:
         raise ValueError(f"{op}: unknown rule {rule}")
     if limits is not None:
@@ -239,7 +239,7 @@ _WIDTHS = {
 
 
 def _places(x: ndarray, edges: ndarray) -> ndarray:
-    """Say in which bin each element lies; those in none have the number of bins. The last bin has its upper edge."""
+    """Return in which bin each element lies; those in none have the number of bins. The last bin has its upper edge."""
     bins = edges.size - 1
     both = common_dtype(x, edges)
     x, edges = x.astype(both, copy=False), edges.astype(both, copy=False)
@@ -255,7 +255,7 @@ def histogram(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[ndarray, ndarray]:
-    """Count how many elements lie in each bin; give the counts and the edges.
+    """Count the elements in each bin; return the counts and the edges.
 
     Parameters
     ----------
@@ -264,9 +264,9 @@ def histogram(
     bins, range
         As for :func:`histogram_bin_edges`.
     density
-        Whether to give a density instead, whose integral is 1.
+        Whether to return a probability density instead of counts.
     weights
-        What each counts for; 1 without.
+        The weight of each element; 1 if not given.
 
     Examples
     --------
@@ -303,20 +303,20 @@ def histogramdd(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[ndarray, tuple[ndarray, ...]]:
-    """Count how many points lie in each bin of a grid; give the counts and the edges by dimension.
+    """Count the points in each bin of a grid; return the counts and the edges per dimension.
 
     Parameters
     ----------
     sample
-        Points, one a row; or a sequence of coordinates by dimension.
+        Points, one per row; or a sequence of coordinates by dimension.
     bins
-        How many bins of one width, or edges; by dimension if they differ.
+        The number of equal-width bins, or edges; per dimension if they differ.
     range
-        The ends of the bins by dimension; the smallest and the largest coordinate without.
+        The range of the bins per dimension; by default from the smallest to the largest coordinate.
     density
-        Whether to give a density instead, whose integral is 1.
+        Whether to return a probability density instead of counts.
     weights
-        What each counts for; 1 without.
+        The weight of each element; 1 if not given.
 
     Examples
     --------
@@ -370,14 +370,14 @@ def histogram2d(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """Count how many points lie in each bin of a plane; give the counts and the edges along either coordinate.
+    """Count the points in each bin of a plane; return the counts and the edges of both coordinates.
 
     Parameters
     ----------
     x, y
         The coordinates of the points.
     bins, range, density, weights
-        As for :func:`histogramdd`; one sequence of edges, or an array of them, serves both.
+        As for :func:`histogramdd`; one sequence of edges applies to both.
 
     Examples
     --------

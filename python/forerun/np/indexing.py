@@ -1,4 +1,4 @@
-"""Elements chosen by conditions, positions and each other."""
+"""Selection of elements by conditions and positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _mask(x: ndarray) -> ndarray:
 
 
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
-    """Give the positions of elements that are not zero, an array for each dimension. Waits for their number.
+    """Return the indices of nonzero elements, one array per dimension. Waits for their number.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:
-    """Give the positions of elements that are not zero, in the flattened array. Waits for their number.
+    """Return the indices of nonzero elements in the flattened array. Waits for their number.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def flatnonzero(a: ArrayLike) -> ndarray:
 
 
 def argwhere(a: ArrayLike) -> ndarray:
-    """Give the positions of elements that are not zero, one in each row. Waits for their number.
+    """Return the indices of nonzero elements, one per row. Waits for their number.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def where(
 ) -> ndarray | tuple[ndarray, ...]:
     """Choose element by element: from ``x`` where the condition holds, else from ``y``.
 
-    With a condition alone, the positions where it holds, as ``nonzero`` gives them; that waits for their number.
+    With a condition alone, return the indices where it holds, like ``nonzero``; this waits for their number.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def where(
 
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: SupportsIndex | None = None) -> ndarray:
-    """Give the rows along an axis for which a condition holds; without an axis, elements of the flattened array.
+    """Return the rows along an axis for which a condition holds; without an axis, elements of the flattened array.
 
-    The condition may be shorter than the axis. Waits for how many it holds for.
+    The condition may be shorter than the axis. Waits for the size of the result.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: SupportsIndex | None = No
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
-    """Give the elements, in one dimension, for which a condition holds. Waits for their number.
+    """Return the elements, in one dimension, for which a condition holds. Waits for their number.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
 
 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ndarray:
-    """Take each element from the choice of the first condition that holds there, else from a default.
+    """Take each element from the choice of the first condition that holds, or else from a default.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     conditions = to_arrays(*condlist)
     for condition in conditions:
         if condition.dtype != "bool":
-            raise TypeError(f"select: conditions must be of truth values, not {condition.dtype}")
+            raise TypeError(f"select: conditions must be boolean, not {condition.dtype}")
     found: ArrayLike = default
     for condition, choice in zip(reversed(conditions), reversed(choicelist), strict=True):
         found = _pointwise.where(condition, choice, found)
@@ -156,10 +156,10 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
 def piecewise(
     x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Callable[..., ArrayLike] | Number], *args: Any, **kw: Any
 ) -> ndarray:
-    """Take each element from the function of the last condition that holds there.
+    """Evaluate each element with the function of the last condition that holds.
 
-    One function more than conditions is for where none holds; without it, 0. Every function is called on all of
-    ``x``, so that nothing waits; it must treat elements one by one. The result has the dtype of ``x``.
+    An additional function applies where no condition holds; the default is 0. Every function is called with all of
+    ``x``, so that nothing waits; it must be elementwise. The result has the dtype of ``x``.
 
     Examples
     --------
@@ -191,9 +191,9 @@ def piecewise(
 
 
 def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], mode: str = "raise") -> ndarray:
-    """Take each element from the choice that an array of integers names there.
+    """Take each element from the choice given by an array of integers.
 
-    A number beyond the choices fails when the result is read, or is clipped or wrapped if ``mode`` says so.
+    An index out of bounds raises when the result is read, or is clipped or wrapped according to ``mode``.
 
     Examples
     --------
@@ -235,9 +235,9 @@ def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
-    """Give arrays of positions that together name a grid: each along a dimension of its own.
+    """Return index arrays that select a grid, each along its own dimension.
 
-    An array of truth values stands for the positions where it is true; that waits for their number.
+    An array of booleans stands for the indices where it is true; this waits for their number.
 
     Examples
     --------

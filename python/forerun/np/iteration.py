@@ -1,4 +1,4 @@
-"""Going through elements one by one: as arrays without dimensions, so that going through them waits for none."""
+"""Iteration over elements, as 0-d arrays, so that iterating does not wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forerun.np.placing import put
 
 
 class flatiter:
-    """The elements of an array in one dimension, to go through, read and write: what ``x.flat`` is.
+    """The type of ``x.flat``: a 1-d view of an array for iterating, reading and writing.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class flatiter:
         self._next = 0
 
     def __len__(self) -> int:
-        """Give the number of elements."""
+        """Return the number of elements."""
         return self.base.size
 
     def __iter__(self) -> flatiter:
@@ -42,7 +42,7 @@ class flatiter:
         return self
 
     def __next__(self) -> ndarray:
-        """Give the next element, a view."""
+        """Return the next element, a view."""
         if self._next >= self.base.size:
             raise StopIteration
         left, place = self._next, []
@@ -53,7 +53,7 @@ class flatiter:
         return self.base[tuple(reversed(place))]
 
     def __getitem__(self, key: Any) -> ndarray:
-        """Give a copy of what an index names."""
+        """Return a copy of what an index names."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
         return self.base.reshape(-1)[key].copy()
@@ -68,7 +68,7 @@ class flatiter:
         put(self.base, places, value)
 
     def copy(self) -> ndarray:
-        """Give a copy of the elements in one dimension."""
+        """Return a copy of the elements in one dimension."""
         return self.base.flatten()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -77,7 +77,7 @@ class flatiter:
 
 
 class ndenumerate:
-    """Go through positions and elements.
+    """Iterate over positions and elements.
 
     Examples
     --------
@@ -99,13 +99,13 @@ class ndenumerate:
         return self
 
     def __next__(self) -> tuple[tuple[int, ...], ndarray]:
-        """Give the next position and its element, a view."""
+        """Return the next position and its element, a view."""
         place = next(self._places)
         return place, self._array[place]
 
 
 class ndindex:
-    """Go through the positions of an array of a shape.
+    """Iterate over the positions of an array of a shape.
 
     Examples
     --------
@@ -126,5 +126,5 @@ class ndindex:
         return self
 
     def __next__(self) -> tuple[int, ...]:
-        """Give the next position."""
+        """Return the next position."""
         return next(self._places)

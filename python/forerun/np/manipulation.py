@@ -1,4 +1,4 @@
-"""Other shapes of the same elements, arrays joined, other dtypes."""
+"""Reshaping, joining, splitting and casting."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _MOST_DIMENSIONS = 32
 
 
 def reshape(a: ArrayLike, shape: ShapeLike, order: Order = "C", *, copy: bool | None = None) -> ndarray:
-    """Give the elements another shape; one dimension may be -1.
+    """Return an array with another shape; one dimension may be -1.
 
     Parameters
     ----------
     a
         The array.
     shape
-        The extents.
+        The new shape.
     order
-        "F" counts the elements with the first index changing fastest, before and after; all else with the last.
+        "F" reads and writes elements in column-major order; all others in row-major order.
     copy
-        Whether the elements are copied: if they must be, unless it is said; False refuses where they must be.
+        Whether to copy; by default only if necessary. False raises if a copy is necessary.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: Order = "C", *, copy: bool | 
 
 
 def ravel(a: ArrayLike, order: Order = "C") -> ndarray:
-    """Give the elements in one dimension; with order "F" the first index changes fastest.
+    """Return the flattened array; with order "F" in column-major order.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def ravel(a: ArrayLike, order: Order = "C") -> ndarray:
 
 
 def transpose(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> ndarray:
-    """Give a view with the dimensions in another order; without an order, reversed.
+    """Return a view with permuted dimensions; reversed by default.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def transpose(a: ArrayLike, axes: Sequence[SupportsIndex] | None = None) -> ndar
 
 
 def axis_of(axis: SupportsIndex, ndim: int) -> int:
-    """Count an axis from the first, whichever end it was counted from."""
+    """Normalise an axis to a non-negative number."""
     number = index(axis)
     if not -ndim <= number < ndim:
         raise IndexError(f"axis {number} is out of bounds for array of dimension {ndim}")
@@ -86,7 +86,7 @@ def axis_of(axis: SupportsIndex, ndim: int) -> int:
 
 
 def swapaxes(a: ArrayLike, axis1: SupportsIndex, axis2: SupportsIndex) -> ndarray:
-    """Give a view with two dimensions exchanged.
+    """Return a view with two dimensions swapped.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def swapaxes(a: ArrayLike, axis1: SupportsIndex, axis2: SupportsIndex) -> ndarra
 
 
 def moveaxis(a: ArrayLike, source: ShapeLike, destination: ShapeLike) -> ndarray:
-    """Give a view with dimensions moved to other places.
+    """Return a view with dimensions moved to other positions.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def moveaxis(a: ArrayLike, source: ShapeLike, destination: ShapeLike) -> ndarray
 
 
 def expand_dims(a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex]) -> ndarray:
-    """Give a view with one more dimension, of extent 1, or with several: their places are those in the view.
+    """Return a view with one or more new dimensions of extent 1, at positions of the result.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def expand_dims(a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex]) -> 
 
 
 def squeeze(a: ArrayLike, axis: AxisLike = None) -> ndarray:
-    """Give a view without dimensions of extent 1.
+    """Return a view without dimensions of extent 1.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def squeeze(a: ArrayLike, axis: AxisLike = None) -> ndarray:
 
 
 def broadcast_to(array: ArrayLike, shape: ShapeLike) -> ndarray:
-    """Give a view that repeats an array to a larger shape.
+    """Return a view that broadcasts an array to a larger shape.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def concatenate(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> ndarray:
-    """Join arrays along an axis; without one, flattened.
+    """Concatenate arrays along an axis; flattened if the axis is None.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def stack(
     dtype: DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> ndarray:
-    """Join arrays along a new axis.
+    """Stack arrays along a new axis.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def stack(
 
 
 def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 0) -> list[ndarray]:
-    """Cut into views along an axis: a number of equal parts, or the places to cut at.
+    """Split into views along an axis: into equal parts, or at given positions.
 
     Examples
     --------
@@ -240,16 +240,16 @@ def split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 
 
 
 def part_of(x: ndarray, axis: int, part: slice) -> ndarray:
-    """Give a view of a part along an axis."""
+    """Return a view of a part along an axis."""
     whole = (slice(None),) * axis
     key = (*whole, part)
     return x[key]
 
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) -> ndarray:
-    """Repeat each element along an axis; without one, of the flattened array.
+    """Repeat each element along an axis, or of the flattened array.
 
-    There is one count for all, or one for each. Those in an array are waited for.
+    Counts are a single number or one per element. An array of counts is waited for.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def _counts(repeats: ArrayLike) -> numpy.ndarray:
 
 
 def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
-    """Put copies of an array side by side, as many along each axis as ``reps`` says.
+    """Repeat an array ``reps`` times along each axis.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
 
 
 def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
-    """Give a view with the elements along axes the other way round.
+    """Return a view with the elements along axes reversed.
 
     Examples
     --------
@@ -357,9 +357,9 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> ndarray:
 def take(
     a: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, mode: str = "raise"
 ) -> ndarray:
-    """Gather rows along an axis by an array of indices; without an axis, elements of the flattened array.
+    """Take elements along an axis by indices; without an axis, from the flattened array.
 
-    An index beyond the ends fails when the result is read, or is clipped or wrapped if ``mode`` says so.
+    An index out of bounds raises when the result is read, or is clipped or wrapped according to ``mode``.
 
     Examples
     --------
@@ -373,7 +373,7 @@ def take(
 
 
 def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device | str | None = None) -> ndarray:
-    """Give the elements in another dtype, and on another device if one is given.
+    """Convert to another dtype, and copy to another device if one is given.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means, variances and extremes, those that pass over NaN too, and functions applied along axes."""
+"""Means, variances and extremes, with and without NaN, and functions applied along axes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def ptp(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Take the largest element less the smallest, over axes.
+    """Return the range (maximum minus minimum) over axes.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> ndarray | tuple[ndarray, ndarray]:
-    """Take the mean over axes, with weights; and what the weights add up to, if that is asked for.
+    """Compute the mean over axes, with weights; optionally also return the sum of the weights.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def average(
 
 
 def _replaced(x: ndarray, number: float) -> ndarray:
-    """Give a number in place of NaN; of integers, the array itself."""
+    """Return a number in place of NaN; of integers, the array itself."""
     return where(isnan(x), number, x) if x.dtype.kind not in "biu" else x
 
 
 def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
-    """Add up over axes, NaN as zero.
+    """Sum over axes, treating NaN as zero.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
 
 
 def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
-    """Multiply over axes, NaN as one.
+    """Multiply over axes, treating NaN as one.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _counted(x: ndarray, missing: ndarray, axis: AxisLike, keepdims: bool) -> nd
 
 
 def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
-    """Take the mean over axes of what is not NaN.
+    """Compute the mean over axes, ignoring NaN.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
 def nanvar(
     a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
 ) -> ndarray:
-    """Take the variance over axes of what is not NaN; ``ddof`` is taken off the number of elements.
+    """Compute the variance over axes, ignoring NaN, with divisor ``n - ddof``.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def nanvar(
 def nanstd(
     a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ddof: float = 0, *, keepdims: bool = False
 ) -> ndarray:
-    """Take the standard deviation over axes of what is not NaN; ``ddof`` is taken off the number of elements.
+    """Compute the standard deviation over axes, ignoring NaN, with divisor ``n - ddof``.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def nanstd(
 
 
 def nanmax(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Take the largest element over axes that is not NaN; NaN if all are.
+    """Return the maximum over axes, ignoring NaN; NaN if all are.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def nanmax(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> nd
 
 
 def nanmin(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Take the smallest element over axes that is not NaN; NaN if all are.
+    """Return the minimum over axes, ignoring NaN; NaN if all are.
 
     Examples
     --------
@@ -220,18 +220,18 @@ def cov(
     fweights: ArrayLike | None = None,
     aweights: ArrayLike | None = None,
 ) -> ndarray:
-    """Estimate how variables vary together, from observations.
+    """Estimate the covariance matrix of variables.
 
     Parameters
     ----------
     m, y
-        The variables, a row each; or, without ``rowvar``, a column each.
+        The variables, one per row; or, without ``rowvar``, one per column.
     rowvar
         Whether rows are variables.
     bias, ddof
-        What is taken off the number of observations: 1, with ``bias`` nothing, or ``ddof``.
+        The divisor is ``n - 1``, with ``bias`` ``n``, or ``n - ddof``.
     fweights, aweights
-        How often each observation was made, and how much it counts.
+        Integer frequencies and weights of the observations.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def _variables(m: ArrayLike, rowvar: bool) -> ndarray:
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> ndarray:
-    """Estimate how variables are correlated, from observations.
+    """Estimate the correlation matrix of variables.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> n
 def apply_along_axis(
     func1d: Callable[..., ArrayLike], axis: SupportsIndex, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> ndarray:
-    """Call a function with each vector along an axis, and put together what it gives.
+    """Apply a function to each vector along an axis.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def apply_along_axis(
 def apply_over_axes(
     func: Callable[[ndarray, int], ArrayLike], a: ArrayLike, axes: SupportsIndex | Sequence[SupportsIndex]
 ) -> ndarray:
-    """Call a function for one axis after another; what it leaves out stays as a dimension of extent 1.
+    """Apply a function over several axes in turn, keeping reduced dimensions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Orders, and places among numbers in order. Equal elements keep their order; NaN comes last, whichever way."""
+"""Sorting and searching. Sorts are stable; NaN comes last in either direction."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def sort(
     stable: bool | None = None,
     descending: bool = False,
 ) -> ndarray:
-    """Put elements in order along an axis.
+    """Return a sorted copy along an axis.
 
     Parameters
     ----------
     a
         The elements.
     axis
-        The axis; all elements in one line with ``None``.
+        The axis; ``None`` for the flattened array.
     kind, stable
-        Not looked at: every order is stable.
+        Ignored: all sorts are stable.
     descending
-        Whether the largest come first.
+        Whether to sort in descending order.
 
     Examples
     --------
@@ -64,18 +64,18 @@ def argsort(
     stable: bool | None = None,
     descending: bool = False,
 ) -> ndarray:
-    """Give the indices that put elements in order along an axis.
+    """Return the indices that sort along an axis.
 
     Parameters
     ----------
     a
         The elements.
     axis
-        The axis; all elements in one line with ``None``.
+        The axis; ``None`` for the flattened array.
     kind, stable
-        Not looked at: every order is stable.
+        Ignored: all sorts are stable.
     descending
-        Whether the largest come first.
+        Whether to sort in descending order.
 
     Examples
     --------
@@ -88,17 +88,16 @@ def argsort(
 
 
 def _line(x: ndarray, axis: SupportsIndex | None) -> tuple[ndarray, int]:
-    """Give the array and its axis; all of it in one line without an axis."""
+    """Return the array and its axis; all of it in one line without an axis."""
     return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
 
 
 def partition(
     a: ArrayLike, kth: SupportsIndex | Sequence[SupportsIndex], axis: SupportsIndex | None = -1, kind: str | None = None
 ) -> ndarray:
-    """Put elements so that the ``kth`` is where an order would put it, smaller ones before it.
+    """Partition along an axis: the ``kth`` element is in its sorted position, smaller ones before it.
 
-    What goes before it and what goes behind it keeps its order. A device puts the whole line in order, which is
-    another way to do so.
+    The elements before and after it keep their order. Devices sort the whole line, which is a valid partition too.
 
     Examples
     --------
@@ -116,7 +115,7 @@ def partition(
 def argpartition(
     a: ArrayLike, kth: SupportsIndex | Sequence[SupportsIndex], axis: SupportsIndex | None = -1, kind: str | None = None
 ) -> ndarray:
-    """Give indices that put the ``kth`` element where an order would put it, smaller ones before it.
+    """Return indices that partition along an axis; see :func:`partition`.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def argpartition(
 
 
 def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
-    """Give the places, counted from the front, in their order, each once."""
+    """Return the places, counted from the front, in their order, each once."""
     count = x.shape[one_axis(op, axis, x.ndim)]
     found = [k.__index__() for k in (kth if isinstance(kth, Sequence) else [kth])]
     for k in found:
@@ -142,7 +141,7 @@ def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], a
 
 
 def msort(a: ArrayLike) -> ndarray:
-    """Put elements in order along the first axis.
+    """Return a copy sorted along the first axis.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def msort(a: ArrayLike) -> ndarray:
 
 
 def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: SupportsIndex = -1) -> ndarray:
-    """Give the indices that put elements in order by several keys, the last key first.
+    """Return the indices that sort by several keys; the last key is the primary one.
 
     Examples
     --------
@@ -175,18 +174,18 @@ def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: SupportsIndex = -1) -> 
 
 
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> ndarray:
-    """Find the places where values would be put into numbers in order.
+    """Find insertion points in a sorted array.
 
     Parameters
     ----------
     a
-        Numbers in order, in one dimension.
+        A sorted 1-d array.
     v
         The values.
     side
-        ``"left"`` of numbers that are equal, or ``"right"`` of them.
+        Whether to insert to the ``"left"`` or ``"right"`` of equal elements.
     sorter
-        The indices that put ``a`` in order, if it is in none.
+        Indices that sort ``a``, if it is not sorted.
 
     Examples
     --------
@@ -203,16 +202,16 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Say by number in which interval values lie: 0 for those before the first edge.
+    """Return the index of the bin of each value; 0 for values before the first edge.
 
     Parameters
     ----------
     x
         The values.
     bins
-        The edges, which rise or fall; reading the result raises ``ValueError`` if they do neither.
+        The edges, which must be monotonic; otherwise reading the result raises ``ValueError``.
     right
-        Whether a value on an edge belongs to the interval that the edge ends.
+        Whether bins include their right edge.
 
     Examples
     --------
@@ -225,7 +224,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> ndarray:
-    """Take the elements that indices name along an axis, line by line.
+    """Take elements along an axis by an array of indices.
 
     Examples
     --------
@@ -240,7 +239,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None) -> None:
-    """Write values to where indices point along an axis, line by line. Of several for one place, the last stays.
+    """Write values along an axis at an array of indices, in place; if indices repeat, the last value wins.
 
     Examples
     --------
@@ -258,7 +257,7 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Su
 
 
 def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:
-    """Give array and indices with the same extents but for the axis, as broadcasting makes them."""
+    """Return array and indices with the same extents but for the axis, as broadcasting makes them."""
     x = to_array(arr)
     named = to_array(indices, None, x.device)
     if axis is None:
@@ -281,5 +280,5 @@ def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
 
 
 def _extent(a: int, b: int) -> int:
-    """Give the extent that two broadcast to."""
+    """Return the extent that two broadcast to."""
     return b if a == 1 else a

@@ -1,4 +1,4 @@
-"""Arrays with a border around them."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
-    """Read two values an axis, as NumPy spells them: a number, a pair, or a pair for each axis."""
+    """Parse two values per axis: a number, a pair, or a pair for each axis."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return [(value, value)] * ndim
     items: list[Any] = [tuple(item) if isinstance(item, Sequence) else item for item in value]
@@ -149,7 +149,7 @@ def _padded(x: ndarray, axis: int, widths: tuple[int, int], mode: str, given: tu
 
 
 def _one_number(given: list[tuple[Any, Any]], x: ndarray) -> int | float | None:
-    """Give the number that every border holds, if it is one, and one that the dtype holds as it is."""
+    """Return the number that every border holds, if it is one, and one that the dtype holds as it is."""
     value = given[0][0] if given else None
     if type(value) not in (int, float) or (type(value) is float and x.dtype.kind not in "fc"):
         return None
@@ -157,17 +157,17 @@ def _one_number(given: list[tuple[Any, Any]], x: ndarray) -> int | float | None:
 
 
 def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any) -> ndarray:
-    """Put a border around an array.
+    """Pad an array.
 
     Parameters
     ----------
     array
-        What to put it around.
+        The array.
     pad_width
-        How wide: a number, a pair of before and after, or a pair for each axis. Or a dictionary of these by axis.
+        The width: a number, a pair (before, after), or a pair for each axis; or a dictionary of these by axis.
     mode
-        What the border holds: ``constant``, the ``edge``, a ``linear_ramp`` to an end, the ``maximum``, ``minimum`` or
-        ``mean`` of the axis, what is met on a walk in ``reflect``, ``symmetric`` or ``wrap``; or ``empty``, zeros.
+        The padding values: ``constant``, ``edge``, ``linear_ramp``, ``maximum``, ``minimum``, ``mean``, ``reflect``,
+        ``symmetric`` or ``wrap``, as in NumPy; or ``empty``, which gives zeros.
     **kwargs
         ``constant_values``, ``end_values``, ``stat_length`` or ``reflect_type``, for the modes that have them.
 

@@ -1,4 +1,4 @@
-"""Writing into arrays by conditions and positions. Nothing waits."""
+"""Writes by conditions and positions. Nothing waits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _may_cast(source: dtype, target: dtype, casting: Casting) -> bool:
 
 
 def _repeated(values: ndarray, count: int) -> ndarray:
-    """Give so many elements, from the flattened values, over and over."""
+    """Return so many elements, from the flattened values, over and over."""
     flat = values.ravel()
     if flat.size in (1, count):
         return flat
@@ -51,7 +51,7 @@ def _repeated(values: ndarray, count: int) -> ndarray:
 
 
 def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
-    """Write values where a mask is true: each at its own place, over and over if there are fewer than elements.
+    """Write values where a mask is true, each at its own position; values are repeated if there are too few.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def putmask(a: ndarray, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Write values where a mask is true, one after another, over and over if there are fewer than places.
+    """Write values where a mask is true, one after another; values are repeated if there are too few.
 
     Examples
     --------
@@ -99,10 +99,10 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
 
 def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
-    """Write values at positions in the flattened array, over and over if there are fewer than positions.
+    """Write values at positions of the flattened array; values are repeated if there are too few.
 
-    A position beyond the ends fails when the array is read, or is clipped or wrapped if ``mode`` says so. Of several
-    values at one position the last stays.
+    A position out of bounds raises when the array is read, or is clipped or wrapped according to ``mode``. If positions
+    repeat, the last value wins.
 
     Examples
     --------

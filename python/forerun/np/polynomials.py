@@ -1,6 +1,6 @@
 """Polynomials, as vectors of coefficients with the highest power first.
 
-Leading zeros are kept: how many there are is for the values to say, and nobody waits for those here but ``roots``.
+Leading zeros are kept, because their number depends on values; only ``roots`` waits for values.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Take a polynomial from another.
+    """Subtract a polynomial from another.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
 
 
 def polyder(p: ArrayLike, m: int = 1) -> ndarray:
-    """Give the ``m``-th derivative of a polynomial.
+    """Return the ``m``-th derivative of a polynomial.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> ndarray:
-    """Give the polynomial whose ``m``-th derivative is this one, with the constants of each step if they are given.
+    """Return the ``m``-th antiderivative of a polynomial, with optional integration constants.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> ndarray:
 
 
 def poly(seq_of_zeros: ArrayLike | Sequence[float]) -> ndarray:
-    """Give the polynomial with these zeros, whose first coefficient is 1.
+    """Return the monic polynomial with these roots.
 
     Examples
     --------
@@ -181,9 +181,9 @@ def poly(seq_of_zeros: ArrayLike | Sequence[float]) -> ndarray:
 
 
 def roots(p: ArrayLike) -> ndarray:
-    """Find where a polynomial is zero: complex numbers, in no order.
+    """Return the roots of a polynomial: complex numbers, unordered.
 
-    How many there are, the first coefficient that is not zero says: this waits for it.
+    Their number depends on the first nonzero coefficient, for which this waits.
 
     Examples
     --------

@@ -18,7 +18,7 @@ __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "vdot", "vecdo
 
 
 def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Multiply each element of an array by each of another, both flattened.
+    """Return the outer product of two arrays, both flattened.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def vdot_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Multiply two arrays as :func:`vdot` does, whatever they are."""
+    """Return the dot product of any arrays, as :func:`vdot`."""
     x, y = to_arrays(a, b)
     if x.size != y.size:
         raise ValueError(f"vdot: sizes differ: {x.shape} x {y.shape}")
@@ -41,7 +41,7 @@ def vdot_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
-    """Multiply vectors along an axis and add up; complex numbers of the first are turned round.
+    """Return the dot product of vectors along an axis; the first operand is conjugated.
 
     The other dimensions are broadcast together.
 
@@ -63,7 +63,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndar
 
 
 def inner_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Add up products as :func:`inner` does, whatever the arrays are."""
+    """Return the inner product of any arrays, as :func:`inner`."""
     x, y = to_arrays(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
@@ -75,7 +75,7 @@ def inner_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: SupportsIndex | tuple[ShapeLike, ShapeLike] = 2) -> ndarray:
-    """Add up products over some axes of each: so many last and first ones, or those that are listed.
+    """Contract two arrays over axes: a number of last and first axes, or explicit lists.
 
     Examples
     --------
@@ -108,13 +108,13 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SupportsIndex | tuple[ShapeLike,
 
 
 def _matrix(x: ndarray, order: list[int], shape: tuple[int, int]) -> ndarray:
-    """Give a view with the axes in an order, as a matrix."""
+    """Return a view with the axes in an order, as a matrix."""
     x = x if order == [*range(x.ndim)] else x.transpose(order)
     return x if x.shape == shape else x.reshape(shape)
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Put copies of an array side by side, each times an element of another.
+    """Return the Kronecker product of two arrays.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def cross(
     axisc: SupportsIndex = -1,
     axis: SupportsIndex | None = None,
 ) -> ndarray:
-    """Multiply vectors in space, or in the plane, along axes: what stands upright on both.
+    """Return the cross product of 3-d or 2-d vectors along axes.
 
     Examples
     --------

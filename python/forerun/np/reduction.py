@@ -1,4 +1,4 @@
-"""Reductions, products, comparisons of whole arrays, and what is bounded by others."""
+"""Reductions, products, comparisons of whole arrays, and clipping."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def sum(
     initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> ndarray:
-    """Add up over axes.
+    """Sum elements over axes.
 
     Parameters
     ----------
     a
-        The elements. Truth values and narrow integers are added up as int64 or uint64.
+        The elements. Booleans and narrow integers are summed as int64 or uint64.
     axis
-        The axes; all without any.
+        The axes; all if not given.
     dtype
         The dtype to compute in.
     out
-        An array for the result.
+        An array to write the result into.
     keepdims
-        Whether the axes stay with extent 1.
+        Whether to keep the reduced axes with extent 1.
     initial
-        What to start from.
+        The initial value.
     where
-        Which elements take part.
+        Which elements to include.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def prod(
     initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> ndarray:
-    """Multiply over axes; the arguments are those of :func:`sum`.
+    """Multiply elements over axes; for the arguments see :func:`sum`.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def mean(
     *,
     where: ArrayLike = True,
 ) -> ndarray:
-    """Take the mean over axes. That of integers is float64, which holds it.
+    """Compute the mean over axes. The mean of integers is float64.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _mean(x: ndarray, axis: AxisLike, keepdims: bool, mask: ndarray) -> ndarray:
 
 
 def _counted(x: ndarray, axis: AxisLike, keepdims: bool, mask: ndarray) -> ndarray:
-    """Count the elements that take part."""
+    """Count the included elements."""
     return _forerun.broadcast_to(mask, x.shape).sum(axis, keepdims=keepdims)
 
 
@@ -145,14 +145,14 @@ def var(
     where: ArrayLike = True,
     correction: float | None = None,
 ) -> ndarray:
-    """Take the variance over axes; ``ddof``, or ``correction``, is taken off the number of elements.
+    """Compute the variance over axes, with divisor ``n - ddof``.
 
     Parameters
     ----------
     a, axis, dtype, out, keepdims, where
         As for :func:`mean`.
     ddof, correction
-        Two names of what is taken off the number of elements.
+        Two names of the correction to the divisor ``n``.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def std(
     where: ArrayLike = True,
     correction: float | None = None,
 ) -> ndarray:
-    """Take the standard deviation over axes; the arguments are those of :func:`var`.
+    """Compute the standard deviation over axes; for the arguments see :func:`var`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def clip(
     a_min: ArrayLike | None = None,
     a_max: ArrayLike | None = None,
 ) -> ndarray:
-    """Raise what is below ``min`` to it, and lower what is above ``max``; ``a_min`` and ``a_max`` name the same.
+    """Limit elements to the interval from ``min`` to ``max``; ``a_min`` and ``a_max`` are aliases.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> ndarray:
-    """Take the largest element over axes; NaN if any is. The arguments are those of :func:`sum`.
+    """Return the maximum over axes; NaN if any is. For the arguments see :func:`sum`.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> ndarray:
-    """Take the smallest element over axes; NaN if any is. The arguments are those of :func:`sum`.
+    """Return the minimum over axes; NaN if any is. For the arguments see :func:`sum`.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def min(
 
 
 def argmax(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
-    """Find the first largest element along an axis.
+    """Return the index of the first maximum along an axis.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def argmax(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, 
 
 
 def argmin(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
-    """Find the first smallest element along an axis.
+    """Return the index of the first minimum along an axis.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def argmin(a: ArrayLike, axis: SupportsIndex | None = None, out: Out = None, *, 
 def all(
     a: ArrayLike, axis: AxisLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> ndarray:
-    """Tell whether every element over axes is true, of those that ``where`` names.
+    """Return whether all elements over axes are true; ``where`` selects elements.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def all(
 def any(
     a: ArrayLike, axis: AxisLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> ndarray:
-    """Tell whether some element over axes is true, of those that ``where`` names.
+    """Return whether any element over axes is true; ``where`` selects elements.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def any(
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
-    """Tell whether two arrays have the same shape and elements. Waits for both.
+    """Return whether two arrays have the same shape and elements. Waits for both.
 
     Examples
     --------
@@ -354,7 +354,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
-    """Tell whether two arrays have the same elements when they are broadcast together. Waits for both.
+    """Return whether two arrays have the same elements when they are broadcast together. Waits for both.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def _same(first: ndarray, second: ndarray, equal_nan: bool) -> ndarray:
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> ndarray:
-    """Tell for each element whether two arrays agree up to a tolerance, which is relative to the second.
+    """Return for each element whether two arrays agree up to a tolerance, which is relative to the second.
 
     Examples
     --------
@@ -390,7 +390,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Tell whether two arrays agree up to a tolerance. Waits for both.
+    """Return whether two arrays agree up to a tolerance. Waits for both.
 
     Examples
     --------

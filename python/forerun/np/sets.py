@@ -1,7 +1,6 @@
-"""Arrays as sets: distinct elements, in order.
+"""Set functions: sorted distinct elements.
 
-How many there are depends on the elements. So these functions wait: once, for that number; everything else
-stays where it is and is not waited for.
+The size of a result depends on values. These functions therefore wait once, for that size, and for nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = [
 
 
 class UniqueAll(NamedTuple):
-    """Distinct elements, where each occurs first, which of them each element is, and how often each occurs."""
+    """Distinct elements, first indices, inverse indices and counts."""
 
     values: ndarray
     indices: ndarray
@@ -40,21 +39,21 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """Distinct elements, and how often each occurs."""
+    """Distinct elements and counts."""
 
     values: ndarray
     counts: ndarray
 
 
 class UniqueInverse(NamedTuple):
-    """Distinct elements, and which of them each element is."""
+    """Distinct elements and inverse indices."""
 
     values: ndarray
     inverse_indices: ndarray
 
 
 class _Groups:
-    """Elements in order, equal ones in groups; how many groups there are was waited for."""
+    """Sorted elements in groups of equal ones; the number of groups is known."""
 
     def __init__(self, x: ndarray, equal_nan: bool, places: bool) -> None:
         rows = x.ndim > 1
@@ -71,18 +70,18 @@ class _Groups:
         self.values = _forerun.take(ordered, self.starts, 0)
 
     def indices(self) -> ndarray:
-        """Say where each occurs first."""
+        """Return the first index of each distinct element."""
         assert self.order is not None
         return _forerun.take(self.order, self.starts, 0)
 
     def inverse(self) -> ndarray:
-        """Say which of the distinct ones each element is."""
+        """Return the inverse indices."""
         assert self.order is not None
         none = _forerun.full((self.size,), 0, int64, self.groups.device)
         return _forerun.routine("put_along_axis", [none, self.order, self.groups], [0])
 
     def counts(self) -> ndarray:
-        """Say how often each occurs."""
+        """Return the counts."""
         end = _forerun.full((1,), self.size, int64, self.groups.device)
         return _forerun.concatenate([self.starts, end], 0)[1:] - self.starts
 
@@ -96,16 +95,16 @@ def unique(
     *,
     equal_nan: bool = True,
 ) -> Any:
-    """Give the distinct elements in order. Waits for how many there are.
+    """Return the sorted distinct elements. Waits for their number.
 
     Parameters
     ----------
     ar
         The elements.
     return_index, return_inverse, return_counts
-        Whether to say where each occurs first, which of them each element is, and how often each occurs.
+        Whether to return the first indices, the inverse indices and the counts too.
     axis
-        Tell apart the slices along this axis instead of elements.
+        Compare slices along this axis instead of elements.
     equal_nan
         Whether NaN equals NaN.
 
@@ -142,7 +141,7 @@ def unique(
 
 
 def unique_all(x: ArrayLike, /) -> UniqueAll:
-    """Give all that there is to say about distinct elements. Waits for how many there are; NaN does not equal NaN.
+    """Return distinct elements, first and inverse indices, and counts. Waits for their number; NaN differs from NaN.
 
     Examples
     --------
@@ -156,7 +155,7 @@ def unique_all(x: ArrayLike, /) -> UniqueAll:
 
 
 def unique_counts(x: ArrayLike, /) -> UniqueCounts:
-    """Give the distinct elements, and how often each occurs. Waits for how many there are; NaN does not equal NaN.
+    """Return distinct elements and counts. Waits for their number; NaN differs from NaN.
 
     Examples
     --------
@@ -169,9 +168,9 @@ def unique_counts(x: ArrayLike, /) -> UniqueCounts:
 
 
 def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
-    """Give the distinct elements, and which of them each element is. NaN does not equal NaN.
+    """Return distinct elements and inverse indices. NaN differs from NaN.
 
-    Waits for how many there are.
+    Waits for their number.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def unique_inverse(x: ArrayLike, /) -> UniqueInverse:
 
 
 def unique_values(x: ArrayLike, /) -> ndarray:
-    """Give the distinct elements. Waits for how many there are; NaN does not equal NaN.
+    """Return the distinct elements. Waits for their number; NaN differs from NaN.
 
     Examples
     --------
@@ -210,7 +209,7 @@ def _firsts(ordered: ndarray) -> ndarray:
 
 
 def chosen(x: ndarray, mask: ndarray) -> ndarray:
-    """Give the elements that a mask names. Waits for how many there are."""
+    """Return the elements that a mask names. Waits for their number."""
     if x.size == 0:
         return x
     numbers = _forerun.routine("cumsum", [mask.astype(int64)], [0]) - 1
@@ -218,7 +217,7 @@ def chosen(x: ndarray, mask: ndarray) -> ndarray:
 
 
 def _is_among(x: ndarray, ordered: ndarray) -> ndarray:
-    """Say of each element whether it is one of those in order."""
+    """Return for each element whether it is in a sorted array."""
     if ordered.size == 0:
         return _forerun.full(x.shape, False, "bool", x.device)
     places = minimum(_forerun.routine("searchsorted", [ordered, x], [0]), ordered.size - 1)
@@ -226,7 +225,7 @@ def _is_among(x: ndarray, ordered: ndarray) -> ndarray:
 
 
 def _is_in(x: ndarray, others: ndarray) -> ndarray:
-    """Say of each element whether it is one of others."""
+    """Return for each element whether it is in another array."""
     if on_host(x):
         return _forerun.routine("among", [others if others.ndim == 1 else others.reshape(-1), x], [])
     return _is_among(x, _ordered(others))
@@ -240,18 +239,18 @@ def isin(
     *,
     kind: str | None = None,
 ) -> ndarray:
-    """Say of each element whether it is one of others.
+    """Return for each element whether it is in another array.
 
     Parameters
     ----------
     element
         The elements.
     test_elements
-        The others.
+        The array to search.
     assume_unique, kind
-        Not looked at.
+        Ignored.
     invert
-        Whether to say the opposite.
+        Whether to negate the result.
 
     Examples
     --------
@@ -265,7 +264,7 @@ def isin(
 
 
 def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
-    """Say of each element, in one line, whether it is one of others.
+    """Return for each element of the flattened array whether it is in another array.
 
     Examples
     --------
@@ -277,7 +276,7 @@ def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bo
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
-    """Give the distinct elements of two arrays in order. Waits for how many there are.
+    """Return the sorted distinct elements of two arrays. Waits for their number.
 
     Examples
     --------
@@ -293,16 +292,16 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
 ) -> ndarray | tuple[ndarray, ndarray, ndarray]:
-    """Give the distinct elements that two arrays share, in order. Waits for how many there are.
+    """Return the sorted distinct elements that two arrays share. Waits for their number.
 
     Parameters
     ----------
     ar1, ar2
         The arrays.
     assume_unique
-        Not looked at.
+        Ignored.
     return_indices
-        Whether to say where each occurs first in either array.
+        Whether to return the first indices in both arrays too.
 
     Examples
     --------
@@ -324,7 +323,7 @@ def intersect1d(
 
 
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """Give the distinct elements of the first array that are not in the second. Waits for how many there are.
+    """Return the distinct elements of the first array that are not in the second. Waits for their number.
 
     Examples
     --------
@@ -338,7 +337,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """Give the distinct elements that are in one of two arrays only. Waits for how many there are.
+    """Return the distinct elements that are in exactly one of two arrays. Waits for their number.
 
     Examples
     --------

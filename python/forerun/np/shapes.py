@@ -1,4 +1,4 @@
-"""Arrays turned, joined, cut and stretched: views where those will do."""
+"""Rearranging, joining, splitting and resizing; views where possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
-    """Give a view with the last two dimensions exchanged.
+    """Return a view with the last two dimensions swapped.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 
 
 def broadcast_shapes(*args: ShapeLike) -> tuple[int, ...]:
-    """Give the shape that shapes broadcast to.
+    """Return the shape that shapes broadcast to.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def broadcast_shapes(*args: ShapeLike) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[ndarray, ...]:
-    """Give views of arrays that repeat them to one shape.
+    """Return views of arrays, broadcast to one shape.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def unstack(x: ArrayLike, /, *, axis: SupportsIndex = 0) -> tuple[ndarray, ...]:
-    """Give views of the parts along an axis, without it.
+    """Return views of the parts along an axis, without it.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def unstack(x: ArrayLike, /, *, axis: SupportsIndex = 0) -> tuple[ndarray, ...]:
 
 
 def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike = None) -> ndarray:
-    """Move elements along axes, round the ends; without an axis, those of the flattened array.
+    """Roll elements along axes; without an axis, in the flattened array.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _total(shift: ShapeLike) -> int:
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
-    """Give a view turned by quarters in the plane of two axes, from the first towards the second.
+    """Return a view rotated by 90 degrees in the plane of two axes, from the first towards the second.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
 
 def flipud(m: ArrayLike) -> ndarray:
-    """Give a view with the rows the other way round.
+    """Return a view with the rows reversed.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def flipud(m: ArrayLike) -> ndarray:
 
 
 def fliplr(m: ArrayLike) -> ndarray:
-    """Give a view with the columns the other way round.
+    """Return a view with the columns reversed.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def fliplr(m: ArrayLike) -> ndarray:
 
 
 def rollaxis(a: ArrayLike, axis: SupportsIndex, start: int = 0) -> ndarray:
-    """Give a view with an axis moved to before another; :func:`moveaxis` says it more plainly.
+    """Return a view with an axis moved before another; prefer :func:`moveaxis`.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def atleast_1d(array: ArrayLike, /) -> ndarray: ...
 @overload
 def atleast_1d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]: ...
 def atleast_1d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
-    """Give arrays at least one dimension.
+    """Return arrays with at least one dimension.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def atleast_2d(array: ArrayLike, /) -> ndarray: ...
 @overload
 def atleast_2d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]: ...
 def atleast_2d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
-    """Give arrays at least two dimensions; new ones come first.
+    """Return arrays with at least two dimensions; new ones come first.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def atleast_3d(array: ArrayLike, /) -> ndarray: ...
 @overload
 def atleast_3d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]: ...
 def atleast_3d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
-    """Give arrays at least three dimensions: a row becomes the middle of them, a matrix the first two.
+    """Return arrays with at least three dimensions: a vector is placed in the second, a matrix in the first two.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def atleast_3d(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
 
 
 def hstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Join arrays along the second axis; those of one dimension along their own.
+    """Join arrays along the second axis; 1-d arrays along their only axis.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def hstack(tup: Sequence[ArrayLike]) -> ndarray:
 
 
 def vstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Join arrays along the first axis; those of one dimension as rows.
+    """Join arrays along the first axis; 1-d arrays as rows.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def dstack(tup: Sequence[ArrayLike]) -> ndarray:
 
 
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Join arrays along the second axis; those of one dimension as columns.
+    """Join arrays along the second axis; 1-d arrays as columns.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None) -> ndarray:
-    """Give a copy with values at the end of an axis; without one, of the flattened array.
+    """Return a copy with values appended along an axis, or to the flattened array.
 
     Examples
     --------
@@ -379,7 +379,7 @@ def insert(
     values: ArrayLike,
     axis: SupportsIndex | None = None,
 ) -> ndarray:
-    """Give a copy with values before positions of an axis; without one, of the flattened array.
+    """Return a copy with values inserted before positions of an axis, or of the flattened array.
 
     Examples
     --------
@@ -417,7 +417,7 @@ def insert(
 def delete(
     arr: ArrayLike, obj: SupportsIndex | slice | Sequence[SupportsIndex], axis: SupportsIndex | None = None
 ) -> ndarray:
-    """Give a copy without some positions of an axis; without one, of the flattened array.
+    """Return a copy without some positions of an axis, or of the flattened array.
 
     Examples
     --------
@@ -440,7 +440,7 @@ def delete(
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIndex = 0) -> list[ndarray]:
-    """Cut into views along an axis; of a number of parts the first may have one element more.
+    """Split into views along an axis; the first parts may have one element more.
 
     Examples
     --------
@@ -459,7 +459,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ShapeLike, axis: SupportsIn
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
-    """Cut into views along the second axis, or the only one.
+    """Split into views along the second axis, or the only one.
 
     Examples
     --------
@@ -474,7 +474,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
-    """Cut into views along the first axis of at least two.
+    """Split into views along the first axis.
 
     Examples
     --------
@@ -489,7 +489,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
-    """Cut into views along the third axis.
+    """Split into views along the third axis.
 
     Examples
     --------
@@ -504,7 +504,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> list[ndarray]:
 
 
 def resize(a: ArrayLike, new_shape: ShapeLike) -> ndarray:
-    """Give a copy of another size: elements are left out at the end, or come again from the start.
+    """Return a copy with another size: truncated, or repeated from the start.
 
     Examples
     --------

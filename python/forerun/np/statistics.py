@@ -46,7 +46,7 @@ _NUMBERS = _Of(math.ceil, operator.eq, math.floor, max, min, round, lambda c, a,
 
 
 def _between(method: str, count: Any, q: Any, of: _Of) -> tuple[Any, Any]:
-    """Give the place at or before a quantile, and how far it is on the way to the next."""
+    """Return the index at or before a quantile, and the fraction towards the next."""
     ceil, equal, floor, where = of.ceil, of.equal, of.floor, of.where
     if method in _CONTINUOUS:
         a, b = _CONTINUOUS[method]
@@ -129,7 +129,7 @@ def _quantile(
 
 
 def _quantile_at_once(x: ndarray, q: Any, method: str, rest: tuple[int, ...], most: float) -> ndarray:
-    """Give quantiles whose places are known, of lines along the last axis: no order is needed."""
+    """Return quantiles whose places are known, of lines along the last axis: no order is needed."""
     if isinstance(q, (int, float)):
         extents, numbers = (), [float(q)]
     else:
@@ -154,7 +154,7 @@ def _bits(number: float) -> int:
 
 
 def _check(op: str, q: Any, most: float) -> None:
-    """Refuse shares that are none, of numbers that the program has at hand: no array is read."""
+    """Raise for invalid probabilities given as numbers; arrays are not read."""
     if isinstance(q, (int, float)):
         if not 0 <= q <= most:
             raise ValueError(f"{op}: q must lie between 0 and {most:g}")
@@ -169,20 +169,20 @@ def _check(op: str, q: Any, most: float) -> None:
 def quantile(
     a: ArrayLike, q: ArrayLike, axis: AxisLike = None, method: str = "linear", *, keepdims: bool = False
 ) -> ndarray:
-    """Give the numbers below which a share ``q`` of elements lies.
+    """Compute quantiles over axes.
 
     Parameters
     ----------
     a
-        The elements; integers are taken as the default float.
+        The elements; integers are converted to the default float.
     q
-        Shares from 0 to 1. Numbers beyond are refused; of an array, they are taken as the nearer end.
+        Probabilities from 0 to 1. Numbers outside raise an error; elements of an array are clipped.
     axis
-        The axis or axes; all of them without one.
+        The axis or axes; all if not given.
     method
-        What to give where a quantile lies between two elements, by NumPy's names.
+        How to interpolate between two elements, as in NumPy.
     keepdims
-        Whether the axes stay, with extent 1.
+        Whether to keep the reduced axes with extent 1.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def quantile(
 def percentile(
     a: ArrayLike, q: ArrayLike, axis: AxisLike = None, method: str = "linear", *, keepdims: bool = False
 ) -> ndarray:
-    """Give the numbers below which ``q`` percent of elements lie; see :func:`quantile`.
+    """Compute percentiles over axes; see :func:`quantile`.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def percentile(
 
 
 def median(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Give the number in the middle; halfway between two, if there are two.
+    """Compute the median over axes.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def median(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> nd
 def nanquantile(
     a: ArrayLike, q: ArrayLike, axis: AxisLike = None, method: str = "linear", *, keepdims: bool = False
 ) -> ndarray:
-    """Give quantiles of the elements that are not NaN; see :func:`quantile`.
+    """Compute quantiles, ignoring NaN; see :func:`quantile`.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def nanquantile(
 def nanpercentile(
     a: ArrayLike, q: ArrayLike, axis: AxisLike = None, method: str = "linear", *, keepdims: bool = False
 ) -> ndarray:
-    """Give percentiles of the elements that are not NaN; see :func:`quantile`.
+    """Compute percentiles, ignoring NaN; see :func:`quantile`.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def nanpercentile(
 
 
 def nanmedian(a: ArrayLike, axis: AxisLike = None, *, keepdims: bool = False) -> ndarray:
-    """Give the number in the middle of those that are not NaN.
+    """Compute the median, ignoring NaN.
 
     Examples
     --------

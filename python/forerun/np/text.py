@@ -1,4 +1,4 @@
-"""How arrays are written: NumPy's functions and options, which are NumPy's own, so that one setting serves both."""
+"""Printing: NumPy's functions and options, which are shared with NumPy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from forerun._types import ArrayLike
 
 
 def array2string(a: ArrayLike, *args: Any, **options: Any) -> str:
-    """Write an array as text. Waits for its value.
+    """Return an array as text. Waits for its value.
 
     Parameters
     ----------
     a
         The array.
     args, options
-        NumPy's: ``max_line_width``, ``precision``, ``separator`` and so on.
+        NumPy's arguments: ``max_line_width``, ``precision``, ``separator`` and so on.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def array2string(a: ArrayLike, *args: Any, **options: Any) -> str:
 def array_repr(
     arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """Write an array so that :func:`array` could read it back. Waits for its value.
+    """Return the ``repr`` of an array. Waits for its value.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def array_repr(
 def array_str(
     a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """Write the elements of an array. Waits for its value.
+    """Return the ``str`` of an array. Waits for its value.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def array_str(
 
 
 def set_printoptions(*args: Any, **options: Any) -> None:
-    """Say how arrays are written, NumPy's too: with what ``precision``, ``threshold``, ``linewidth`` and so on.
+    """Set the print options of Forerun and NumPy: ``precision``, ``threshold``, ``linewidth`` and so on.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def set_printoptions(*args: Any, **options: Any) -> None:
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Return how arrays are written.
+    """Return the print options.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 def printoptions(*args: Any, **options: Any) -> AbstractContextManager[Any]:
-    """Say how arrays are written inside a ``with`` statement.
+    """Set the print options inside a ``with`` statement.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fourier transforms, and the frequencies around them.
+"""Fourier transforms and their frequencies.
 
 Names, arguments and results follow NumPy and the array API standard. Single precision stays single: float32 becomes
 complex64, float64 complex128; integers and half floats become the default float first.

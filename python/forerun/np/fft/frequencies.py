@@ -1,4 +1,4 @@
-"""Frequencies, and where the zero one stands."""
+"""Frequencies, and shifts of the zero frequency."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _points(op: str, n: SupportsIndex) -> int:
 def fftfreq(
     n: SupportsIndex, d: float = 1.0, *, dtype: DTypeLike | None = None, device: Device | None = None
 ) -> ndarray:
-    """Give the frequencies of a transform of ``n`` points that are ``d`` apart: zero, those above it, those below.
+    """Return the frequencies of a transform of ``n`` points with spacing ``d``: zero, positive, then negative.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def fftfreq(
 def rfftfreq(
     n: SupportsIndex, d: float = 1.0, *, dtype: DTypeLike | None = None, device: Device | None = None
 ) -> ndarray:
-    """Give the frequencies of a real transform of ``n`` points that are ``d`` apart.
+    """Return the frequencies of a real transform of ``n`` points with spacing ``d``.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _shifted(op: str, x: ArrayLike, axes: AxisLike, back: bool) -> ndarray:
 
 
 def fftshift(x: ArrayLike, axes: AxisLike = None) -> ndarray:
-    """Turn axes so that the zero frequency stands in the middle.
+    """Shift the zero frequency to the centre of axes.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def fftshift(x: ArrayLike, axes: AxisLike = None) -> ndarray:
 
 
 def ifftshift(x: ArrayLike, axes: AxisLike = None) -> ndarray:
-    """Turn axes back so that the zero frequency stands first.
+    """Undo :func:`fftshift`.
 
     Examples
     --------

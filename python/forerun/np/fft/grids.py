@@ -1,4 +1,4 @@
-"""Fourier transforms along several axes, one after another."""
+"""Fourier transforms along several axes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _backward(op: str, a: ArrayLike, s: _Points | None, axes: _Axes | None, norm
 
 
 def fft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> ndarray:
-    """Give the Fourier transform along two axes.
+    """Compute the Fourier transform along two axes.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def fft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: s
 
 
 def ifft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> ndarray:
-    """Give the way back from a Fourier transform along two axes.
+    """Compute the inverse Fourier transform along two axes.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def ifft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: 
 
 
 def fftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, norm: str | None = None) -> ndarray:
-    """Give the Fourier transform along axes, or along all of them; ``s`` has the points of each.
+    """Compute the Fourier transform along axes, or along all; ``s`` gives the number of points of each.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def fftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, norm
 
 
 def ifftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, norm: str | None = None) -> ndarray:
-    """Give the way back from a Fourier transform along axes, or along all of them.
+    """Compute the inverse Fourier transform along axes, or along all.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def ifftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, nor
 
 
 def rfft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> ndarray:
-    """Give the first half, along the last of two axes, of the Fourier transform of real numbers.
+    """Compute the Fourier transform of real numbers along two axes; the last one is halved.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def rfft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: 
 
 
 def irfft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> ndarray:
-    """Give the real numbers whose Fourier transform has this first half, along the last of two axes.
+    """Compute the inverse of :func:`rfft2`.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def irfft2(a: ArrayLike, s: _Points | None = None, axes: _Axes = (-2, -1), norm:
 
 
 def rfftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, norm: str | None = None) -> ndarray:
-    """Give the first half, along the last axis, of the Fourier transform of real numbers along axes, or along all.
+    """Compute the Fourier transform of real numbers along axes, or along all; the last one is halved.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def rfftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, nor
 
 
 def irfftn(a: ArrayLike, s: _Points | None = None, axes: _Axes | None = None, norm: str | None = None) -> ndarray:
-    """Give the real numbers whose Fourier transform along axes, or along all, has this first half along the last.
+    """Compute the inverse of :func:`rfftn`.
 
     Examples
     --------

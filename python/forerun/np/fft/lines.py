@@ -16,7 +16,7 @@ _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}
 
 
 def scale(op: str, norm: str | None, back: bool) -> int:
-    """Give the word that stands for a norm."""
+    """Return the integer attribute for a norm."""
     try:
         return _SCALES["backward" if norm is None else norm][back]
     except KeyError:
@@ -24,7 +24,7 @@ def scale(op: str, norm: str | None, back: bool) -> int:
 
 
 def to_complex(value: ArrayLike) -> ndarray:
-    """Make an array of complex numbers, as wide as what is given."""
+    """Convert to a complex array of the same precision."""
     x = to_array(value)
     if x.dtype in (complex64, complex128):
         return x
@@ -33,7 +33,7 @@ def to_complex(value: ArrayLike) -> ndarray:
 
 
 def to_real(op: str, value: ArrayLike) -> ndarray:
-    """Make an array of floats that a transform knows; complex numbers are refused."""
+    """Convert to a float array that transforms accept; raise for complex numbers."""
     x = to_array(value)
     if x.dtype in (complex64, complex128):
         raise TypeError(f"{op}: not defined for {x.dtype}: take the real part")
@@ -51,7 +51,7 @@ def axis_of(op: str, x: ndarray, axis: SupportsIndex) -> int:
 
 
 def fitted(x: ndarray, points: int, axis: int) -> ndarray:
-    """Crop an axis to so many points, or fill it up with zeros."""
+    """Crop an axis to a number of points, or pad it with zeros."""
     extent = x.shape[axis]
     if points <= extent:
         return x if points == extent else x[(slice(None),) * axis + (slice(0, points),)]
@@ -60,7 +60,7 @@ def fitted(x: ndarray, points: int, axis: int) -> ndarray:
 
 
 def points_of(op: str, n: SupportsIndex | None, given: int) -> int:
-    """Give the number of points asked for, or what is given."""
+    """Return the requested number of points, or the extent of the axis."""
     points = given if n is None else index(n)
     if points < 1:
         raise ValueError(f"{op}: no transform of {points} points")
@@ -70,30 +70,30 @@ def points_of(op: str, n: SupportsIndex | None, given: int) -> int:
 def complete(
     op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, norm: str | None, *, back: bool
 ) -> ndarray:
-    """Transform complex numbers, forward or back."""
+    """Transform complex numbers, forward or inverse."""
     at = axis_of(op, x, axis)
     x = fitted(x, points_of(op, n, x.shape[at]), at)
     return _forerun.routine("fft", [x], [at, back, scale(op, norm, back)])
 
 
 def forward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
-    """Transform floats to the first half of what is a mirror image of it from there on."""
+    """Transform floats to the first half of their Hermitian-symmetric transform."""
     at = axis_of(op, x, axis)
     return _forerun.routine("rfft", [fitted(x, points_of(op, n, x.shape[at]), at)], [at, word])
 
 
 def backward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
-    """Transform the first half of a mirror image to floats."""
+    """Transform the first half of a Hermitian-symmetric array to floats."""
     at = axis_of(op, x, axis)
     points = points_of(op, n, 2 * (x.shape[at] - 1))
     return _forerun.routine("irfft", [fitted(x, points // 2 + 1, at)], [at, points, word])
 
 
 def fft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the Fourier transform along an axis.
+    """Compute the Fourier transform along an axis.
 
-    The axis is cropped to ``n`` points, or filled up with zeros. With ``norm="backward"``, which is the default, the
-    way back is divided by the number of points, with ``"forward"`` the way forward, with ``"ortho"`` both by its root.
+    The axis is cropped to ``n`` points, or padded with zeros. ``norm="backward"``, the default, divides the inverse
+    transform by the number of points, ``"forward"`` the forward transform, and ``"ortho"`` both by its square root.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def fft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, 
 
 
 def ifft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the way back from a Fourier transform along an axis.
+    """Compute the inverse Fourier transform along an axis.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def ifft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1,
 
 
 def rfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the first half of the Fourier transform of real numbers along an axis; the second one mirrors it.
+    """Compute the first half of the Fourier transform of real numbers along an axis; the rest is symmetric.
 
     Examples
     --------
@@ -129,10 +129,10 @@ def rfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1,
 
 
 def irfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the ``n`` real numbers whose Fourier transform along an axis has this first half.
+    """Compute the inverse of :func:`rfft`: ``n`` real numbers.
 
-    Without ``n`` their number is even: twice one less than what is given. The imaginary part of the first point, and of
-    the last of an even number, is left out: a mirror image has none.
+    The default of ``n`` is ``2 * (m - 1)`` for an axis of extent ``m``. The imaginary part of the first point, and of
+    the last point if ``n`` is even, is ignored.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def irfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1
 
 
 def hfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the Fourier transform, which is real, of a mirror image of which the first half is given.
+    """Compute the real Fourier transform of a Hermitian-symmetric signal, given its first half.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def hfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1,
 
 
 def ihfft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:
-    """Give the first half of the mirror image that has these real numbers for its Fourier transform.
+    """Compute the inverse of :func:`hfft`.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""Linear algebra on stacks of matrices, which are the last two dimensions.
+"""Linear algebra on matrices, or stacks of matrices in the last two dimensions.
 
 Names, arguments and results follow NumPy and the array API standard. Integers become the default float; complex
-numbers are taken everywhere. Every function
-returns at once; a matrix that turns out singular, not positive definite or without a decomposition raises
-``LinAlgError`` where the result is read.
+matrices are supported throughout. Every function returns immediately; a matrix that is singular, not positive definite
+or without a decomposition raises ``LinAlgError`` when the result is read.
 """
 
 from __future__ import annotations

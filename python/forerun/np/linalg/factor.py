@@ -1,4 +1,4 @@
-"""Matrices as products: triangular, orthogonal and diagonal factors."""
+"""Matrix factorisations."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class EighResult(NamedTuple):
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors of any matrices: complex all."""
+    """Eigenvalues and eigenvectors of general matrices, always complex."""
 
     eigenvalues: ndarray
     eigenvectors: ndarray
 
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
-    """Give the lower triangular factor whose product with its adjoint is the matrix, or with ``upper`` the upper one.
+    """Compute the lower Cholesky factor of matrices, or with ``upper`` the upper one.
 
-    One half of the matrix is read: the lower, or with ``upper`` the upper. A matrix that is not positive definite
-    raises ``LinAlgError`` where the result is read.
+    Only the lower half of the matrix is read, or with ``upper`` the upper half. A matrix that is not positive definite
+    raises ``LinAlgError`` when the result is read.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 @overload
 def qr(a: ArrayLike, mode: Literal["r"]) -> ndarray: ...
 def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | ndarray:
-    """Give an orthogonal factor and an upper triangular one, whose product is the matrix.
+    """Compute the QR factorisation of matrices.
 
-    With ``mode="complete"`` the orthogonal factor is square, with ``mode="r"`` the triangular one comes alone.
+    With ``mode="complete"`` the orthogonal factor is square; with ``mode="r"`` only the triangular factor is returned.
 
     Examples
     --------
@@ -95,10 +95,10 @@ def svd(
 def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> SVDResult | ndarray:
-    """Give singular values, largest first, and the orthogonal factors on both sides of them.
+    """Compute the singular value decomposition of matrices; values are in descending order.
 
-    Without ``full_matrices`` the factors have only the columns and rows that take part; without ``compute_uv`` the
-    values come alone. ``hermitian`` says nothing new: the whole matrix is read.
+    Without ``full_matrices`` the factors have only as many columns and rows as there are singular values; without
+    ``compute_uv`` only the values are returned. ``hermitian`` has no effect.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def svd(
 
 
 def svdvals(x: ArrayLike, /) -> ndarray:
-    """Give singular values, largest first.
+    """Return singular values in descending order.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def _upper(op: str, half: str) -> bool:
 
 
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
-    """Give the eigenvalues of matrices that equal their adjoints, smallest first, and their eigenvectors as columns.
+    """Return the eigenvalues of Hermitian matrices in ascending order, and their eigenvectors as columns.
 
-    Of each matrix the lower half is read, with ``UPLO="U"`` the upper one.
+    Only the lower half of each matrix is read, or with ``UPLO="U"`` the upper half.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
-    """Give the eigenvalues of matrices that equal their adjoints, smallest first.
+    """Return the eigenvalues of Hermitian matrices in ascending order.
 
     Examples
     --------
@@ -172,9 +172,9 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Give the eigenvalues of any square matrices, in no order, and their eigenvectors as columns of length one.
+    """Return the eigenvalues of square matrices, unordered, and their normalised eigenvectors as columns.
 
-    Both are complex, even where no imaginary part is left: what dtype a result has, values do not decide.
+    Both are always complex: the dtype of a result does not depend on values.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def eig(a: ArrayLike) -> EigResult:
 
 
 def eigvals(a: ArrayLike) -> ndarray:
-    """Give the eigenvalues of any square matrices, in no order. They are complex, even without imaginary parts.
+    """Return the eigenvalues of square matrices, unordered and always complex.
 
     Examples
     --------

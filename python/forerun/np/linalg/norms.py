@@ -67,10 +67,10 @@ def _of_matrices(x: ndarray, order: float | str | None, axes: tuple[int, int], k
 
 
 def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, keepdims: bool = False) -> ndarray:
-    """Give norms of vectors, along an axis, or of matrices, over two.
+    """Return norms of vectors along an axis, or of matrices over two axes.
 
-    Without an axis an array of one dimension is a vector, of two a matrix; without an order either is the square root
-    of the sum of all squares.
+    Without an axis a 1-d array is a vector and a 2-d array a matrix. The default order is the square root of the sum of
+    squares.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: AxisLike = None, ke
 
 
 def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: float = 2) -> ndarray:
-    """Give norms of vectors over axes, or of all elements.
+    """Return norms of vectors over axes, or of all elements.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> ndarray:
-    """Give norms of matrices, which are the last two dimensions.
+    """Return norms of matrices in the last two dimensions.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | N
 
 
 def cond(x: ArrayLike, p: float | str | None = None) -> ndarray:
-    """Give condition numbers: the norm of a matrix times that of its inverse; infinity for a singular one.
+    """Return condition numbers: the norm of a matrix times that of its inverse; infinity for a singular one.
 
     Examples
     --------
@@ -158,8 +158,7 @@ def matrix_rank(
 ) -> ndarray:
     """Count singular values above ``tol``, or above ``rtol`` times the largest.
 
-    Without either, the larger extent of the matrix times the distance from one to the next number of its dtype is taken
-    for ``rtol``. ``hermitian`` says nothing new: the whole matrix is read.
+    The default of ``rtol`` is the larger extent of the matrix times the machine epsilon. ``hermitian`` has no effect.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 
 
 def _cheapest(sizes: list[int]) -> list[list[int]]:
-    """Say for each run of matrices where its last product stands, so that all of them together multiply least.
+    """Return the split point of each range of matrices that minimises the number of multiplications.
 
     The i-th matrix has ``sizes[i]`` rows and ``sizes[i + 1]`` columns.
     """
@@ -79,7 +79,7 @@ def multi_dot(arrays: Sequence[ArrayLike]) -> ndarray:
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Multiply each element of a vector by each of another.
+    """Return the outer product of two vectors.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
-    """Multiply vectors in space along an axis: what stands upright on both.
+    """Return the cross product of 3-d vectors along an axis.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarr
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
-    """Give a diagonal of matrices, as the last axis.
+    """Return a diagonal of matrices, as the last axis.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> ndarray:
-    """Add up a diagonal of matrices.
+    """Sum a diagonal of matrices.
 
     Examples
     --------

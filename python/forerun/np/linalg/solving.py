@@ -1,4 +1,4 @@
-"""Equations solved, inverses, determinants and powers."""
+"""Linear systems, inverses, determinants and powers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from forerun.np.linalg.factor import svd
 
 
 class SlogdetResult(NamedTuple):
-    """The sign of a determinant, or its direction if it is complex, and the logarithm of its modulus."""
+    """The sign of a determinant (its phase if complex) and the logarithm of its absolute value."""
 
     sign: ndarray
     logabsdet: ndarray
 
 
 class LstsqResult(NamedTuple):
-    """What is nearest to a solution, how far off each column is, ranks and singular values."""
+    """Least-squares solution, residuals, ranks and singular values."""
 
     x: ndarray
     residuals: ndarray
@@ -49,7 +49,7 @@ def _solved(op: str, a: ArrayLike, b: ArrayLike, words: list[int]) -> ndarray:
 def solve(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     """Solve ``a x = b`` for ``x``.
 
-    A ``b`` of one dimension is one right-hand side; of more, its columns are.
+    A 1-d ``b`` is one right-hand side; otherwise the columns of ``b`` are.
     A singular matrix raises ``LinAlgError`` where the result is read.
 
     Examples
@@ -64,9 +64,9 @@ def solve(a: ArrayLike, b: ArrayLike, /) -> ndarray:
 def solve_triangular(
     a: ArrayLike, b: ArrayLike, /, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
 ) -> ndarray:
-    """Solve ``a x = b`` where only the upper half of ``a`` counts, or the ``lower`` one.
+    """Solve ``a x = b`` for a triangular ``a``: the upper half, or with ``lower`` the lower half.
 
-    ``transposed`` solves with the half turned over; ``unit_diagonal`` takes the diagonal for ones.
+    ``transposed`` solves with the transpose; ``unit_diagonal`` assumes ones on the diagonal.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def inv(a: ArrayLike) -> ndarray:
 
 
 def det(a: ArrayLike) -> ndarray:
-    """Give determinants.
+    """Return the determinants of matrices.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def det(a: ArrayLike) -> ndarray:
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
-    """Give the signs of determinants and the logarithms of their moduli: what ``det`` would overflow with.
+    """Return the signs of determinants and the logarithms of their absolute values, without overflow.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
 
 
 def _inverted(s: ndarray, cutoff: ArrayLike) -> tuple[ndarray, ndarray]:
-    """Invert singular values above a share of the largest; the others become zero. Says which were above, too."""
+    """Invert singular values above a fraction of the largest, zero the others; also return which were above."""
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s
     share = to_array(cutoff, s.dtype, s.device)
     above = greater(s, multiply(largest, share[..., None] if share.ndim else share))
@@ -126,10 +126,10 @@ def _inverted(s: ndarray, cutoff: ArrayLike) -> tuple[ndarray, ndarray]:
 def pinv(
     a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
 ) -> ndarray:
-    """Give the pseudo-inverses of Moore and Penrose.
+    """Return Moore-Penrose pseudo-inverses.
 
-    Singular values up to ``rcond`` (or ``rtol``) times the largest count as zero; without either, up to the larger
-    extent of the matrix times the distance from one to the next number of its dtype.
+    Singular values up to ``rcond`` (or ``rtol``) times the largest count as zero. The default is the larger extent of
+    the matrix times the machine epsilon.
 
     Examples
     --------
@@ -146,11 +146,11 @@ def pinv(
 
 
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult:
-    """Find what comes nearest to a solution of ``a x = b``, in the sense of least squares.
+    """Solve ``a x = b`` by least squares.
 
-    Singular values up to ``rcond`` times the largest count as zero; without it, the larger extent of the matrix times
-    the distance from one to the next number. Residuals are given where there are more equations than unknowns,
-    whatever the rank turns out to be, since nothing is waited for here.
+    Singular values up to ``rcond`` times the largest count as zero; the default is the larger extent of the matrix
+    times the machine epsilon. Residuals are returned if there are more equations than unknowns, whatever the rank,
+    because the function does not wait for the rank.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
 
 
 def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
-    """Raise matrices to a whole power; a negative one inverts them first.
+    """Raise matrices to an integer power; a negative one inverts them first.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
-    """Invert an array as a map of the dimensions from ``ind`` on to those before it.
+    """Invert an array as a linear map from the dimensions after ``ind`` to those before it.
 
     Examples
     --------
