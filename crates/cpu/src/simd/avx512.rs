@@ -4,7 +4,7 @@ use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
 use super::set::{Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Loop, LoopInput};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;

@@ -201,7 +201,7 @@ macro_rules! x86_set {
 
             fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
-                unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+                unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
                     // SAFETY: the caller's promise is this one.
                     unsafe { loops::unary::<V, B>(to, from, count) }
                 }
@@ -209,7 +209,7 @@ macro_rules! x86_set {
             }
             fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
-                unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+                unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
                     // SAFETY: the caller's promise is this one.
                     unsafe { loops::binary::<V, B>(to, from, count) }
                 }
@@ -219,7 +219,7 @@ macro_rules! x86_set {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
                     to: *mut u8,
-                    from: &[Operand; 3],
+                    from: &[LoopInput; 3],
                     count: usize,
                 ) {
                     // SAFETY: the caller's promise is this one.
@@ -231,7 +231,7 @@ macro_rules! x86_set {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(
                     to: *mut u8,
-                    from: &[Operand; 3],
+                    from: &[LoopInput; 3],
                     count: usize,
                 ) {
                     // SAFETY: the caller's promise is this one.
