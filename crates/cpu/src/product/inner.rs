@@ -67,7 +67,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
             partials.at(chunk).write(S::vectorize(run));
         }
     });
-    let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+    let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
     let mut lanes = [V::Elem::ZERO; WIDTH];
     for chunk in 0..chunks {
         // SAFETY: every chunk has been written.
@@ -103,7 +103,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
     type Out = [V::Elem; WIDTH];
     #[inline(always)]
     fn run(self) -> [V::Elem; WIDTH] {
-        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut lanes = [V::Elem::ZERO; WIDTH];
         for at in (0..self.count).step_by(BLOCK) {
             // SAFETY: elements of the run.

@@ -47,7 +47,7 @@ impl Reducer {
         result: &mut [V::Elem; STRIP],
     ) {
         let width = strip.width;
-        let mut cascade = Cascade::<V::Elem, STRIP>::new();
+        let mut cascade = Cascade::<V::Elem, STRIP>::new(width);
         let at = |row: usize| (strip.outer * self.reduced + row) * self.inner + strip.column;
         let mut block = [F::start(); STRIP];
         for row in (first..last).step_by(ROWS) {
@@ -147,7 +147,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                     });
                 }
             });
-            let mut cascade = Cascade::<V::Elem, STRIP>::new();
+            let mut cascade = Cascade::<V::Elem, STRIP>::new(strip.width);
             let mut result = [F::start(); STRIP];
             for chunk in 0..chunks {
                 // SAFETY: every chunk of the strip has been written, for the strip's width.

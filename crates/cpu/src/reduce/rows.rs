@@ -207,7 +207,7 @@ impl Reducer {
         start: usize,
         count: usize,
     ) -> [V::Elem; WIDTH] {
-        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut result = [F::start(); WIDTH];
         let mut at = 0;
         if let (Some(input), true) = (self.direct, F::SEVERAL) {
@@ -284,7 +284,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 }
             });
             let level = per_chunk.trailing_zeros() as usize;
-            let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+            let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
             let mut result = [F::start(); WIDTH];
             for chunk in 0..chunks {
                 // SAFETY: every chunk of the row has been written.
