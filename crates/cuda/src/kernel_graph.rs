@@ -1,17 +1,17 @@
-//! A kernel that is often told outside of a larger graph, as a graph of its own: to change the node's argument and launch the graph takes
-//! the host less time than a launch (`cargo xtask bench cuda`).
+//! One-kernel graphs: a kernel that is often launched outside of a larger graph gets a graph of its own. Updating the node's argument and
+//! replaying the graph takes the host less time than `cuLaunchKernel` (`cargo xtask bench cuda`).
 
 use crate::sys::{Driver, Function, GraphExec, GraphHandle, GraphNode, KernelParams, Stream};
 use forerun_base::{Error, ErrorKind, Result};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Launches alone after which a kernel gets a graph.
+/// Single launches after which a kernel gets a graph.
 const OFTEN: u32 = 16;
-/// Kernels of a process that have one, at the most: each takes memory of its device.
+/// The maximum number of one-kernel graphs in a process: each takes device memory.
 const MOST: usize = 128;
 
-/// How many have one.
+/// The number of one-kernel graphs in this process.
 static GRAPHS: AtomicUsize = AtomicUsize::new(0);
 
 /// One launch: the kernel, its threads and the words of its argument.
@@ -23,24 +23,28 @@ pub(crate) struct Command<'a> {
     pub(crate) words: &'a [u64],
 }
 
-/// What is known of a kernel's launches alone.
+/// Counts a kernel's single launches, and holds its graph once there were enough.
 #[derive(Debug, Default)]
-pub(crate) struct Alone {
+pub(crate) struct KernelGraph {
     launches: u32,
-    graph: Option<OneKernel>,
+    graph: Option<OneKernelGraph>,
 }
 
-impl Alone {
-    /// Launches the kernel by its graph; false if it has none, or the graph does not go.
-    pub(crate) fn launch(&mut self, driver: &'static Driver, command: Command<'_>, stream: Stream) -> bool {
+impl KernelGraph {
+    /// Launches the kernel through its graph; returns false if it has none, or the driver refuses.
+    ///
+    /// # Safety
+    /// As for [`crate::gpu::Gpu::launch_kernel`].
+    pub(crate) unsafe fn try_launch(&mut self, driver: &'static Driver, command: Command<'_>, stream: Stream) -> bool {
         if self.launches < OFTEN {
             self.launches += 1;
             if self.launches == OFTEN {
-                self.graph = OneKernel::new(driver, command).ok();
+                self.graph = OneKernelGraph::new(driver, command).ok();
             }
         }
         let Some(graph) = &self.graph else { return false };
-        let launched = graph.launch(command, stream).is_ok();
+        // SAFETY: the caller promises the words and the addresses.
+        let launched = unsafe { graph.replay(command, stream) }.is_ok();
         if !launched {
             self.graph = None;
         }
@@ -50,7 +54,7 @@ impl Alone {
 
 /// A graph of one kernel.
 #[derive(Debug)]
-struct OneKernel {
+struct OneKernelGraph {
     driver: &'static Driver,
     graph: GraphHandle,
     node: GraphNode,
@@ -58,19 +62,19 @@ struct OneKernel {
 }
 
 // SAFETY: handles of a graph may be used by any thread, one at a time.
-unsafe impl Send for OneKernel {}
+unsafe impl Send for OneKernelGraph {}
 
-impl OneKernel {
-    fn new(driver: &'static Driver, command: Command<'_>) -> Result<OneKernel> {
+impl OneKernelGraph {
+    fn new(driver: &'static Driver, command: Command<'_>) -> Result<OneKernelGraph> {
         let none = std::ptr::null_mut();
-        // Counted from here on, since it is dropped whatever becomes of it.
+        // Counted before it exists, since `drop` runs on every path and uncounts it.
         let before = GRAPHS.fetch_add(1, Ordering::Relaxed);
-        let mut made = OneKernel { driver, graph: none, node: none, exec: none };
+        let mut made = OneKernelGraph { driver, graph: none, node: none, exec: none };
         if before >= MOST {
             return Err(Error::new(ErrorKind::Runtime, "enough kernels have a graph"));
         }
         with_params(command, |params| {
-            // SAFETY: each writes one handle; the driver copies the argument.
+            // SAFETY: each call writes one handle, to a field of `made`; the driver copies the argument, which outlives the calls.
             unsafe {
                 driver.check((driver.graph_create)(&mut made.graph, 0), "cuGraphCreate")?;
                 let added = (driver.graph_add_kernel)(&mut made.node, made.graph, std::ptr::null(), 0, params);
@@ -81,22 +85,24 @@ impl OneKernel {
         Ok(made)
     }
 
-    fn launch(&self, command: Command<'_>, stream: Stream) -> Result<()> {
+    /// # Safety
+    /// As for [`KernelGraph::try_launch`].
+    unsafe fn replay(&self, command: Command<'_>, stream: Stream) -> Result<()> {
         let driver = self.driver;
         with_params(command, |params| {
-            // SAFETY: our own graph; launches of it that still run keep the argument they had.
+            // SAFETY: handles of a live graph; replays in flight keep the argument they had.
             let set = unsafe { (driver.graph_set_params)(self.exec, self.node, params) };
             driver.check(set, "cuGraphExecKernelNodeSetParams")
         })?;
-        // SAFETY: whoever launches promises what the kernel's argument says.
+        // SAFETY: handles of a live graph; the caller of the launch promises the addresses in the argument.
         driver.check(unsafe { (driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
     }
 }
 
-impl Drop for OneKernel {
+impl Drop for OneKernelGraph {
     fn drop(&mut self) {
         GRAPHS.fetch_sub(1, Ordering::Relaxed);
-        // SAFETY: nobody else has the handles; the driver keeps what is still running.
+        // SAFETY: this value owns the handles; the driver keeps replays that are still running.
         unsafe {
             if !self.exec.is_null() {
                 (self.driver.graph_exec_destroy)(self.exec);
@@ -108,7 +114,7 @@ impl Drop for OneKernel {
     }
 }
 
-/// The parameters of a launch, for as long as `f` takes.
+/// Calls `f` with the parameters of a launch, which live for the call.
 fn with_params<T>(command: Command<'_>, f: impl FnOnce(&KernelParams) -> T) -> T {
     let mut address: *mut c_void = command.words.as_ptr().cast_mut().cast();
     let none = std::ptr::null_mut();

@@ -1,47 +1,47 @@
-//! Which thread takes which pieces of a large pass over memory.
+//! Partitions of a large pass over memory: which thread runs which pieces.
 //!
-//! Pieces handed out one by one would scatter every thread over the whole array. Here each keeps to a stretch of its own, the
-//! same in every pass: it reads long runs, and finds what it read last time in its own cache, which counts where the
-//! processor's cores do not share one. Who is done with its stretch helps with the others'.
+//! Handing out pieces one by one would scatter every thread over the whole array. Instead each thread starts with its own
+//! partition, the same in every pass, so it reads long runs and finds the data of the last pass in its own cache. A thread that
+//! has finished its partition takes pieces of the others.
 
 use forerun_base::Team;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most stretches; larger teams share them.
+/// The maximum number of partitions; larger teams share them.
 const MOST: usize = 32;
 
-/// Pieces that follow each other: the next to be taken, and where they end. Alone on its lines.
+/// Consecutive pieces: the next to run, and where they end. Padded to two cache lines to prevent false sharing.
 #[repr(align(128))]
-struct Stretch {
+struct Partition {
     next: AtomicUsize,
     end: usize,
 }
 
 thread_local! {
-    /// The thread's number among those that ever took a piece.
+    /// Numbers the threads that ever ran a piece.
     static NUMBER: usize = {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         THREADS.fetch_add(1, Ordering::Relaxed)
     };
 }
 
-/// As [`Team::split`], each thread taking the pieces of its own stretch first.
+/// Like [`Team::split`], but each thread takes the pieces of its own partition first.
 pub(crate) fn split(team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
-    let stretches = team.width().min(pieces).min(MOST);
-    if stretches <= 1 {
+    let partitions = team.width().min(pieces).min(MOST);
+    if partitions <= 1 {
         return team.split(pieces, piece);
     }
-    let all: [Stretch; MOST] = std::array::from_fn(|n| {
-        let from = |n: usize| n.min(stretches) * pieces / stretches;
-        Stretch { next: AtomicUsize::new(from(n)), end: from(n + 1) }
+    let all: [Partition; MOST] = std::array::from_fn(|n| {
+        let from = |n: usize| n.min(partitions) * pieces / partitions;
+        Partition { next: AtomicUsize::new(from(n)), end: from(n + 1) }
     });
     // There are as many calls as pieces, so each call finds one.
     team.split(pieces, &|_| {
         let own = NUMBER.with(|&number| number);
-        for n in 0..stretches {
-            let stretch = &all[(own + n) % stretches];
-            let taken = stretch.next.fetch_add(1, Ordering::Relaxed);
-            if taken < stretch.end {
+        for n in 0..partitions {
+            let partition = &all[(own + n) % partitions];
+            let taken = partition.next.fetch_add(1, Ordering::Relaxed);
+            if taken < partition.end {
                 return piece(taken);
             }
         }
@@ -52,7 +52,7 @@ pub(crate) fn split(team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Syn
 mod tests {
     use super::*;
 
-    /// Threads of its own in every call.
+    /// Spawns its threads anew in every call.
     struct Threads(usize);
 
     impl Team for Threads {
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Two, of whom one never comes.
+    /// A team of two whose second thread never runs a piece.
     struct Late;
 
     impl Team for Late {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_begins_with_its_own_stretch_every_time() {
+    fn a_thread_begins_with_its_own_partition_every_time() {
         let order = || {
             let taken = std::sync::Mutex::new(Vec::new());
             split(&Late, 7, &|i| taken.lock().unwrap().push(i));

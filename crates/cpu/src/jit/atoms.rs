@@ -1,16 +1,16 @@
-//! What a program becomes on its way to machine code: a list of atoms, each an instruction on one vector.
+//! The intermediate representation of the machine-code generator: a list of atoms in SSA form, each one instruction on one vector.
 //!
-//! Invariant: atoms come after those they take from; the same atom twice is one.
+//! Invariant: an atom comes after its operands, and equal atoms are merged.
 
 use super::table::Insn;
 use crate::simd::Isa;
 use forerun_base::DType;
 use std::collections::HashMap;
 
-/// An atom, by its place.
+/// An atom, by its index in the list.
 pub(super) type Id = u32;
 
-/// What a vector holds.
+/// The element type of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Type {
     F32,
@@ -25,7 +25,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    /// The type of a dtype's elements; `None` if the interpreter serves it alone.
+    /// The type of a dtype's elements; `None` for dtypes that only the interpreter handles.
     pub(super) fn of(dtype: DType) -> Option<Type> {
         match dtype {
             DType::Bool => Some(Type::Truth),
@@ -92,7 +92,7 @@ impl Atom {
         &self.args[..self.arity as usize]
     }
 
-    /// Whether its value can be had from memory at any time.
+    /// Whether its value can be loaded from memory again at any time.
     pub(super) fn is_at_hand(&self) -> bool {
         matches!(self.what, What::Constant(_) | What::Scalar(_))
     }
@@ -104,15 +104,15 @@ impl Atom {
 
 /// The atoms of a program.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct AtomList {
     pub(super) isa: Isa,
     pub(super) atoms: Vec<Atom>,
     known: HashMap<Atom, Id>,
 }
 
-impl Draft {
-    pub(super) fn new(isa: Isa) -> Draft {
-        Draft { isa, atoms: Vec::with_capacity(128), known: HashMap::with_capacity(128) }
+impl AtomList {
+    pub(super) fn new(isa: Isa) -> AtomList {
+        AtomList { isa, atoms: Vec::with_capacity(128), known: HashMap::with_capacity(128) }
     }
 
     pub(super) fn is_wide(&self) -> bool {
@@ -123,7 +123,7 @@ impl Draft {
         self.atoms[id as usize].type_
     }
 
-    /// Adds an atom, or finds it.
+    /// Appends an atom, or returns the equal one that is there.
     pub(super) fn atom(&mut self, what: What, type_: Type, taken: &[Id]) -> Id {
         let mut args = [0; 3];
         args[..taken.len()].copy_from_slice(taken);
@@ -148,7 +148,7 @@ impl Draft {
         self.atom(What::Do(insn, imm), type_, taken)
     }
 
-    /// The atoms that stores need, in order, renumbered.
+    /// Eliminates dead atoms: those that no store needs. Renumbers the rest.
     pub(super) fn live(self) -> Vec<Atom> {
         let mut live = vec![false; self.atoms.len()];
         for (i, atom) in self.atoms.iter().enumerate().rev() {

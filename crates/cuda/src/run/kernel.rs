@@ -1,4 +1,4 @@
-//! A kernel of a plan, ready to be launched on a device.
+//! A kernel of a plan, ready to be enqueued on a device.
 
 use super::fill::Filler;
 use super::place::{Joiner, Overwrite};
@@ -7,46 +7,46 @@ use super::product::Multiply;
 use super::reduce::Reducer;
 use super::routine::launcher;
 use super::rows::{Adder, Gatherer};
-use crate::gpu::{Gpu, Io};
-use crate::lanes::Mark;
+use crate::gpu::{DeviceIo, Gpu};
+use crate::streams::MarkWord;
 use forerun_base::Result;
 use forerun_plan::Kernel;
 use std::sync::Arc;
 
-/// What one kind of kernel does when it is launched.
+/// How one kind of kernel is enqueued.
 pub(super) trait Run: Send + Sync {
-    /// Queues the work on the compute lane.
+    /// Enqueues the work on the compute stream.
     ///
     /// # Safety
-    /// As for [`Launch::launch`].
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()>;
+    /// As for [`LaunchableKernel::enqueue`].
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()>;
 
-    /// The same of the last launch before a mark. True if its kernel writes the mark itself.
+    /// Like [`Run::run`], for the last launch before a mark. Returns whether the kernel writes the mark itself.
     ///
     /// # Safety
-    /// As for [`Launch::launch`].
-    unsafe fn run_to(&self, gpu: &Gpu, io: Io<'_>, _mark: Mark) -> Result<bool> {
+    /// As for [`LaunchableKernel::enqueue`].
+    unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, _mark: MarkWord) -> Result<bool> {
         // SAFETY: the caller's promise is this one.
         unsafe { self.run(gpu, io) }.map(|()| false)
     }
 
-    /// Whether the kernel made for it is compiled.
+    /// Whether its fastest kernel is compiled.
     fn is_ready(&self) -> bool;
 
-    /// Whether that or a slower one of its own is.
+    /// Whether its fastest kernel or a slower specialised one is compiled.
     fn serves(&self) -> bool {
         self.is_ready()
     }
 }
 
-/// A kernel, ready to be launched any number of times.
-pub struct Launch {
+/// A kernel that can be enqueued any number of times.
+pub struct LaunchableKernel {
     gpu: Arc<Gpu>,
     run: Box<dyn Run>,
 }
 
-impl Launch {
-    pub(crate) fn new(gpu: Arc<Gpu>, kernel: &Kernel) -> Launch {
+impl LaunchableKernel {
+    pub(crate) fn new(gpu: Arc<Gpu>, kernel: &Kernel) -> LaunchableKernel {
         let run: Box<dyn Run> = match kernel {
             Kernel::Pointwise(program) => match Transposition::of(&gpu, program) {
                 Some(copy) => Box::new(copy),
@@ -62,35 +62,35 @@ impl Launch {
             Kernel::Routine(call) => launcher(&gpu, call),
             Kernel::Transfer(_) => unreachable!("transfers are copies, not kernels"),
         };
-        Launch { gpu, run }
+        LaunchableKernel { gpu, run }
     }
 
-    /// Queues the kernel on the compute lane. Waits at most for a compiler, and only where no other kernel can stand in.
+    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can stand in.
     ///
     /// # Safety
     /// Every address must reach as many elements as the kernel's layouts say, outputs must overlap nothing but donated
-    /// inputs, and nobody else may touch them until the lane has passed this launch.
-    pub unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
+    /// inputs, and nobody else may touch them until the stream has completed this launch.
+    pub unsafe fn enqueue(&self, io: DeviceIo<'_>) -> Result<()> {
         self.gpu.enter()?;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller promises the addresses, and the context was made current.
         unsafe { self.run.run(&self.gpu, io) }
     }
 
-    /// The same of the last launch before a mark of the lane, by whoever marks it. True if its kernel writes the mark itself.
+    /// Like [`LaunchableKernel::enqueue`], for the last launch before a mark. Returns whether the kernel writes the mark itself.
     ///
     /// # Safety
-    /// As for [`Launch::launch`]; the device's context is this thread's.
-    pub(crate) unsafe fn launch_to(&self, io: Io<'_>, mark: Mark) -> Result<bool> {
+    /// As for [`LaunchableKernel::enqueue`]; the device's context must be current on this thread.
+    pub(crate) unsafe fn enqueue_marked(&self, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
         // SAFETY: the caller's promise is this one.
-        unsafe { self.run.run_to(&self.gpu, io, mark) }
+        unsafe { self.run.run_marked(&self.gpu, io, mark) }
     }
 
-    /// Whether the kernel made for it is compiled; until then another stands in.
+    /// Whether its fastest kernel is compiled; until then a slower one stands in.
     pub fn is_ready(&self) -> bool {
         self.run.is_ready()
     }
 
-    /// Whether a kernel of its own is compiled; a faster one may be on its way.
+    /// Whether a specialised kernel is compiled; a faster one may still be compiling.
     pub fn serves(&self) -> bool {
         self.run.serves()
     }

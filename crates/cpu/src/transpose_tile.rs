@@ -1,7 +1,7 @@
-//! Square tiles turned over in registers: what a transposing copy is made of.
+//! Transposition of 16 x 16 tiles of 4-byte elements in registers: the inner step of a transposing copy.
 //!
-//! A tile is sixteen lines of sixteen elements of four bytes, a cache line each, read and written whole. Where the output is
-//! too large to be found in the cache again, its lines pass by it.
+//! A row of a tile is one cache line, read and written as a whole. An output that exceeds the cache is written by non-temporal
+//! stores.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 /// Elements of a tile's side.
 pub(crate) const SIDE: usize = 16;
 
-/// Whether this processor turns tiles in registers.
+/// Whether this processor has the instructions that [`copy`] needs.
 #[inline]
 pub(crate) fn is_available() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -21,14 +21,14 @@ pub(crate) fn is_available() -> bool {
 /// Writes element `i` of line `j` of a tile to element `j` of line `i` of another.
 ///
 /// # Safety
-/// Both addresses must reach sixteen lines, so many elements apart; with `stream`, those of the target must be aligned to
+/// Both addresses must reach sixteen lines, so many elements apart; with `nontemporal`, those of the target must be aligned to
 /// their 64 bytes, and a fence comes before others look. The processor must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn tile(from: *const u32, from_apart: isize, to: *mut u32, to_apart: isize, stream: bool) {
+pub(crate) unsafe fn copy(from: *const u32, from_apart: isize, to: *mut u32, to_apart: isize, nontemporal: bool) {
     // SAFETY: sixteen lines of sixteen elements on both sides, which the caller promises.
     unsafe {
-        // Eight lines of the source give half of every line of the target: the first half waits for the second.
+        // Eight rows of the source give half of every row of the target: the first half stays in registers until the second is there.
         let mut first = [[_mm256_setzero_ps(); 8]; 2];
         for (half, rows) in first.iter_mut().enumerate() {
             *rows = eight(from.add(8 * half), from_apart);
@@ -38,7 +38,7 @@ pub(crate) unsafe fn tile(from: *const u32, from_apart: isize, to: *mut u32, to_
             let right = eight(below.add(8 * half), from_apart);
             for i in 0..8 {
                 let to = to.offset((8 * half + i) as isize * to_apart).cast::<f32>();
-                if stream {
+                if nontemporal {
                     _mm256_stream_ps(to, left[i]);
                     _mm256_stream_ps(to.add(8), right[i]);
                 } else {
@@ -50,7 +50,7 @@ pub(crate) unsafe fn tile(from: *const u32, from_apart: isize, to: *mut u32, to_
     }
 }
 
-/// Eight lines of eight elements, turned over.
+/// Transposes eight rows of eight elements.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -100,6 +100,6 @@ unsafe fn eight(from: *const u32, apart: isize) -> [__m256; 8] {
 /// # Safety
 /// None can be given.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) unsafe fn tile(_: *const u32, _: isize, _: *mut u32, _: isize, _: bool) {
+pub(crate) unsafe fn copy(_: *const u32, _: isize, _: *mut u32, _: isize, _: bool) {
     unreachable!("asked for first")
 }

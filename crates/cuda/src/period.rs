@@ -1,31 +1,31 @@
-//! Rhythm: finds out that the same launches come again and again, and says where a turn of them ends.
+//! PeriodDetector: finds out that the same launches come again and again, and says where a turn of them ends.
 //!
 //! Nobody declares steps. When the last launches repeat those before them, two turns in full and at least [`SURE`] launches, the
 //! distance is the period; from then on a batch ends every so many launches, until one comes that does not fit.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Launches that must have come twice before a rhythm is believed.
+/// Launches that must have repeated before a period is accepted.
 const SURE: usize = 24;
-/// The longest period that is looked for.
+/// The longest period that is detected.
 const LONGEST: usize = 512;
-/// Turns are put together until a batch has at least so many launches.
+/// Short periods are combined until a batch has at least this many launches.
 const WORTHWHILE: usize = 32;
 
-/// What came, by name.
+/// The recent launches, each identified by a number, and the period they have.
 #[derive(Debug, Default)]
-pub(crate) struct Rhythm {
+pub(crate) struct PeriodDetector {
     history: VecDeque<usize>,
     last: HashMap<usize, u64>,
     count: u64,
     period: Option<usize>,
-    /// Where the batch that is being filled began.
+    /// The number of launches before the current batch.
     start: u64,
 }
 
-impl Rhythm {
-    /// Notes a launch. True if a batch ends with it.
-    pub(crate) fn note(&mut self, name: usize) -> bool {
+impl PeriodDetector {
+    /// Records a launch. Returns whether a batch ends with it.
+    pub(crate) fn observe(&mut self, name: usize) -> bool {
         let at = self.count;
         self.count += 1;
         self.history.push_back(name);
@@ -63,8 +63,8 @@ impl Rhythm {
         repeats
     }
 
-    /// Whether what comes is known.
-    pub(crate) fn is_known(&self) -> bool {
+    /// Whether launches currently repeat.
+    pub(crate) fn is_periodic(&self) -> bool {
         self.period.is_some()
     }
 }
@@ -74,26 +74,26 @@ mod tests {
     use super::*;
 
     fn ends(names: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        let mut rhythm = Rhythm::default();
-        names.into_iter().enumerate().filter(|(_, name)| rhythm.note(*name)).map(|(n, _)| n + 1).collect()
+        let mut detector = PeriodDetector::default();
+        names.into_iter().enumerate().filter(|(_, name)| detector.observe(*name)).map(|(n, _)| n + 1).collect()
     }
 
     #[test]
-    fn a_step_is_found_after_two_turns() {
+    fn a_period_is_found_after_two_rounds() {
         let step: Vec<usize> = (0..40).collect();
         let ends = ends((0..200).map(|n| step[n % 40]));
         assert_eq!(ends, [80, 120, 160, 200]);
     }
 
     #[test]
-    fn short_turns_are_put_together() {
+    fn short_periods_are_combined() {
         assert_eq!(ends(vec![7; 100]), [25, 57, 89]);
         let found = ends((0..200).map(|n| n % 3));
         assert!(found.windows(2).all(|pair| pair[1] - pair[0] == 33), "{found:?}");
     }
 
     #[test]
-    fn twins_inside_a_step_do_not_hide_it() {
+    fn duplicates_inside_a_period_do_not_hide_it() {
         let step = [
             1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
         ];
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_ends_the_rhythm() {
-        let mut rhythm = Rhythm::default();
+    fn a_launch_that_differs_ends_the_period() {
+        let mut detector = PeriodDetector::default();
         for n in 0..120 {
-            rhythm.note(n % 40);
+            detector.observe(n % 40);
         }
-        assert!(rhythm.is_known());
-        rhythm.note(99);
-        assert!(!rhythm.is_known());
+        assert!(detector.is_periodic());
+        detector.observe(99);
+        assert!(!detector.is_periodic());
     }
 }

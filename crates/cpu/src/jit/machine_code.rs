@@ -1,4 +1,4 @@
-//! A compiled program: its code, and how it is called.
+//! The machine code of a program, and how it is called.
 
 use super::function;
 use super::lower;
@@ -8,37 +8,37 @@ use super::stats;
 use crate::simd::Isa;
 use forerun_plan::Program;
 
-/// A function of a program: the slots' addresses, and a number of elements.
+/// The signature of emitted code: the addresses of the slots, and the number of elements.
 type Function = unsafe extern "sysv64" fn(slots: *const *mut u8, count: usize);
 
-/// More slots than this stay with the interpreter.
+/// Programs with more slots are interpreted.
 const MOST_SLOTS: usize = 128;
 
 /// A program as machine code.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct MachineCode {
     code: Code,
     plain: usize,
     streaming: Option<usize>,
     lanes: usize,
-    /// The slots whose addresses move: size of an element, whether it is written.
+    /// The slots that advance with the elements: slot, element size, whether it is an output.
     moving: Box<[(u16, u8, bool)]>,
     slots: usize,
-    /// Whether the functions do whole vectors only.
+    /// Whether the functions handle whole vectors only (AVX2); AVX-512 masks the tail.
     whole: bool,
 }
 
-impl Compiled {
-    /// Code for a program with that many slots; `None` if something in it has none, or the system refuses the memory.
-    /// With `streaming` there is a function whose outputs pass by the cache.
+impl MachineCode {
+    /// Emits code for a program with that many slots; `None` if an instruction has no code, or the system refuses executable
+    /// memory. With `streaming`, also emits a function with non-temporal stores.
     pub(crate) fn new(
         isa: Isa,
         program: &Program,
         slots: usize,
         registers: &RegisterMap<'_>,
         streaming: bool,
-    ) -> Option<Compiled> {
-        let compiled = Compiled::build(isa, program, slots, registers, streaming);
+    ) -> Option<MachineCode> {
+        let compiled = MachineCode::build(isa, program, slots, registers, streaming);
         stats::count(compiled.is_some());
         compiled
     }
@@ -49,13 +49,13 @@ impl Compiled {
         slots: usize,
         registers: &RegisterMap<'_>,
         streaming: bool,
-    ) -> Option<Compiled> {
+    ) -> Option<MachineCode> {
         if isa == Isa::Baseline || slots > MOST_SLOTS {
             return None;
         }
         let lowered = lower::lower(isa, program, registers)?;
         let functions = function::emit(isa, &lowered, streaming);
-        Some(Compiled {
+        Some(MachineCode {
             code: Code::new(&functions.bytes)?,
             plain: functions.plain,
             streaming: functions.streaming,
@@ -69,15 +69,17 @@ impl Compiled {
     /// Runs the program over `count` elements from where the slots point.
     ///
     /// # Safety
-    /// Slots that move must have `count` elements; the others copies of theirs. To pass by the cache, outputs must be
-    /// aligned to 64 bytes. The processor must have the instruction set that this was made for.
+    /// Slots of inputs and outputs must have `count` elements; those of scalars a vector of copies. With `streaming`, outputs
+    /// must be aligned to 64 bytes. The processor must have the instruction set that the code was emitted for.
     #[inline]
     pub(crate) unsafe fn run(&self, slots: &[*mut u8], count: usize, streaming: bool) {
+        debug_assert!(slots.len() >= self.slots, "a slot for each register");
+        debug_assert!(!streaming || self.outputs(slots).all(|to| to.addr().is_multiple_of(64)), "aligned outputs");
         let start = self.streaming.filter(|_| streaming).unwrap_or(self.plain);
-        // SAFETY: a function of that type was put there.
+        // SAFETY: `function::emit` wrote a function of this type at `start`.
         let function = unsafe { std::mem::transmute::<*const u8, Function>(self.code.address(start)) };
         let rest = if self.whole { count % self.lanes } else { 0 };
-        // SAFETY: the caller's promise; the function touches these elements and no others.
+        // SAFETY: the caller promises `count` elements, and the function touches no others.
         unsafe {
             if count > rest {
                 function(slots.as_ptr(), count - rest);
@@ -88,11 +90,18 @@ impl Compiled {
         }
     }
 
-    /// The elements after the last whole vector, in a vector made of copies of them.
+    fn outputs<'s>(&'s self, slots: &'s [*mut u8]) -> impl Iterator<Item = *mut u8> + 's {
+        self.moving.iter().filter(|(_, _, written)| *written).map(|&(slot, ..)| slots[slot as usize])
+    }
+
+    /// Runs the tail: copies the elements after the last whole vector to padded vectors and back.
+    /// # Safety
+    /// As for [`MachineCode::run`], for elements `done .. done + rest`; `rest` must be less than a vector.
     #[inline(never)]
     unsafe fn run_rest(&self, slots: &[*mut u8], done: usize, rest: usize) {
-        // SAFETY: a function of that type was put there.
+        // SAFETY: `function::emit` wrote a function of this type at `plain`.
         let function = unsafe { std::mem::transmute::<*const u8, Function>(self.code.address(self.plain)) };
+        debug_assert!(rest < self.lanes, "less than a vector");
         let mut near = [std::ptr::null_mut(); MOST_SLOTS];
         near[..self.slots].copy_from_slice(&slots[..self.slots]);
         let mut vectors = [[0u64; 8]; MOST_SLOTS];

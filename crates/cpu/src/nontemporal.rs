@@ -1,18 +1,18 @@
-//! Stores that pass by the cache: for outputs too large to be found there again. A plain store first reads the line it
-//! is about to overwrite; on arrays larger than the cache that is a quarter of all traffic of a two-input program.
+//! Non-temporal stores, which bypass the cache: for outputs that exceed it. A plain store first reads the line that it
+//! overwrites; on arrays larger than the cache that is a quarter of the memory traffic of a two-input program.
 //!
-//! Such stores are weakly ordered: [`fence`] comes before anything tells others that the output is there.
+//! These stores are weakly ordered: call [`fence`] before another thread may read the output.
 
 use crate::simd::Isa;
 
 /// Copies bytes, a multiple of 64, to an address aligned to 64.
-pub(crate) type Stream = unsafe fn(from: *const u8, to: *mut u8, bytes: usize);
+pub(crate) type NontemporalCopy = unsafe fn(from: *const u8, to: *mut u8, bytes: usize);
 
-/// Outputs of fewer bytes are likely to be read from the cache soon.
+/// Outputs of fewer bytes use plain stores: the next reader is likely to find them in the cache.
 pub(crate) const WORTH: usize = 16 << 20;
 
-/// The widest such copy the instruction set has.
-pub(crate) fn find(isa: Isa) -> Option<Stream> {
+/// The copy with the widest non-temporal stores of the instruction set; `None` if it has none.
+pub(crate) fn find(isa: Isa) -> Option<NontemporalCopy> {
     #[cfg(target_arch = "x86_64")]
     return Some(match isa {
         Isa::Avx512 => x86::wide,
@@ -26,7 +26,7 @@ pub(crate) fn find(isa: Isa) -> Option<Stream> {
     }
 }
 
-/// Everything streamed before is visible before everything stored after.
+/// Makes all earlier non-temporal stores visible before any later store.
 #[inline]
 pub(crate) fn fence() {
     // SAFETY: every processor of this architecture has the instruction.
@@ -46,7 +46,7 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn wide(from: *const u8, to: *mut u8, bytes: usize) {
         for at in (0..bytes).step_by(64) {
-            // SAFETY: both sides have the bytes and the alignment, as the caller promised.
+            // SAFETY: the caller promises the bytes and the alignment on both sides.
             unsafe { _mm512_stream_si512(to.add(at).cast::<__m512i>(), _mm512_load_si512(from.add(at).cast())) };
         }
     }

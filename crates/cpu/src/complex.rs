@@ -1,11 +1,11 @@
-//! Loops that take complex numbers apart, put them together, and move elements of 16 bytes. One element at a time: they are bound
-//! by memory, and no speed is promised.
+//! Loops over complex numbers: the imaginary part, composition from two parts, and copies and selections of 16-byte elements.
+//! They handle one element at a time, since memory bandwidth bounds them.
 
-use crate::loops::{Loop, Operand};
+use crate::loops::{Loop, LoopInput};
 use forerun_base::{Complex, DType};
 use forerun_ops::Point;
 
-/// Elements in a vector, as operands count them.
+/// Elements between two steps of a [`LoopInput`].
 pub(crate) const LANES: usize = 8;
 
 /// The loop of an op that only complex numbers need.
@@ -24,7 +24,7 @@ pub(crate) fn find(op: Point, dtype: DType) -> Option<Loop> {
 /// # Safety
 /// The operand must have an element `i`.
 #[inline(always)]
-unsafe fn at<T: Copy>(operand: &Operand, i: usize) -> T {
+unsafe fn at<T: Copy>(operand: &LoopInput, i: usize) -> T {
     // SAFETY: the caller's promise; whole vectors lie a step apart.
     unsafe { operand.from.add(i / LANES * operand.step).cast::<T>().add(i % LANES).read_unaligned() }
 }
@@ -37,22 +37,22 @@ unsafe fn each<T>(to: *mut u8, count: usize, element: impl Fn(usize) -> T) {
     (0..count).for_each(|i| unsafe { to.cast::<T>().add(i).write_unaligned(element(i)) });
 }
 
-unsafe fn imag<T: Copy>(to: *mut u8, from: &[Operand; 3], count: usize) {
+unsafe fn imag<T: Copy>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     // SAFETY: the caller promises the elements.
     unsafe { each(to, count, |i| at::<Complex<T>>(&from[0], i).im) }
 }
 
-unsafe fn compose<T: Copy>(to: *mut u8, from: &[Operand; 3], count: usize) {
+unsafe fn compose<T: Copy>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     // SAFETY: the caller promises the elements.
     unsafe { each(to, count, |i| Complex { re: at::<T>(&from[0], i), im: at::<T>(&from[1], i) }) }
 }
 
-unsafe fn copy(to: *mut u8, from: &[Operand; 3], count: usize) {
+unsafe fn copy(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     // SAFETY: the caller promises the elements.
     unsafe { each(to, count, |i| at::<[u64; 2]>(&from[0], i)) }
 }
 
-unsafe fn choose(to: *mut u8, from: &[Operand; 3], count: usize) {
+unsafe fn choose(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     // SAFETY: the caller promises the elements.
     unsafe { each(to, count, |i| at::<[u64; 2]>(&from[if at::<u8>(&from[0], i) != 0 { 1 } else { 2 }], i)) }
 }
