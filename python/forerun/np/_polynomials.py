@@ -11,12 +11,12 @@ from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
+from forerun.np._diagonals import diag
+from forerun.np._differences import convolve
+from forerun.np._indexing import flatnonzero
+from forerun.np._manipulation import broadcast_to, concatenate
 from forerun.np._sizes import refuse_impossible
-from forerun.np.diagonals import diag
-from forerun.np.differences import convolve
-from forerun.np.indexing import flatnonzero
-from forerun.np.linalg.factor import eigvals
-from forerun.np.manipulation import broadcast_to, concatenate
+from forerun.np.linalg._factor import eigvals
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "roots"]
 

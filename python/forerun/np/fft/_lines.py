@@ -9,7 +9,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import complex64, complex128, default_float, float32, float64, ndarray
 from forerun._types import ArrayLike
-from forerun.np.complex import conj
+from forerun.np._complex import conj
 
 # What is divided by the number of points, on the way forward and on the way back: nothing, all of it, or its root.
 _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}

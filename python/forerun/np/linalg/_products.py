@@ -9,7 +9,7 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, DTypeLike
-from forerun.np import diagonals, products
+from forerun.np import _diagonals, _products
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
@@ -91,7 +91,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     a, b = to_arrays(x1, x2)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer: needs one dimension each: {a.shape} x {b.shape}")
-    return products.outer(a, b)
+    return _products.outer(a, b)
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarray:
@@ -104,7 +104,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndarr
     array([0, 0, 1])
     """
     a, b = to_arrays(x1, x2)
-    made = products.cross(a, b, axis=axis)
+    made = _products.cross(a, b, axis=axis)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ValueError(f"cross: vectors must have 3 elements: {a.shape} x {b.shape}")
     return made
@@ -119,7 +119,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
     >>> np.linalg.diagonal(np.array([[1, 2], [3, 4]]))
     array([1, 4])
     """
-    return diagonals.diagonal(x, offset, -2, -1)
+    return _diagonals.diagonal(x, offset, -2, -1)
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> ndarray:
@@ -131,4 +131,4 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
     >>> np.linalg.trace(np.array([[1, 2], [3, 4]]))
     array(5)
     """
-    return diagonals.trace(to_array(x), offset, -2, -1, dtype)
+    return _diagonals.trace(to_array(x), offset, -2, -1, dtype)

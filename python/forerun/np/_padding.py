@@ -11,7 +11,7 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import floor, rint
 from forerun._types import ArrayLike
-from forerun.np.manipulation import broadcast_to, concatenate, part_of
+from forerun.np._manipulation import broadcast_to, concatenate, part_of
 
 __all__ = ["pad"]
 

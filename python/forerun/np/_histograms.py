@@ -13,8 +13,8 @@ from forerun._forerun import float64, int64, ndarray
 from forerun._pointwise import equal, greater_equal, isfinite, log, logical_and, maximum, minimum, where
 from forerun._types import ArrayLike
 from forerun.np._common import common_dtype, in_floats, is_whole, on_host
-from forerun.np.sets import chosen
-from forerun.np.statistics import percentile
+from forerun.np._sets import chosen
+from forerun.np._statistics import percentile
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

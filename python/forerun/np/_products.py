@@ -11,8 +11,8 @@ from forerun import _forerun
 from forerun._convert import to_arrays
 from forerun._forerun import dot, inner, ndarray, vdot
 from forerun._types import ArrayLike, ShapeLike
-from forerun.np.complex import conj
-from forerun.np.manipulation import axis_of, moveaxis, stack
+from forerun.np._complex import conj
+from forerun.np._manipulation import axis_of, moveaxis, stack
 
 __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "vdot", "vecdot"]
 

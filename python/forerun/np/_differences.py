@@ -13,10 +13,10 @@ from forerun._forerun import ndarray
 from forerun._pointwise import abs, equal, less, logical_and, not_equal, remainder, where
 from forerun._types import ArrayLike, AxisLike, Number
 from forerun.np._common import common_dtype, shortcut
-from forerun.np.complex import conj
-from forerun.np.cumulative import cumsum
-from forerun.np.manipulation import axis_of, broadcast_to, concatenate, part_of
-from forerun.np.ordering import argsort, searchsorted
+from forerun.np._complex import conj
+from forerun.np._cumulative import cumsum
+from forerun.np._manipulation import axis_of, broadcast_to, concatenate, part_of
+from forerun.np._ordering import argsort, searchsorted
 
 __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 

@@ -12,8 +12,8 @@ from forerun._convert import averaging, to_array, to_arrays
 from forerun._forerun import count_nonzero, ndarray
 from forerun._pointwise import divide, isnan, logical_not, sqrt, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike
-from forerun.np.complex import compose, conj, imag, iscomplexobj, real
-from forerun.np.manipulation import axis_of, concatenate, moveaxis, stack
+from forerun.np._complex import compose, conj, imag, iscomplexobj, real
+from forerun.np._manipulation import axis_of, concatenate, moveaxis, stack
 
 __all__ = [
     "apply_along_axis",

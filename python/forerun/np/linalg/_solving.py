@@ -12,9 +12,9 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, greater, multiply, where
 from forerun._types import ArrayLike
-from forerun.np.complex import real
+from forerun.np._complex import real
+from forerun.np.linalg._factor import svd
 from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, squares, to_floats
-from forerun.np.linalg.factor import svd
 
 
 class SlogdetResult(NamedTuple):

@@ -26,9 +26,9 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.np._common import Order, check_order
+from forerun.np._creation import eye, linspace
+from forerun.np._manipulation import broadcast_to, stack
 from forerun.np._sizes import refuse_impossible
-from forerun.np.creation import eye, linspace
-from forerun.np.manipulation import broadcast_to, stack
 
 __all__ = [
     "bartlett",

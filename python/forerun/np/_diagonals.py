@@ -9,7 +9,7 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import equal, floor_divide, less, logical_and, remainder, where
 from forerun._types import ArrayLike, DTypeLike
-from forerun.np.manipulation import concatenate
+from forerun.np._manipulation import concatenate
 
 __all__ = ["diag", "diagflat", "diagonal", "fill_diagonal", "trace"]
 

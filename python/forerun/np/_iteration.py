@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, ShapeLike
-from forerun.np.placing import put
+from forerun.np._placing import put
 
 
 class flatiter:
@@ -62,7 +62,7 @@ class flatiter:
         """Write what an index names."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
-        from forerun.np.creation import arange
+        from forerun.np._creation import arange
 
         places = arange(self.base.size, device=self.base.device)[key]
         put(self.base, places, value)

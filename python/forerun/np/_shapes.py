@@ -12,8 +12,8 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, AxisLike, ShapeLike
+from forerun.np._manipulation import BYTES_OF_A_VIEW, axis_of, broadcast_to, concatenate, part_of, split, swapaxes, tile
 from forerun.np._sizes import refuse_impossible
-from forerun.np.manipulation import BYTES_OF_A_VIEW, axis_of, broadcast_to, concatenate, part_of, split, swapaxes, tile
 
 __all__ = [
     "append",

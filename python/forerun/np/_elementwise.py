@@ -22,7 +22,7 @@ from forerun._pointwise import (
 )
 from forerun._reducing import written
 from forerun._types import ArrayLike, Out
-from forerun.np.complex import compose, imag, iscomplexobj, real
+from forerun.np._complex import compose, imag, iscomplexobj, real
 
 __all__ = ["around", "divmod", "frexp", "modf", "nan_to_num", "round"]
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, overload
 from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np.complex import real
+from forerun.np._complex import real
 from forerun.np.linalg._stack import matrices, parts
 
 

@@ -8,7 +8,7 @@ from typing import SupportsIndex
 
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np.fft.lines import axis_of, backward, complete, forward, scale, to_complex, to_real
+from forerun.np.fft._lines import axis_of, backward, complete, forward, scale, to_complex, to_real
 
 _Points = Sequence[SupportsIndex | None]
 _Axes = Sequence[SupportsIndex]

@@ -8,7 +8,7 @@ from forerun import _forerun
 from forerun._convert import floating, to_array
 from forerun._forerun import ndarray, point, pointwise
 from forerun._pointwise import atan2, degrees
-from forerun.np.dtypes import isdtype
+from forerun.np._dtypes import isdtype
 
 if TYPE_CHECKING:
     from forerun._types import ArrayLike

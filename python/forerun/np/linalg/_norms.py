@@ -23,9 +23,9 @@ from forerun._pointwise import (
     where,
 )
 from forerun._types import ArrayLike, AxisLike
-from forerun.np.complex import real
+from forerun.np._complex import real
+from forerun.np.linalg._factor import svdvals
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
-from forerun.np.linalg.factor import svdvals
 
 #: Dtypes that are added up as they are.
 _DIRECT = (float32, float64)

@@ -8,7 +8,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import dtype, ndarray
 from forerun._types import ArrayLike
-from forerun.np.dtypes import can_cast
+from forerun.np._dtypes import can_cast
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from forerun import _forerun
 from forerun._convert import to_arrays
 from forerun._forerun import ndarray
-from forerun.np.diagonals import diagonal
+from forerun.np._diagonals import diagonal
 
 __all__ = ["einsum"]
 
