@@ -75,7 +75,7 @@ def written(op: str, made: ndarray, out: Any, mask: ArrayLike = True, casting: s
     into = target(op, out)
     if into is None:
         return made
-    from forerun.np.dtypes import can_cast
+    from forerun.np._dtypes import can_cast
 
     if not can_cast(made.dtype, into.dtype, casting):
         raise TypeError(f"{op}: cannot cast {made.dtype} to {into.dtype} of out according to the rule '{casting}'")

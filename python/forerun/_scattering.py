@@ -47,7 +47,7 @@ def applied_at(op: ufunc, a: ndarray, indices: Any, b: ArrayLike | None) -> None
 
 
 def _check(op: ufunc, a: ndarray, given: ndarray) -> None:
-    from forerun.np.dtypes import can_cast
+    from forerun.np._dtypes import can_cast
 
     result = op(_forerun.full((0,), 0, a.dtype, a.device), _forerun.full((0,), 0, given.dtype, a.device)).dtype
     if not can_cast(result, a.dtype, "same_kind"):

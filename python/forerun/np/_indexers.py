@@ -8,8 +8,8 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np.creation import arange, linspace
-from forerun.np.manipulation import broadcast_to, concatenate, stack
+from forerun.np._creation import arange, linspace
+from forerun.np._manipulation import broadcast_to, concatenate, stack
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 

@@ -23,8 +23,8 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike, DTypeLike
 from forerun.np._common import one_axis
-from forerun.np.creation import asarray
-from forerun.np.manipulation import concatenate, moveaxis
+from forerun.np._creation import asarray
+from forerun.np._manipulation import concatenate, moveaxis
 
 __all__ = [
     "asanyarray",

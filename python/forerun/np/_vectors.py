@@ -9,8 +9,8 @@ from forerun._pointwise import maximum, sqrt, where
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.autograd import Function
 from forerun.np._drawing import Draw
-from forerun.np.dtypes import finfo
-from forerun.np.linalg.factor import eigh
+from forerun.np._dtypes import finfo
+from forerun.np.linalg._factor import eigh
 
 __all__ = ["multivariate_normal"]
 

@@ -10,7 +10,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import from_numpy, ndarray
 from forerun._types import ArrayLike, DTypeLike
-from forerun.np.exchange import frombuffer
+from forerun.np._exchange import frombuffer
 
 __all__ = [
     "base_repr",

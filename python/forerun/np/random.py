@@ -33,6 +33,7 @@ from forerun.np._distributions import (
     standard_normal,
     weibull,
 )
+from forerun.np._dtypes import iinfo
 from forerun.np._random_state import RandomState
 from forerun.np._samplers import (
     dirichlet,
@@ -50,7 +51,6 @@ from forerun.np._samplers import (
     wald,
 )
 from forerun.np._vectors import multivariate_normal
-from forerun.np.dtypes import iinfo
 
 __all__ = [
     "Generator",

@@ -9,8 +9,8 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
 from forerun._types import ArrayLike, ShapeLike
-from forerun.np.manipulation import axis_of, broadcast_to
-from forerun.np.shapes import broadcast_arrays, broadcast_shapes
+from forerun.np._manipulation import axis_of, broadcast_to
+from forerun.np._shapes import broadcast_arrays, broadcast_shapes
 
 __all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "sliding_window_view"]
 

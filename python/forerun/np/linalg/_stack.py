@@ -8,7 +8,7 @@ from forerun import _forerun
 from forerun._convert import to_arrays
 from forerun._forerun import complex64, complex128, default_float, float32, float64, ndarray
 from forerun._types import ArrayLike
-from forerun.np.complex import conj, imag, iscomplexobj, real
+from forerun.np._complex import conj, imag, iscomplexobj, real
 
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 

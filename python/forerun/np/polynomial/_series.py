@@ -9,7 +9,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
-from forerun.np.creation import linspace
+from forerun.np._creation import linspace
 from forerun.np.polynomial import polynomial as functions
 
 

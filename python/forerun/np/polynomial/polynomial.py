@@ -13,13 +13,13 @@ from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
-from forerun.np.differences import convolve
-from forerun.np.fitting import polyfit as _fit
-from forerun.np.grids import vander
-from forerun.np.manipulation import concatenate, moveaxis
-from forerun.np.ordering import sort
-from forerun.np.polynomials import poly, roots
-from forerun.np.polynomials import polydiv as _divided
+from forerun.np._differences import convolve
+from forerun.np._fitting import polyfit as _fit
+from forerun.np._grids import vander
+from forerun.np._manipulation import concatenate, moveaxis
+from forerun.np._ordering import sort
+from forerun.np._polynomials import poly, roots
+from forerun.np._polynomials import polydiv as _divided
 
 __all__ = [
     "polyadd",
