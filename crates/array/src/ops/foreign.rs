@@ -1,11 +1,11 @@
 //! Elements that another library keeps on an accelerator, copied there.
 
+use crate::array::wait::Wait;
 use crate::array::{Arg, Array};
-use crate::buffer::Buffer;
-use crate::device::check_device;
 use crate::ops::{copy, full, pointwise, view_as};
-use crate::wait::Wait;
-use crate::window::window;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::devices::check_device;
+use crate::runtime::window::window;
 use forerun_base::{DType, Device, Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::Point;
 use forerun_plan::Meta;

@@ -1,10 +1,10 @@
 //! Composites that bring numbers to a scale: softmax and its logarithm, layer and batch normalisation.
 
 use crate::array::{Arg, Array};
-use crate::device;
 use crate::ops::terms::Terms;
 use crate::ops::write::in_place_of;
 use crate::ops::{copy, mean, routine};
+use crate::runtime::devices;
 use forerun_base::{Loc, Result};
 use forerun_ops::{Normalise, Point, ReduceKind, Routine};
 
@@ -46,7 +46,7 @@ fn in_rows(kind: Normalise, inputs: &[&Array], axis: usize) -> bool {
     axis + 1 == x.ndim()
         && Normalise::fits(x.dtype(), x.shape()[axis])
         && inputs.iter().all(|other| other.dtype() == x.dtype())
-        && device::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
+        && devices::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
 }
 
 /// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with

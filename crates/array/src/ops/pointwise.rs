@@ -1,13 +1,13 @@
 //! Tier 1: pointwise ops.
 
 use crate::array::{Arg, Array};
-use crate::device::common_device;
-use crate::node::Node;
 use crate::ops::create::element;
 use crate::ops::transpose;
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit, submit_node};
-use crate::window::{Made, MemoKey, window};
+use crate::runtime::devices::common_device;
+use crate::runtime::node::Node;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{Input, submit, submit_node};
+use crate::runtime::window::{Made, MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};

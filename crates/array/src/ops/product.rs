@@ -1,11 +1,11 @@
 //! Products.
 
 use crate::array::{Arg, Array};
-use crate::device::common_device;
 use crate::ops::{cast, complex, pointwise, reduce, reshape};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::common_device;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{Input, submit};
+use crate::runtime::window::window;
 use forerun_base::{Error, Kind, Loc, Result};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};

@@ -3,9 +3,9 @@
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
 use crate::ops::{cast, complex, matmul, pointwise};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{Input, submit};
+use crate::runtime::window::window;
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};

@@ -1,12 +1,12 @@
 //! Routines: functions over dense arrays.
 
 use crate::array::Array;
-use crate::device::{self, common_device, current_device};
-use crate::memo::Key;
 use crate::ops::{copy, transfer};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::{self, common_device, current_device};
+use crate::runtime::recipe::Recipe;
+use crate::runtime::recipe_memo::Key;
+use crate::runtime::submit::{Input, submit};
+use crate::runtime::window::window;
 use forerun_base::{Device, Loc, Result};
 use forerun_ops::{Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -41,10 +41,10 @@ pub(crate) fn routine_with(
     let device = if metas.is_empty() { home } else { common_device(name, &metas)? };
     let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
     let (dtype, shape) = routine.infer(&given, words)?;
-    if device::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
+    if devices::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
         let near: Vec<&Array> = near.iter().collect();
-        let made = device::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
+        let made = devices::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
         return transfer(&made, device, loc);
     }
     let all_dense = metas.iter().all(|meta| meta.dense);

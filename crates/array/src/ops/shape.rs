@@ -1,13 +1,13 @@
 //! Views and rearrangements: another layout of the same cell where one exists, else a copy.
 
 use crate::array::Array;
-use crate::device::common_device;
-use crate::index::{self, Index};
-use crate::memo::Key;
+use crate::array::index::{self, Index};
 use crate::ops::{cast, copy};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::common_device;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::recipe_memo::Key;
+use crate::runtime::submit::{Input, submit};
+use crate::runtime::window::window;
 use forerun_base::{Error, ErrorKind, Layout, Loc, MAX_RANK, Result, Shape};
 use forerun_ops::{Op, infer};
 use forerun_plan::{Attrs, Meta, Signature};

@@ -2,9 +2,9 @@
 //! are used is held here.
 
 use crate::array::Array;
-use crate::host::make_host_room;
+use crate::array::wait::Wait;
 use crate::ops::from_host;
-use crate::wait::Wait;
+use crate::runtime::host_queue::make_host_room;
 use forerun_base::{Brain, Complex, DType, Error, ErrorKind, Half, Layout, Loc, Result, Shape};
 
 /// A type of the language that is also a dtype.
