@@ -10,7 +10,7 @@ pub mod ops;
 mod runtime;
 
 pub use array::attachments::{Attachment, Verdict, Write};
-pub use array::future::Ready;
+pub use array::future::ReadyFuture;
 pub use array::index::Index;
 pub use array::read::{Lent, Snapshot};
 pub use array::wait::{
@@ -23,15 +23,15 @@ pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;
 pub use observe::blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
-pub use observe::capture::{Capture, Program, whole_inputs, write_back};
+pub use observe::capture::{Capture, CapturedProgram, whole_inputs, write_back};
 pub use observe::holders::Holder;
 pub use observe::no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
 pub use observe::nonfinite::{abandon_detecting, detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
-pub use observe::observers::{Note, Observer, add_observer, note_unrepeatable, remove_observer};
+pub use observe::observers::{ObservedOp, Observer, add_observer, note_unrepeatable, remove_observer};
 pub use observe::origin::Origin;
 pub use observe::read_hooks::reads_plainly;
 pub use observe::submissions::{Submission, note_submissions};
-pub use observe::trace::{Event, Happening, Lane, start_trace, stop_trace};
+pub use observe::trace::{EventKind, TraceEvent, Track, start_trace, stop_trace};
 pub use runtime::cancel::cancel_pending;
 pub use runtime::devices::{
     DeviceStats, accelerator_count, check_device, cuda_number, current_device, device_stats, empty_device_cache,
@@ -41,5 +41,5 @@ pub use runtime::fork::end_background;
 pub use runtime::host_queue::{has_host_room, make_host_room};
 pub use runtime::memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak, set_budget};
 pub use runtime::random_streams::{seed, stream_of, swap_stream, watch_forks};
-pub use runtime::window::{Slots, leave, on_arrival, slots};
-pub use runtime::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
+pub use runtime::window::{SlotStats, leave, on_arrival, slots};
+pub use runtime::{RuntimeStats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};

@@ -14,16 +14,17 @@
 mod make;
 
 pub use forerun_array::{
-    Arg, Array, Blocker, Budget, Capture, DeviceStats, Event, Happening, Holder, Holds, Index, Lane, Lent, MemoryStats,
-    Mode, Origin, Program, Ready, ScratchAllocator, SimOptions, Slots, Snapshot, Stats, Submission, SyncRule, Wait,
-    Waiting, abandon_detecting, accelerator_count, blockers, cancel_pending, check_device, cuda_number, current_device,
-    detect_nonfinite, detects_nonfinite, device_stats, empty_cache, empty_device_cache, end_background, engine,
-    has_host_room, has_room, last_wait, leave, make_host_room, make_room_with, memory_stats, no_sync, note_submissions,
-    num_threads, on_arrival, on_device, ops, reads_plainly, refusal, reset_blockers, reset_device_peak, reset_peak,
-    search_cuda_in, seed, set_around_wait, set_budget, set_current_device, set_device_budget, set_drop_dead,
-    set_fast_products, set_fuse, set_num_threads, set_sync_rule, set_tiny_limit, settle_device, simulate, slots,
-    start_detecting, start_trace, stats, stop_detecting, stop_trace, stream_of, swap_stream, sync_rule, wait_all,
-    wait_all_counted, wait_all_with, watch_forks, whole_inputs, write_back,
+    Arg, Array, Blocker, Budget, Capture, CapturedProgram, DeviceStats, EventKind, Holder, Holds, Index, Lent,
+    MemoryStats, Mode, Origin, ReadyFuture, RuntimeStats, ScratchAllocator, SimOptions, SlotStats, Snapshot,
+    Submission, SyncRule, TraceEvent, Track, Wait, Waiting, abandon_detecting, accelerator_count, blockers,
+    cancel_pending, check_device, cuda_number, current_device, detect_nonfinite, detects_nonfinite, device_stats,
+    empty_cache, empty_device_cache, end_background, engine, has_host_room, has_room, last_wait, leave, make_host_room,
+    make_room_with, memory_stats, no_sync, note_submissions, num_threads, on_arrival, on_device, ops, reads_plainly,
+    refusal, reset_blockers, reset_device_peak, reset_peak, search_cuda_in, seed, set_around_wait, set_budget,
+    set_current_device, set_device_budget, set_drop_dead, set_fast_products, set_fuse, set_num_threads, set_sync_rule,
+    set_tiny_limit, settle_device, simulate, slots, start_detecting, start_trace, stats, stop_detecting, stop_trace,
+    stream_of, swap_stream, sync_rule, wait_all, wait_all_counted, wait_all_with, watch_forks, whole_inputs,
+    write_back,
 };
 /// Fail points, for tests.
 #[cfg(any(feature = "faults", debug_assertions))]

@@ -2,7 +2,7 @@
 
 use crate::blockers::{Line, line_of};
 use crate::error::raise;
-use forerun::{Event, Happening};
+use forerun::{EventKind, TraceEvent};
 use pyo3::prelude::*;
 
 /// Start and end in seconds since the trace was started.
@@ -15,13 +15,13 @@ type Wait = (&'static str, Line, f64, f64);
 type Row =
     (&'static str, Span, (&'static str, Line), u64, Option<(Vec<usize>, &'static str)>, usize, Task, Option<Wait>);
 
-fn row(event: &Event) -> Row {
+fn row(event: &TraceEvent) -> Row {
     let span = (event.start.as_secs_f64(), event.end.as_secs_f64());
     let (kind, task, wait) = match event.what {
-        Happening::Submitted => ("submitted", (None, None), None),
-        Happening::Planned { task, age } => ("planned", (Some(task), Some(age)), None),
-        Happening::Ran { task, .. } => ("ran", (Some(task), None), None),
-        Happening::Waited { call, loc, parked, helped } => {
+        EventKind::Submitted => ("submitted", (None, None), None),
+        EventKind::Planned { task, age } => ("planned", (Some(task), Some(age)), None),
+        EventKind::Ran { task, .. } => ("ran", (Some(task), None), None),
+        EventKind::Waited { call, loc, parked, helped } => {
             let wait = (call, line_of(loc), parked.as_secs_f64(), helped.as_secs_f64());
             ("waited", (None, None), Some(wait))
         }

@@ -1,4 +1,4 @@
-//! What others keep about a cell: a tape's note of where its value came from. Kept beside the cells, in a table, so
+//! What others keep about a cell: a tape's note of where its value came from. LastGood beside the cells, in a table, so
 //! that cells without one pay nothing.
 
 use crate::array::Array;
@@ -45,7 +45,7 @@ fn shard(cell: &Node) -> (&'static Shard, usize) {
 }
 
 /// The locks, held for a fork.
-pub(crate) fn hold() -> Vec<Box<dyn Any>> {
+pub(crate) fn lock_for_fork() -> Vec<Box<dyn Any>> {
     TABLE.iter().map(|shard| Box::new(shard.lock()) as Box<dyn Any>).collect()
 }
 

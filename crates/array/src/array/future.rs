@@ -9,32 +9,32 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// The elements of an array, once they are there.
-pub struct Ready {
+pub struct ReadyFuture {
     array: Array,
     loc: Loc,
 }
 
 impl IntoFuture for &Array {
     type Output = Result<Snapshot>;
-    type IntoFuture = Ready;
+    type IntoFuture = ReadyFuture;
 
     #[track_caller]
-    fn into_future(self) -> Ready {
-        Ready { array: self.clone(), loc: Loc::caller() }
+    fn into_future(self) -> ReadyFuture {
+        ReadyFuture { array: self.clone(), loc: Loc::caller() }
     }
 }
 
 impl IntoFuture for Array {
     type Output = Result<Snapshot>;
-    type IntoFuture = Ready;
+    type IntoFuture = ReadyFuture;
 
     #[track_caller]
-    fn into_future(self) -> Ready {
-        Ready { array: self, loc: Loc::caller() }
+    fn into_future(self) -> ReadyFuture {
+        ReadyFuture { array: self, loc: Loc::caller() }
     }
 }
 
-impl Future for Ready {
+impl Future for ReadyFuture {
     type Output = Result<Snapshot>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Snapshot>> {

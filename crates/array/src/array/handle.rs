@@ -2,7 +2,7 @@
 
 use crate::array::attachments;
 use crate::runtime::node::Node;
-use crate::runtime::submit::Input;
+use crate::runtime::submit::SubmitInput;
 use crate::runtime::window::{Window, window};
 use forerun_base::{DType, Device, Layout, Scalar, Shape};
 use forerun_plan::Meta;
@@ -136,8 +136,8 @@ impl Array {
         self.read_only
     }
 
-    pub(crate) fn input(&self) -> Input<'_> {
-        Input::Array(self)
+    pub(crate) fn input(&self) -> SubmitInput<'_> {
+        SubmitInput::Array(self)
     }
 
     /// The extents.

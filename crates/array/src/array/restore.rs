@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::array::attachments;
 use crate::array::wait::Wait;
-use crate::runtime::last_good::Kept;
+use crate::runtime::last_good::LastGood;
 use crate::runtime::node::Node;
 use crate::runtime::window::{Window, window};
 use forerun_base::{Loc, Result};
@@ -27,16 +27,16 @@ impl Array {
             let Err(error) = self.read(wait, |_| ()) else { return Ok(0) };
             let found = self.cell().with_current(|value| {
                 let failed = value.status() == Status::Failed && value.error().same_failure(&error);
-                failed.then(|| (value as *const Node, value.kept()))
+                failed.then(|| (value as *const Node, value.last_good()))
             });
             // Else it was the wait that failed, or another thread has written the array meanwhile.
-            let Some((failed, kept)) = found else { return Err(error) };
-            let Some(kept) = kept else {
+            let Some((failed, last_good)) = found else { return Err(error) };
+            let Some(last_good) = last_good else {
                 return Err(error.for_op("restore", "no value from before the failure is left"));
             };
             attachments::before_write(&self.base(), "restore")?;
-            let writes = kept.writes;
-            if self.put_back(failed, kept) {
+            let writes = last_good.writes;
+            if self.put_back(failed, last_good) {
                 return Ok(writes);
             }
         }
@@ -44,17 +44,17 @@ impl Array {
 
     /// Whether the newest value failed and [`Array::restore`] has one from before. Does not wait.
     pub fn is_restorable(&self) -> bool {
-        self.cell().with_current(|value| value.status() == Status::Failed && value.kept().is_some())
+        self.cell().with_current(|value| value.status() == Status::Failed && value.last_good().is_some())
     }
 
     /// Points the cell at a value that holds the kept bytes, unless it does not point at the failed one any more.
-    fn put_back(&self, failed: *const Node, kept: Kept) -> bool {
+    fn put_back(&self, failed: *const Node, last_good: LastGood) -> bool {
         // SAFETY: our own window.
         let new = unsafe { window().take_node() };
         let generation = new.open(self.cell().meta(), 0, 0);
         self.cell().meta().note_copy();
         new.begin(generation);
-        let (words, buffer) = kept.into_parts();
+        let (words, buffer) = last_good.into_parts();
         match buffer {
             Some(buffer) => new.set_buffer(buffer),
             // SAFETY: the value is small, so its bytes are in the node, as many as there are words; nobody reads it yet.

@@ -12,7 +12,7 @@ use crate::runtime::planner::Until;
 use crate::runtime::runtime;
 use crate::runtime::window::{self, Window};
 use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_engine::{Engine, Fed, Status, Target, TaskRef, WaitOptions};
+use forerun_engine::{Engine, Fed, Status, TaskRef, WaitOptions, WaitTarget};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -56,7 +56,7 @@ struct ValueTarget<'a> {
     origin: OnceLock<Origin>,
 }
 
-impl Target for ValueTarget<'_> {
+impl WaitTarget for ValueTarget<'_> {
     fn done(&self) -> bool {
         self.node.is_settled()
     }
@@ -88,7 +88,7 @@ impl Target for ValueTarget<'_> {
 /// Waits until a window has room.
 struct RoomTarget(&'static Window);
 
-impl Target for RoomTarget {
+impl WaitTarget for RoomTarget {
     fn done(&self) -> bool {
         let ring = &self.0.ring;
         ring.tail() - ring.head() < ring.capacity() as u64 * 3 / 4
@@ -119,7 +119,7 @@ impl AllTarget {
     }
 }
 
-impl Target for AllTarget {
+impl WaitTarget for AllTarget {
     fn done(&self) -> bool {
         match self.tasks.get() {
             Some(tasks) => tasks.iter().all(|task| task.is_done()),
@@ -263,7 +263,7 @@ impl Array {
             let seen = self.cell().with_current(|value| match value.status() {
                 Status::Failed => Some(Err(value.error())),
                 Status::Ready => f.take().map(|f| Ok(f(value))),
-                Status::Pending | Status::Issued { .. } => None,
+                Status::Pending | Status::Enqueued { .. } => None,
             });
             match seen {
                 Some(Ok(read)) => return Ok(read),

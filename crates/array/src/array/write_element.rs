@@ -71,7 +71,7 @@ fn catch_up(x: &Array) -> bool {
     let (window, last) = x.cell().with_current(|value| (value.window(), value.last_use()));
     // SAFETY: windows are never freed.
     let window: &'static Window = unsafe { &*window };
-    planner.advance(window, Until::Spot(last), &runtime().engine);
+    planner.advance(window, Until::Inline(last), &runtime().engine);
     true
 }
 

@@ -9,7 +9,7 @@ use crate::runtime::fork;
 use crate::runtime::memory::HoldCounter;
 use crate::runtime::runtime;
 use forerun_base::{Loc, Result, WordHash};
-use forerun_engine::{Target, WaitOptions, Waited};
+use forerun_engine::{WaitOptions, WaitTarget, Waited};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::cell::Cell;
@@ -80,7 +80,7 @@ thread_local! {
 
 impl Blockers {
     /// The lock, held for a fork.
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.0.lock())
     }
 
@@ -110,7 +110,7 @@ fn forget_short(all: &mut HashMap<(Loc, &'static str), Blocker, WordHash>) {
 
 /// Waits in the engine, and notes it if it comes to that. A wait that was interrupted is not noted: it has no end.
 pub(crate) fn wait(
-    target: &dyn Target,
+    target: &dyn WaitTarget,
     options: WaitOptions<'_>,
     call: &'static str,
     origin: impl FnOnce() -> Origin,
@@ -133,7 +133,7 @@ pub(crate) fn wait(
 
 /// The same for a hold of a submitter, which is counted too.
 pub(crate) fn hold(
-    target: &dyn Target,
+    target: &dyn WaitTarget,
     options: WaitOptions<'_>,
     call: &'static str,
     counter: &HoldCounter,

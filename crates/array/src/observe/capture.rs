@@ -6,10 +6,10 @@
 
 use crate::array::attachments;
 use crate::array::{Arg, Array};
-use crate::observe::observers::{Note, Observer, add_observer, remove_observer};
+use crate::observe::observers::{ObservedOp, Observer, add_observer, remove_observer};
 use crate::ops::{assign, copy, redraw, repoint};
 use crate::runtime::recipe::Recipe;
-use crate::runtime::submit::{Input, submit, submit_write};
+use crate::runtime::submit::{SubmitInput, submit, submit_write};
 use crate::runtime::window::window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
 use forerun_plan::Meta;
@@ -47,7 +47,7 @@ struct Step {
 }
 
 /// What a function submitted.
-pub struct Program {
+pub struct CapturedProgram {
     inputs: Vec<Arc<Meta>>,
     outside: Vec<Array>,
     /// Shared with the windows of the threads that replay it, until what they submitted is done.
@@ -57,7 +57,7 @@ pub struct Program {
 }
 
 #[derive(Default)]
-struct Draft {
+struct SegmentBuilder {
     /// Every array seen, inputs first, so that no other gets its cell meanwhile.
     kept: Vec<Array>,
     slots: HashMap<usize, Slot>,
@@ -69,7 +69,7 @@ struct Draft {
     written: Vec<usize>,
 }
 
-impl Draft {
+impl SegmentBuilder {
     fn place(&mut self, array: &Array) -> Place {
         let known = self.slots.get(&array.cell_id()).copied();
         let slot = known.unwrap_or_else(|| {
@@ -86,12 +86,12 @@ impl Draft {
 
 /// A capture in progress, on the thread that began it.
 pub struct Capture {
-    draft: RefCell<Draft>,
+    draft: RefCell<SegmentBuilder>,
     inputs: Vec<Arc<Meta>>,
 }
 
 impl Observer for Capture {
-    fn submitted(&self, note: &Note<'_>) {
+    fn submitted(&self, note: &ObservedOp<'_>) {
         let mut draft = self.draft.borrow_mut();
         let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
         let writes = note.in_place.then(|| draft.place(&note.target.base()));
@@ -133,7 +133,7 @@ pub fn write_back(given: &[&Array], whole: &[Array], written: &[usize], loc: Loc
 impl Capture {
     /// Notes what the calling thread submits from now on. `inputs` are what [`whole_inputs`] gave.
     pub fn begin(inputs: &[Array]) -> Rc<Capture> {
-        let mut draft = Draft::default();
+        let mut draft = SegmentBuilder::default();
         for (i, input) in inputs.iter().enumerate() {
             // Of two inputs in one cell nobody can tell which one was read.
             draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
@@ -157,7 +157,7 @@ impl Capture {
     }
 
     /// Ends the capture; `None` if what was submitted cannot be submitted again as it is.
-    pub fn finish(self: Rc<Self>, outputs: &[&Array]) -> Option<Program> {
+    pub fn finish(self: Rc<Self>, outputs: &[&Array]) -> Option<CapturedProgram> {
         self.abandon();
         let mut draft = std::mem::take(&mut *self.draft.borrow_mut());
         if draft.unfit {
@@ -165,7 +165,7 @@ impl Capture {
         }
         let outputs: Vec<Place> = outputs.iter().map(|y| draft.place(y)).collect();
         note_last_uses(&mut draft.steps, &outputs, draft.results);
-        Some(Program {
+        Some(CapturedProgram {
             inputs: self.inputs.clone(),
             outside: draft.outside,
             steps: Arc::new(draft.steps),
@@ -202,7 +202,7 @@ fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
     }
 }
 
-impl Program {
+impl CapturedProgram {
     /// Submits every step again, on other inputs. Random numbers are drawn anew.
     pub fn replay(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
         let replayed = self.submit_steps(inputs, loc);
@@ -222,7 +222,7 @@ impl Program {
         let mut results: Vec<Option<Array>> = Vec::with_capacity(self.results);
         for step in self.steps.iter() {
             let operands: Vec<Array> = step.operands.iter().map(|p| self.at(p, &inputs, &results)).collect();
-            let operands: Vec<Input<'_>> = operands.iter().map(Array::input).collect();
+            let operands: Vec<SubmitInput<'_>> = operands.iter().map(Array::input).collect();
             let immediates = redraw(&step.recipe.signature, step.immediates);
             match &step.writes {
                 None => results.push(Some(submit(step.recipe.submitted(), &operands, immediates, step.loc))),

@@ -92,7 +92,7 @@ impl Holders {
     }
 
     /// The lock, held for a fork.
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.all.lock())
     }
 

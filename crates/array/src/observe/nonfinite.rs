@@ -7,7 +7,7 @@
 
 use crate::array::wait::Wait;
 use crate::array::{Arg, Array};
-use crate::observe::observers::{Note, Observer, add_observer, remove_observer, unobserved};
+use crate::observe::observers::{ObservedOp, Observer, add_observer, remove_observer, unobserved};
 use crate::observe::origin::Origin;
 use crate::observe::read_hooks;
 use crate::ops;
@@ -191,7 +191,7 @@ fn has_nonfinite_number(signature: &Signature, immediates: [u64; 2]) -> bool {
 }
 
 impl Observer for Detector {
-    fn submitted(&self, note: &Note<'_>) {
+    fn submitted(&self, note: &ObservedOp<'_>) {
         if self.over.get() || note.inputs.is_empty() || has_nonfinite_number(note.signature, note.immediates) {
             return;
         }

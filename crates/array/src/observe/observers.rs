@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::observe::read_hooks;
 use crate::runtime::node::Node;
 use crate::runtime::recipe::Recipe;
-use crate::runtime::submit::Input;
+use crate::runtime::submit::SubmitInput;
 use crate::runtime::window::window;
 use forerun_base::{Loc, fail_point};
 use forerun_plan::Signature;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 /// Sees what its thread submits.
 pub trait Observer {
     /// An op was submitted. Cells that it writes still point at what they held before.
-    fn submitted(&self, note: &Note<'_>);
+    fn submitted(&self, note: &ObservedOp<'_>);
 
     /// The thread did what submitting again would not repeat: it read a value, or changed what is kept about an array.
     fn unrepeatable(&self) {}
 }
 
 /// A submission, as observers see it.
-pub struct Note<'a> {
+pub struct ObservedOp<'a> {
     /// Op, metas and attributes.
     pub signature: &'a Arc<Signature>,
     pub(crate) recipe: &'a Recipe,
@@ -40,7 +40,7 @@ pub struct Note<'a> {
     pub(crate) value: &'a Node,
 }
 
-impl Note<'_> {
+impl ObservedOp<'_> {
     /// The result, whatever becomes of the target.
     pub fn freeze_result(&self) -> Array {
         let shown = self.target.base();
@@ -94,9 +94,9 @@ pub(crate) fn unobserved<R>(f: impl FnOnce() -> R) -> R {
 
 /// Tells the observers of a submission.
 #[cold]
-pub(crate) fn tell(
+pub(crate) fn notify(
     recipe: &Recipe,
-    inputs: &[Input<'_>],
+    inputs: &[SubmitInput<'_>],
     immediates: [u64; 2],
     target: (&Array, bool),
     value: &Node,
@@ -105,12 +105,13 @@ pub(crate) fn tell(
     let inputs: Vec<Array> = inputs
         .iter()
         .map(|input| match input {
-            Input::Array(array) => (*array).clone(),
-            Input::Cell(array) => array.plain_base(),
+            SubmitInput::Array(array) => (*array).clone(),
+            SubmitInput::Cell(array) => array.plain_base(),
         })
         .collect();
     let (target, in_place) = target;
-    let note = Note { signature: &recipe.signature, recipe, inputs: &inputs, immediates, target, in_place, loc, value };
+    let note =
+        ObservedOp { signature: &recipe.signature, recipe, inputs: &inputs, immediates, target, in_place, loc, value };
     each(|o| o.submitted(&note));
 }
 

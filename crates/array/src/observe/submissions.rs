@@ -3,7 +3,7 @@
 use crate::observe::trace;
 use crate::runtime::node::Node;
 use crate::runtime::recipe::Recipe;
-use crate::runtime::submit::Input;
+use crate::runtime::submit::SubmitInput;
 use forerun_base::{Loc, Shape};
 use std::any::Any;
 use std::sync::Mutex;
@@ -35,7 +35,7 @@ pub fn note_submissions(on: bool) -> Vec<Submission> {
 }
 
 /// The lock, held for a fork.
-pub(crate) fn hold() -> Box<dyn Any> {
+pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(SEEN.lock().unwrap_or_else(|e| e.into_inner()))
 }
 
@@ -46,10 +46,10 @@ pub(crate) fn is_on() -> bool {
 
 /// Notes a submission.
 #[cold]
-pub(crate) fn note(recipe: &Recipe, inputs: &[Input<'_>], out: &Node, loc: Loc) {
+pub(crate) fn note(recipe: &Recipe, inputs: &[SubmitInput<'_>], out: &Node, loc: Loc) {
     let number = |node: &Node| trace::number(node, node.generation());
-    let read = |input: &Input<'_>| match input {
-        Input::Array(array) | Input::Cell(array) => array.cell().with_current(number),
+    let read = |input: &SubmitInput<'_>| match input {
+        SubmitInput::Array(array) | SubmitInput::Cell(array) => array.cell().with_current(number),
     };
     let entry = Submission {
         op: recipe.op().name(),

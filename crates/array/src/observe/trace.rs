@@ -4,7 +4,7 @@
 //! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
 //! event. While no trace is on, all it costs is one look at a flag.
 //!
-//! What an accelerator ran is noted by whoever finds that it has passed, and told of the accelerator's lane when the trace
+//! RawKind an accelerator ran is noted by whoever finds that it has passed, and told of the accelerator's lane when the trace
 //! stops.
 
 use crate::observe::blockers::Waiting;
@@ -15,7 +15,7 @@ use crate::runtime::record::Record;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
 use forerun_base::{Device, Error, ErrorKind, Loc, Result};
-use forerun_plan::{Lane as DeviceLane, Meta};
+use forerun_plan::{Lane, Meta};
 use parking_lot::Mutex;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What happened.
+/// RawKind happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum EventKind {
     /// An op was submitted.
     Submitted,
     /// A record became part of a task.
@@ -42,11 +42,11 @@ pub enum Happening {
         /// How many records it computed.
         records: u32,
         /// The accelerator and its lane; none on the host.
-        on: Option<(usize, DeviceLane)>,
+        on: Option<(usize, Lane)>,
     },
     /// A thread waited, from the beginning to the end.
     Waited {
-        /// What it called.
+        /// RawKind it called.
         call: &'static str,
         /// The line that waited.
         loc: Loc,
@@ -59,9 +59,9 @@ pub enum Happening {
 
 /// Something that happened on a thread.
 #[derive(Clone, Debug)]
-pub struct Event {
-    /// What happened.
-    pub what: Happening,
+pub struct TraceEvent {
+    /// RawKind happened.
+    pub what: EventKind,
     /// When it began, since the trace was started.
     pub start: Duration,
     /// When it ended.
@@ -78,61 +78,61 @@ pub struct Event {
 
 /// The events of a thread, or of a lane of an accelerator.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct Track {
     /// The name of the thread, or of accelerator and lane.
     pub thread: String,
-    /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
-    pub events: Vec<Event>,
+    /// RawKind happened there, in the order in which it ended. If there was too much, the oldest is missing.
+    pub events: Vec<TraceEvent>,
 }
 
 /// An event as its thread notes it: nothing is worked out yet.
-struct Noted {
+struct RawEvent {
     start: Instant,
     end: Instant,
-    what: What,
+    what: RawKind,
 }
 
-/// What happened, by the record that it happened to.
-enum What {
-    Submitted { record: Noticed },
-    Planned { record: Noticed, task: u64, age: u64 },
-    Ran { record: Noticed, task: u64, records: u32, bytes: usize, on: Option<(usize, DeviceLane)> },
+/// RawKind happened, by the record that it happened to.
+enum RawKind {
+    Submitted { record: RecordRef },
+    Planned { record: RecordRef, task: u64, age: u64 },
+    Ran { record: RecordRef, task: u64, records: u32, bytes: usize, on: Option<(usize, Lane)> },
     Waited(Box<Waiting>),
 }
 
-/// What an event keeps of a record.
-struct Noticed {
+/// RawKind an event keeps of a record.
+struct RecordRef {
     recipe: Arc<Recipe>,
     value: u64,
     loc: u32,
 }
 
-impl Noticed {
-    fn of(record: &Record) -> Noticed {
-        Noticed { recipe: record.recipe.share(), value: number_of(record), loc: record.loc }
+impl RecordRef {
+    fn of(record: &Record) -> RecordRef {
+        RecordRef { recipe: record.recipe.share(), value: number_of(record), loc: record.loc }
     }
 }
 
-impl Noted {
+impl RawEvent {
     /// The event, its times counted from the start of the trace.
-    fn event(self, trace_start: Instant) -> Event {
+    fn event(self, trace_start: Instant) -> TraceEvent {
         let [start, end] = [self.start, self.end].map(|at| at.saturating_duration_since(trace_start));
-        let of = |what: Happening, record: Noticed, bytes: Option<usize>| {
+        let of = |what: EventKind, record: RecordRef, bytes: Option<usize>| {
             let meta = record.recipe.signature.out.clone();
             let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
             let bytes = bytes.unwrap_or(meta.bytes);
-            Event { what, start, end, origin, value: record.value, meta: Some(meta), bytes }
+            TraceEvent { what, start, end, origin, value: record.value, meta: Some(meta), bytes }
         };
         match self.what {
-            What::Submitted { record } => of(Happening::Submitted, record, None),
-            What::Planned { record, task, age } => of(Happening::Planned { task, age }, record, None),
-            What::Ran { record, task, records, bytes, on } => {
-                of(Happening::Ran { task, records, on }, record, Some(bytes))
+            RawKind::Submitted { record } => of(EventKind::Submitted, record, None),
+            RawKind::Planned { record, task, age } => of(EventKind::Planned { task, age }, record, None),
+            RawKind::Ran { record, task, records, bytes, on } => {
+                of(EventKind::Ran { task, records, on }, record, Some(bytes))
             }
-            What::Waited(wait) => {
+            RawKind::Waited(wait) => {
                 let Waiting { loc, call, origin, parked, helped, .. } = *wait;
-                let what = Happening::Waited { call, loc, parked, helped };
-                Event { what, start, end, origin, value: 0, meta: None, bytes: 0 }
+                let what = EventKind::Waited { call, loc, parked, helped };
+                TraceEvent { what, start, end, origin, value: 0, meta: None, bytes: 0 }
             }
         }
     }
@@ -141,7 +141,7 @@ impl Noted {
 /// The newest events of a thread.
 #[derive(Default)]
 struct Ring {
-    events: Vec<Noted>,
+    events: Vec<RawEvent>,
     /// Where the next one goes once the ring is full.
     next: usize,
     /// How many there may be.
@@ -150,7 +150,7 @@ struct Ring {
 
 impl Ring {
     #[inline]
-    fn push(&mut self, event: Noted) {
+    fn push(&mut self, event: RawEvent) {
         if self.events.len() < self.most {
             // Free unless it is the first.
             self.events.reserve_exact(self.most - self.events.len());
@@ -162,7 +162,7 @@ impl Ring {
         }
     }
 
-    fn empty(&mut self, most: usize) -> Vec<Noted> {
+    fn empty(&mut self, most: usize) -> Vec<RawEvent> {
         let next = std::mem::take(&mut self.next);
         self.most = most;
         let mut events = std::mem::take(&mut self.events);
@@ -184,7 +184,7 @@ static ON: AtomicBool = AtomicBool::new(false);
 static RINGS: Mutex<Rings> = Mutex::new(Rings { start: None, most: 0, threads: Vec::new(), count: 0 });
 
 /// The lock of the rings, held for a fork.
-pub(crate) fn hold() -> Box<dyn std::any::Any> {
+pub(crate) fn lock_for_fork() -> Box<dyn std::any::Any> {
     Box::new(RINGS.lock())
 }
 
@@ -223,7 +223,7 @@ pub fn start_trace(most: usize) -> Result<()> {
 }
 
 /// Stops noting events and gives them, thread by thread.
-pub fn stop_trace() -> Result<Vec<Lane>> {
+pub fn stop_trace() -> Result<Vec<Track>> {
     let Some(start) = RINGS.lock().start.take() else {
         return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
     };
@@ -242,34 +242,34 @@ pub fn stop_trace() -> Result<Vec<Lane>> {
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
         let noted = ring.lock().empty(0);
-        // What began before the trace did is not part of it.
+        // RawKind began before the trace did is not part of it.
         let noted = noted.into_iter().filter(|noted| noted.start >= start);
         let mut own = Vec::new();
         for event in noted.map(|noted| noted.event(start)) {
             match event.what {
-                Happening::Ran { on: Some((number, lane)), .. } => {
+                EventKind::Ran { on: Some((number, lane)), .. } => {
                     told.entry((number, lane as usize)).or_insert_with(Vec::new).push(event);
                 }
                 _ => own.push(event),
             }
         }
         if !own.is_empty() {
-            lanes.push(Lane { thread: thread.clone(), events: own });
+            lanes.push(Track { thread: thread.clone(), events: own });
         }
     }
-    lanes.extend(told.into_iter().map(|((number, lane), events)| of_lane(number, DeviceLane::ALL[lane], events)));
+    lanes.extend(told.into_iter().map(|((number, lane), events)| of_lane(number, Lane::ALL[lane], events)));
     Ok(lanes)
 }
 
-/// What ran on a lane, one after the other: each from when it was told, or from the end of the one before.
-fn of_lane(number: usize, lane: DeviceLane, mut events: Vec<Event>) -> Lane {
+/// RawKind ran on a lane, one after the other: each from when it was told, or from the end of the one before.
+fn of_lane(number: usize, lane: Lane, mut events: Vec<TraceEvent>) -> Track {
     events.sort_by_key(|event| event.end);
     let mut free = Duration::ZERO;
     for event in &mut events {
         event.start = event.start.max(free);
         free = event.end;
     }
-    Lane { thread: format!("{} {}", Device::Gpu(number as u8), lane.name()), events }
+    Track { thread: format!("{} {}", Device::Gpu(number as u8), lane.name()), events }
 }
 
 /// Whether events are noted.
@@ -290,9 +290,9 @@ pub(crate) fn number(node: &Node, generation: u32) -> u64 {
 }
 
 #[inline]
-fn note(start: Instant, end: Instant, what: What) {
+fn note(start: Instant, end: Instant, what: RawKind) {
     // A thread that is already ending has no ring any more.
-    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(Noted { start, end, what }));
+    let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(RawEvent { start, end, what }));
 }
 
 /// A number for the value that a record makes.
@@ -305,7 +305,7 @@ fn number_of(record: &Record) -> u64 {
 #[cold]
 pub(crate) fn submitted(record: &Record) {
     let now = Instant::now();
-    note(now, now, What::Submitted { record: Noticed::of(record) });
+    note(now, now, RawKind::Submitted { record: RecordRef::of(record) });
 }
 
 /// Records became a task.
@@ -314,37 +314,31 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
     let task = members.first().map_or(0, |r| number_of(&segment[*r as usize].record));
     let now = Instant::now();
     for r in members {
-        note(now, now, What::Planned { record: Noticed::of(&segment[*r as usize].record), task, age });
+        note(now, now, RawKind::Planned { record: RecordRef::of(&segment[*r as usize].record), task, age });
     }
 }
 
 /// A record was run on the spot.
 #[cold]
-pub(crate) fn ran_alone(record: &Record, start: Instant) {
-    let (bytes, record) = (record.recipe.signature.out.bytes, Noticed::of(record));
-    note(start, Instant::now(), What::Ran { task: record.value, record, records: 1, bytes, on: None });
+pub(crate) fn ran_inline(record: &Record, start: Instant) {
+    let (bytes, record) = (record.recipe.signature.out.bytes, RecordRef::of(record));
+    note(start, Instant::now(), RawKind::Ran { task: record.value, record, records: 1, bytes, on: None });
 }
 
 /// A task was run, on the host or on a lane. Its last record names it: the one that the others lead to.
 #[cold]
-pub(crate) fn ran(
-    segment: &[Submitted],
-    members: &[u16],
-    bytes: usize,
-    start: Instant,
-    on: Option<(usize, DeviceLane)>,
-) {
+pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: Instant, on: Option<(usize, Lane)>) {
     if let (Some(first), Some(last)) = (members.first(), members.last()) {
         let task = number_of(&segment[*first as usize].record);
-        let record = Noticed::of(&segment[*last as usize].record);
-        note(start, Instant::now(), What::Ran { record, task, records: members.len() as u32, bytes, on });
+        let record = RecordRef::of(&segment[*last as usize].record);
+        note(start, Instant::now(), RawKind::Ran { record, task, records: members.len() as u32, bytes, on });
     }
 }
 
 /// A thread waited.
 #[cold]
 pub(crate) fn waited(wait: &Waiting, start: Instant) {
-    note(start, Instant::now(), What::Waited(Box::new(*wait)));
+    note(start, Instant::now(), RawKind::Waited(Box::new(*wait)));
 }
 
 #[cfg(test)]
@@ -357,7 +351,7 @@ mod tests {
         let wait = |age: u64| {
             let (parked, helped, time) = (Duration::from_nanos(age), Duration::ZERO, Duration::ZERO);
             let wait = Waiting { loc: Loc::UNKNOWN, call: "wait", origin: Origin::default(), parked, helped, time };
-            Noted { start: now, end: now, what: What::Waited(Box::new(wait)) }
+            RawEvent { start: now, end: now, what: RawKind::Waited(Box::new(wait)) }
         };
         let mut ring = Ring { most: 3, ..Ring::default() };
         for age in 0..5 {
@@ -367,7 +361,7 @@ mod tests {
             .empty(0)
             .into_iter()
             .map(|noted| match noted.event(now).what {
-                Happening::Waited { parked, .. } => parked.as_nanos() as u64,
+                EventKind::Waited { parked, .. } => parked.as_nanos() as u64,
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -34,7 +34,7 @@ pub unsafe fn from_device(address: *mut u8, dtype: DType, layout: Layout, device
     node.begin(generation);
     let span = Array::own(node);
     let first = address.wrapping_offset(low * dtype.size() as isize);
-    node.begin_issued(Buffer::foreign(first, meta.bytes));
+    node.begin_enqueued(Buffer::foreign(first, meta.bytes));
     node.publish_ready(generation);
     // A second holder: the bytes are not ours to be taken over by the copy.
     let held = span.lend_with(&Wait { plain: true, ..Wait::default() })?;

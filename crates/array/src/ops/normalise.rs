@@ -101,7 +101,7 @@ fn scaled(
 
 /// What [`batch_norm`] does besides its inputs.
 #[derive(Clone, Copy, Debug)]
-pub struct BatchNorm {
+pub struct BatchNormOptions {
     /// The dimension of the channels; statistics are taken over all others.
     pub axis: isize,
     /// Added to the variance.
@@ -128,7 +128,7 @@ pub struct Channels<'a> {
 }
 
 /// Mean 0 and variance 1 in every channel, then scaled and shifted. The result, and the mean and variance it went by.
-pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -> Result<[Array; 3]> {
+pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc: Loc) -> Result<[Array; 3]> {
     let t = Terms { op: "batch_norm", loc };
     let shape = x.shape();
     let axis = t.axis(&shape, how.axis)?;

@@ -11,7 +11,7 @@ use crate::runtime::devices;
 use crate::runtime::node::Node;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::runtime;
-use crate::runtime::submit::{Input, submit, submit_write};
+use crate::runtime::submit::{SubmitInput, submit, submit_write};
 use crate::runtime::window::{MemoKey, Window, window};
 use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
 use forerun_ops::{FillKind, Op, Place, Point, Routine, infer};
@@ -164,8 +164,8 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
         Ok::<_, Error>((Recipe::of(signature), base.dtype))
     })?;
     let new = match value {
-        Some(v) => submit_write(recipe, &[Input::Cell(x), v.input()], words, loc, x),
-        None => submit_write(recipe, &[Input::Cell(x)], words, loc, x),
+        Some(v) => submit_write(recipe, &[SubmitInput::Cell(x), v.input()], words, loc, x),
+        None => submit_write(recipe, &[SubmitInput::Cell(x)], words, loc, x),
     };
     repoint(x, new);
     Ok(())
@@ -244,7 +244,7 @@ pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], w
     }
     let metas = [base, others[0].meta(), others[1].meta()];
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
-    let inputs = [Input::Cell(x), others[0].input(), others[1].input()];
+    let inputs = [SubmitInput::Cell(x), others[0].input(), others[1].input()];
     repoint(x, submit_write(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc, x));
     Ok(())
 }
@@ -268,7 +268,7 @@ pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array
         routine.infer(&metas.map(|meta| (meta.dtype, meta.shape())), &words)?;
         Ok(Recipe::of(Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), metas[0])))
     })?;
-    let inputs = [Input::Cell(x), indices.input(), values.input()];
+    let inputs = [SubmitInput::Cell(x), indices.input(), values.input()];
     repoint(x, submit_write(recipe, &inputs, [0; 2], loc, x));
     Ok(())
 }

@@ -45,7 +45,7 @@ impl Buffer {
         Some(Buffer::new(bytes, account))
     }
 
-    /// The same on an accelerator; called by whoever issues.
+    /// The same on an accelerator; called by whoever enqueues.
     pub(crate) fn alloc_on(
         device: &'static OwnDevice,
         bytes: usize,

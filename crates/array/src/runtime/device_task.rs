@@ -7,18 +7,18 @@
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::devices::{self, OwnDevice};
-use crate::runtime::kernel_task::{Addresses, Launch, Output};
-use crate::runtime::lower::Compiled;
+use crate::runtime::kernel_task::{Addresses, BoundOutput, KernelTask};
+use crate::runtime::lower::CompiledKernel;
 use crate::runtime::memory::{no_memory, no_memory_on};
 use crate::runtime::node::Node;
 use forerun_base::{Error, ErrorKind, Loc, fail_point};
-use forerun_engine::{Issued, Status, Ticket};
+use forerun_engine::{Enqueued, LaneTicket, Status};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// What was told to a device.
-pub(crate) struct IssuedAs {
+pub(crate) struct EnqueuedOn {
     pub(crate) lane: Lane,
     pub(crate) ticket: u64,
     /// When, if a trace was on.
@@ -30,7 +30,7 @@ fn whole_ticket(kept: u32, told: u64) -> u64 {
     told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
 }
 
-impl Launch {
+impl KernelTask {
     /// The device has no memory for this.
     pub(crate) fn lacks_memory(&self) -> Error {
         let bytes = self.outputs.iter().map(|output| output.bytes).max().unwrap_or(0);
@@ -41,33 +41,33 @@ impl Launch {
     }
 
     /// Tells the device.
-    pub(crate) fn tell(&self) -> Issued {
+    pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
             self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
-            return Issued::Nothing;
+            return Enqueued::Nothing;
         };
         if self.settled.load(Ordering::Acquire) {
-            return Issued::Nothing;
+            return Enqueued::Nothing;
         }
         if let Some(error) = self.poison() {
-            return self.tell_the_rest(device, &error);
+            return self.enqueue_unpoisoned(device, &error);
         }
         let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
-        let mut held = match self.buffers(&mut addresses) {
-            Ok(held) => held,
-            Err(_) => return Issued::NoMemory,
+        let mut buffers = match self.buffers(&mut addresses) {
+            Ok(buffers) => buffers,
+            Err(_) => return Enqueued::NoMemory,
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
             // An address of a device is a number here.
             *address = address.wrapping_add(input.bytes);
         }
-        let target = |(output, buffer): (&Output, &Option<*mut Buffer>)| match buffer {
+        let target = |(output, buffer): (&BoundOutput, &Option<*mut Buffer>)| match buffer {
             // SAFETY: the buffer is ours.
             Some(b) => unsafe { &**b }.ptr(),
             None => output.node.data(),
         };
-        let targets: Addresses<*mut u8> = self.outputs.iter().zip(&held.buffers).map(target).collect();
-        let since = held.buffers.iter().flatten().map(|b| {
+        let targets: Addresses<*mut u8> = self.outputs.iter().zip(&buffers.list).map(target).collect();
+        let since = buffers.list.iter().flatten().map(|b| {
             // SAFETY: as above.
             unsafe { &**b }.since()
         });
@@ -77,7 +77,7 @@ impl Launch {
         if ranged {
             device.accelerator.begin_range(&self.label());
         }
-        let told = self.tell_kernel(device, &addresses, &targets, since);
+        let told = self.enqueue_kernel(device, &addresses, &targets, since);
         if ranged {
             device.accelerator.end_range();
         }
@@ -85,24 +85,24 @@ impl Launch {
             Ok(lane) => lane,
             Err(error) => {
                 self.fail_all(&self.blame(error, 0));
-                return Issued::Nothing;
+                return Enqueued::Nothing;
             }
         };
         let ticket = device.accelerator.told(lane);
-        let _ = self.issued.set(IssuedAs { lane, ticket, began });
-        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
+        let _ = self.enqueued.set(EnqueuedOn { lane, ticket, began });
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
             let Some(b) = buffer else { continue };
             // SAFETY: the buffer is ours until the value is published.
             unsafe { Buffer::book(b, output.op, output.loc) };
             if lives_on(device, output.node) {
-                output.node.begin_issued(b);
-                output.node.publish_issued(output.generation, lane as u8, ticket);
+                output.node.begin_enqueued(b);
+                output.node.publish_enqueued(output.generation, lane as u8, ticket);
             } else {
                 output.node.set_buffer(b);
             }
         }
         self.give_back_in_order(device);
-        Issued::Ticket(Ticket { lane: lane as usize, number: ticket })
+        Enqueued::Ticket(LaneTicket { lane: lane as usize, number: ticket })
     }
 
     /// Its ops and the line of its first result, for profilers.
@@ -113,7 +113,7 @@ impl Launch {
     }
 
     /// Tells the kernel or the copy, after what its lane must wait for.
-    fn tell_kernel(
+    fn enqueue_kernel(
         &self,
         device: &OwnDevice,
         addresses: &[*const u8],
@@ -123,7 +123,7 @@ impl Launch {
         let accelerator = &device.accelerator;
         let follow_inputs = |lane: Lane| self.inputs.iter().for_each(|input| follow(device, lane, input.node));
         match &self.plan.kernels[self.group] {
-            Compiled::Device(kernel) => {
+            CompiledKernel::Device(kernel) => {
                 fail_point!("device.launch", error => return Err(error));
                 follow_inputs(Lane::Compute);
                 let io = Io { inputs: addresses, outputs: targets, scalars: &self.scalars };
@@ -132,7 +132,7 @@ impl Launch {
                 unsafe { kernel.launch(io) }?;
                 Ok(Lane::Compute)
             }
-            Compiled::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
+            CompiledKernel::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
                 fail_point!("device.copy", error => return Err(error));
                 let lane = accelerator.copy_lane(Lane::In, *bytes);
                 // Other lanes may take memory that the compute lane still works on.
@@ -140,19 +140,19 @@ impl Launch {
                 // SAFETY: the input is a ready value of the host, whose use lasts until this has settled.
                 unsafe { accelerator.copy_in(addresses[0], targets[0], *bytes) }
             }
-            Compiled::Transfer(bytes) => {
+            CompiledKernel::Transfer(bytes) => {
                 fail_point!("device.copy", error => return Err(error));
                 follow_inputs(accelerator.copy_lane(Lane::Out, *bytes));
                 // SAFETY: the use of the input lasts until this has settled; the output is ours until then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
             }
-            Compiled::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
+            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
         }
     }
 
     /// Whether its uses are ordered by the lane that memory is given back in.
     fn keeps_order(&self) -> bool {
-        matches!(self.plan.kernels[self.group], Compiled::Device(_))
+        matches!(self.plan.kernels[self.group], CompiledKernel::Device(_))
     }
 
     pub(crate) fn give_back_in_order(&self, device: &OwnDevice) {
@@ -160,7 +160,7 @@ impl Launch {
             return;
         }
         for release in self.releases.iter().filter(|r| lives_on(device, r.node)) {
-            if let Some(buffer) = release.node.note_issued(release.count) {
+            if let Some(buffer) = release.node.note_enqueued(release.count) {
                 // SAFETY: the value's own count: the value has no buffer any more.
                 unsafe { Buffer::release(buffer) };
             }
@@ -168,24 +168,24 @@ impl Launch {
     }
 
     /// An input failed before this was told. Records that do not depend on it are told one by one.
-    fn tell_the_rest(&self, device: &'static OwnDevice, error: &Error) -> Issued {
+    fn enqueue_unpoisoned(&self, device: &'static OwnDevice, error: &Error) -> Enqueued {
         if self.outputs.len() < 2 {
             self.fail_all(error);
-            return Issued::Nothing;
+            return Enqueued::Nothing;
         }
-        self.tell_apart(device)
+        self.enqueue_unfused(device)
     }
 
     /// The lane has passed, and everything this followed has settled.
-    pub(crate) fn settle_issued(&self) {
-        let (Some(device), Some(issued)) = (self.device, self.issued.get()) else { return };
+    pub(crate) fn settle_enqueued(&self) {
+        let (Some(device), Some(enqueued)) = (self.device, self.enqueued.get()) else { return };
         if self.settled.swap(true, Ordering::AcqRel) {
             return;
         }
-        let outcome = outcome_of(device, issued).map_err(|error| self.blame(error, 0));
-        if let Some(began) = issued.began {
+        let outcome = outcome_of(device, enqueued).map_err(|error| self.blame(error, 0));
+        if let Some(began) = enqueued.began {
             // Before the values can be seen: whoever saw them may end the trace.
-            let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, issued.lane)));
+            let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, enqueued.lane)));
             trace::ran(&self.segment, self.members(), bytes, began, on);
         }
         let lost = self.lost_records();
@@ -205,7 +205,7 @@ impl Launch {
         }
         if self.keeps_order() {
             for release in self.releases.iter().filter(|r| lives_on(device, r.node)) {
-                release.node.end_issued(release.count);
+                release.node.end_enqueued(release.count);
             }
         }
         self.finish();
@@ -239,15 +239,15 @@ impl Launch {
 }
 
 /// What went wrong in what was told, if anything did.
-fn outcome_of(device: &OwnDevice, issued: &IssuedAs) -> Result<(), Error> {
-    let outcome = device.accelerator.outcome(issued.lane, issued.ticket);
+fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
+    let outcome = device.accelerator.outcome(enqueued.lane, enqueued.ticket);
     fail_point!("device.outcome", error => return Err(error));
     outcome
 }
 
 /// What is told to the lane from now on comes after what makes the value.
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
-    if let Status::Issued { lane: other, ticket } = node.planned_status() {
+    if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];
         device.follow(lane, other, whole_ticket(ticket, device.accelerator.told(other)));
     }

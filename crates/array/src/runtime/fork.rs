@@ -64,15 +64,20 @@ fn prepare() {
     let paused = Engine::pause();
     // After the pause only a frontend that runs something tiny on the spot can have it.
     let planner = runtime.planner.lock();
-    let mut locks = attachments::hold();
-    locks.push(trace::hold());
+    let mut locks = attachments::lock_for_fork();
+    locks.push(trace::lock_for_fork());
     // None of these is ever taken while another is held, but for the list of slots, after the tables, and the engine's own,
     // which come in their order.
-    locks.extend([forerun_base::hold_locs(), forerun_plan::hold_tables(), recipe::hold(), submissions::hold()]);
-    locks.push(intern_gc::hold());
-    locks.extend([runtime.windows.hold(), runtime.holders.hold(), runtime.blockers.hold()]);
+    locks.extend([
+        forerun_base::hold_locs(),
+        forerun_plan::hold_tables(),
+        recipe::lock_for_fork(),
+        submissions::lock_for_fork(),
+    ]);
+    locks.push(intern_gc::lock_for_fork());
+    locks.extend([runtime.windows.lock_for_fork(), runtime.holders.lock_for_fork(), runtime.blockers.lock_for_fork()]);
     locks.push(Box::new(runtime.failures.lock()));
-    locks.extend(accelerators().map(|device| device.holders.hold()));
+    locks.extend(accelerators().map(|device| device.holders.lock_for_fork()));
     locks.push(runtime.pool.hold());
     locks.extend(runtime.engine.hold_locks());
     HELD.set(Some(Held { locks, planner, paused }));

@@ -5,7 +5,7 @@ use crate::observe::holders::Holders;
 use crate::runtime::fork;
 use crate::runtime::host_queue::HostQueue;
 use crate::runtime::intern_gc;
-use crate::runtime::memory::Held;
+use crate::runtime::memory::HoldCounters;
 use crate::runtime::planner::{Planner, WindowFeeder};
 use crate::runtime::unread_failures::Failures;
 use crate::runtime::window::{CAPACITY, LEAST_CAPACITY, MOST_CAPACITY, Windows};
@@ -30,7 +30,7 @@ pub(crate) struct Runtime {
     pub(crate) counters: Padded<Counters>,
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
-    pub(crate) held: Held,
+    pub(crate) held: HoldCounters,
     pub(crate) blockers: Blockers,
     /// Errors that nobody has seen yet.
     pub(crate) failures: Mutex<Failures>,
@@ -88,7 +88,7 @@ impl Runtime {
             counters: Padded::default(),
             holders: Holders::default(),
             host: HostQueue::default(),
-            held: Held::default(),
+            held: HoldCounters::default(),
             blockers: Blockers::default(),
             failures: Mutex::default(),
             fuse: AtomicBool::new(settings.switch("FORERUN_FUSE").unwrap_or(true)),
@@ -119,7 +119,7 @@ impl Runtime {
 
 /// What the runtime has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct RuntimeStats {
     /// Records submitted, views included.
     pub records: u64,
     /// Records run on the spot by whoever planned them.
@@ -147,11 +147,11 @@ pub struct Stats {
 }
 
 /// What the runtime has done so far.
-pub fn stats() -> Stats {
+pub fn stats() -> RuntimeStats {
     let runtime = runtime();
     let counters = &runtime.counters;
     let budget = runtime.engine.budget();
-    Stats {
+    RuntimeStats {
         records: runtime.windows.iter().map(|w| w.ring.tail()).sum(),
         inlined: counters.inlined.load(Relaxed),
         tasks: counters.tasks.load(Relaxed),

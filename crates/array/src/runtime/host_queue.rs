@@ -9,7 +9,7 @@ use crate::observe::blockers;
 use crate::runtime::planner::Until;
 use crate::runtime::runtime;
 use forerun_base::{ErrorKind, Result};
-use forerun_engine::{Engine, Fed, Target, WaitOptions};
+use forerun_engine::{Engine, Fed, WaitOptions, WaitTarget};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Bytes from the host that wait for their readers.
@@ -42,7 +42,7 @@ impl HostQueue {
 /// Waits until a copy of so many bytes is admitted, or nothing is left to run.
 struct HostTarget(usize);
 
-impl Target for HostTarget {
+impl WaitTarget for HostTarget {
     fn done(&self) -> bool {
         let runtime = runtime();
         // Once held, it waits a little longer, so that the next copies need not be held one by one.

@@ -2,10 +2,10 @@
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
-use crate::runtime::last_good::Kept;
+use crate::runtime::last_good::LastGood;
 use crate::runtime::memory::no_memory;
 use crate::runtime::node::{INLINE, Node};
-use crate::runtime::planner::{Resolved, resolve};
+use crate::runtime::planner::{ResolvedInput, resolve};
 use crate::runtime::record::Record;
 use crate::runtime::window::Window;
 use crate::runtime::{count, runtime};
@@ -26,7 +26,7 @@ pub(crate) enum Attempt {
 }
 
 /// Runs the record at `index` if it touches at most `tiny` elements and its inputs are there.
-pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usize) -> Attempt {
+pub(crate) fn run_inline(window: &Window, index: u64, record: &Record, tiny: usize) -> Attempt {
     let recipe = record.recipe;
     let signature = &recipe.signature;
     let arity = signature.inputs.len();
@@ -35,7 +35,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     }
     // SAFETY: nodes are never freed, and a record that is not a view has a result.
     let out: &'static Node = unsafe { &*record.out };
-    let filler = Resolved { node: out, view: None, foreign: false };
+    let filler = ResolvedInput { node: out, view: None, foreign: false };
     let mut inputs = [filler; 3];
     let mut failed = None;
     for (input, word) in inputs.iter_mut().zip(&record.inputs[..arity]) {
@@ -46,7 +46,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
         match input.node.planned_status() {
             Status::Ready => {}
             Status::Failed => failed = Some(input.node),
-            Status::Pending | Status::Issued { .. } => return Attempt::NotTiny,
+            Status::Pending | Status::Enqueued { .. } => return Attempt::NotTiny,
         }
     }
     let mut donated = None;
@@ -91,7 +91,7 @@ pub(crate) fn run_alone(window: &Window, index: u64, record: &Record, tiny: usiz
     Attempt::Done
 }
 
-fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: Option<*mut Buffer>) {
+fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donated: Option<*mut Buffer>) {
     let signature = &record.recipe.signature;
     let single = record.recipe.single();
     let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
@@ -114,7 +114,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
             return fail(no_memory(signature.out.bytes));
         }
     }
-    let address = |input: &Resolved, dtype_size: usize| {
+    let address = |input: &ResolvedInput, dtype_size: usize| {
         // A donated input has no buffer of its own any more.
         let base = match own {
             Some(b) if std::ptr::eq(input.node, inputs[0].node) && !input.node.has_buffer() => {
@@ -166,7 +166,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
                 out.set_buffer(b);
             }
             if let Some(began) = began {
-                trace::ran_alone(record, began);
+                trace::ran_inline(record, began);
             }
             out.publish_ready(record.generation);
         }
@@ -184,7 +184,7 @@ fn run(record: &Record, inputs: &[Resolved], out: &Node, large: bool, donated: O
 }
 
 /// The buffer of the first input, if the op may write over it and nobody else needs it.
-fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
+fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
     let signature = &record.recipe.signature;
     let first = inputs.first()?;
     let fits = match signature.op {
@@ -204,8 +204,11 @@ fn in_place(record: &Record, inputs: &[Resolved]) -> Option<*mut Buffer> {
 }
 
 /// What is left of the value that a result was to be written over.
-fn former(record: &Record, out: &Node, inputs: &[Resolved]) -> Option<Kept> {
-    out.is_rewrite().then(|| inputs[record.recipe.rewritten()].node.kept()).flatten().map(Kept::after_a_write)
+fn former(record: &Record, out: &Node, inputs: &[ResolvedInput]) -> Option<LastGood> {
+    out.is_rewrite()
+        .then(|| inputs[record.recipe.rewritten()].node.last_good())
+        .flatten()
+        .map(LastGood::after_failed_write)
 }
 
 /// What a panic said.

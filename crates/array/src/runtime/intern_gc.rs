@@ -5,7 +5,7 @@
 //! |---|---|
 //! | views, tapes, captures, traces, memories of threads | counted |
 //! | a signature its metas, a recipe its signature | counted |
-//! | a record its recipe | not counted; its window holds the recipe until the record is done ([`Held`]) |
+//! | a record its recipe | not counted; its window holds the recipe until the record is done ([`RecipeRefs`]) |
 //! | a slot its meta, in use or not | not counted; a collection looks at every slot |
 //!
 //! So submitting counts nothing: what it names is either found in the memo, whose recipes the window holds, or asked of
@@ -30,14 +30,14 @@ type Set = HashMap<usize, Arc<dyn Any + Send + Sync>, WordHash>;
 /// record that is not submitted yet (it follows at once, after the few views that it reads) stays for [`MOST`] / 2 more
 /// at least; the others wait until every record that was submitted before they had aged is done.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct RecipeRefs {
     new: Set,
     aging: Set,
     /// With one past the last record that may name what is in them.
     waiting: VecDeque<(u64, Set)>,
 }
 
-impl Held {
+impl RecipeRefs {
     /// Adds something; false if the newest set is full now, and another has to be begun.
     pub(crate) fn add<T: Send + Sync + 'static>(&mut self, held: &Arc<T>) -> bool {
         self.new.entry(Arc::as_ptr(held) as usize).or_insert_with(|| held.clone());
@@ -72,7 +72,7 @@ pub(crate) fn add_slab(slab: &'static [Node]) {
 }
 
 /// The lock of the list of slots, held for a fork.
-pub(crate) fn hold() -> Box<dyn Any> {
+pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(slabs())
 }
 

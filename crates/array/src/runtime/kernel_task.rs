@@ -2,16 +2,16 @@
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
-use crate::runtime::device_task::IssuedAs;
+use crate::runtime::device_task::EnqueuedOn;
 use crate::runtime::devices::{self, OwnDevice};
-use crate::runtime::last_good::Kept;
-use crate::runtime::lower::{CachedPlan, Compiled};
+use crate::runtime::last_good::LastGood;
+use crate::runtime::lower::{CachedPlan, CompiledKernel};
 use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
 use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
-use forerun_engine::{Issued, Status, Work};
+use forerun_engine::{Enqueued, Status, Work};
 use forerun_plan::Io;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,14 +19,14 @@ use std::sync::{Arc, OnceLock};
 
 /// A kernel bound to values. Its lists are short as a rule and lie inside it: it is made by one thread and dropped by another, which
 /// is what general heaps are slowest at.
-pub(crate) struct Launch {
+pub(crate) struct KernelTask {
     /// The plan it is a kernel of, and which one.
     pub(crate) plan: Arc<CachedPlan>,
     pub(crate) group: usize,
     /// The records it was planned from.
     pub(crate) segment: Arc<Vec<Submitted>>,
-    pub(crate) inputs: SmallVec<[Bound; 4]>,
-    pub(crate) outputs: SmallVec<[Output; 2]>,
+    pub(crate) inputs: SmallVec<[BoundInput; 4]>,
+    pub(crate) outputs: SmallVec<[BoundOutput; 2]>,
     pub(crate) scalars: SmallVec<[u64; 4]>,
     pub(crate) releases: Releases,
     /// Too long for a waiter that wants to be interrupted.
@@ -35,17 +35,17 @@ pub(crate) struct Launch {
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
     /// What was told to it.
-    pub(crate) issued: OnceLock<IssuedAs>,
+    pub(crate) enqueued: OnceLock<EnqueuedOn>,
 }
 
 /// An input: a value, seen from some bytes on.
-pub(crate) struct Bound {
+pub(crate) struct BoundInput {
     pub(crate) node: &'static Node,
     pub(crate) bytes: usize,
 }
 
 /// An output, and whom to blame for it.
-pub(crate) struct Output {
+pub(crate) struct BoundOutput {
     pub(crate) node: &'static Node,
     pub(crate) generation: u32,
     pub(crate) bytes: usize,
@@ -89,33 +89,33 @@ pub(crate) type Addresses<P> = SmallVec<[P; 6]>;
 
 /// Buffers that belong to no value yet, by output; released if the kernel panics.
 #[derive(Default)]
-pub(crate) struct Held {
-    pub(crate) buffers: SmallVec<[Option<*mut Buffer>; 2]>,
+pub(crate) struct OutputBuffers {
+    pub(crate) list: SmallVec<[Option<*mut Buffer>; 2]>,
     /// Which of them were donated, and by whom.
     donors: SmallVec<[(usize, &'static Node); 2]>,
 }
 
-impl Held {
+impl OutputBuffers {
     /// What was donated goes back, untouched: it will be read after all, or is the last good value of a cell.
     fn give_back(&mut self) {
         for (output, node) in self.donors.drain(..) {
-            if let Some(buffer) = self.buffers[output].take() {
+            if let Some(buffer) = self.list[output].take() {
                 node.set_buffer(buffer);
             }
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for OutputBuffers {
     fn drop(&mut self) {
-        for buffer in self.buffers.drain(..).flatten() {
+        for buffer in self.list.drain(..).flatten() {
             // SAFETY: the count of a value that does not come to be.
             unsafe { Buffer::release(buffer) };
         }
     }
 }
 
-impl Launch {
+impl KernelTask {
     /// The records computed by this kernel.
     pub(crate) fn members(&self) -> &[u16] {
         &self.plan.plan.groups[self.group].records
@@ -123,9 +123,9 @@ impl Launch {
 
     /// Something went wrong before the kernel ran. A kernel with several outputs is taken apart, so that only those
     /// that depend on what went wrong fail; and one that skips a value of the cell it writes, so that this one can be restored.
-    fn go_wrong(&self, team: &dyn Team, error: impl FnOnce() -> Error) {
+    fn fail_or_run_unfused(&self, team: &dyn Team, error: impl FnOnce() -> Error) {
         if self.outputs.len() > 1 || self.outputs.iter().any(|o| self.skips(o)) {
-            self.run_apart(team);
+            self.run_unfused(team);
             self.settled.store(true, Ordering::Release);
             self.finish();
         } else {
@@ -146,7 +146,7 @@ impl Launch {
     }
 
     /// Whether an output is written over a value that the kernel computes without storing it.
-    fn skips(&self, output: &Output) -> bool {
+    fn skips(&self, output: &BoundOutput) -> bool {
         let former = self.record_of(output.node).and_then(Submitted::former);
         former.is_some_and(|f| self.record_of(f).is_some() && !self.outputs.iter().any(|o| std::ptr::eq(o.node, f)))
     }
@@ -161,11 +161,11 @@ impl Launch {
     }
 
     /// The buffers of the outputs, taken over or new; or which output found no memory.
-    pub(crate) fn buffers(&self, addresses: &mut [*const u8]) -> Result<Held, usize> {
-        let mut held = Held::default();
+    pub(crate) fn buffers(&self, addresses: &mut [*const u8]) -> Result<OutputBuffers, usize> {
+        let mut buffers = OutputBuffers::default();
         for (o, output) in self.outputs.iter().enumerate() {
             if !output.large {
-                held.buffers.push(None);
+                buffers.list.push(None);
                 continue;
             }
             let candidates = self.plan.donors[self.group].iter().filter(|(to, _)| *to == o).map(|(_, from)| *from);
@@ -178,27 +178,27 @@ impl Launch {
                 }
                 let buffer = match self.device {
                     None => node.donate(self.uses_of(node))?,
-                    Some(_) => node.donate_issued(self.uses_of(node))?,
+                    Some(_) => node.donate_enqueued(self.uses_of(node))?,
                 };
                 // SAFETY: the buffer is ours now.
                 addresses[i] = unsafe { &*buffer }.ptr();
                 runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
-                held.donors.push((o, node));
+                buffers.donors.push((o, node));
                 Some(buffer)
             });
             match donated.or_else(|| self.alloc(output)) {
-                Some(buffer) => held.buffers.push(Some(buffer)),
+                Some(buffer) => buffers.list.push(Some(buffer)),
                 None => {
-                    held.give_back();
+                    buffers.give_back();
                     return Err(o);
                 }
             }
         }
-        Ok(held)
+        Ok(buffers)
     }
 
     /// A new buffer for an output, where it lives.
-    fn alloc(&self, output: &Output) -> Option<*mut Buffer> {
+    fn alloc(&self, output: &BoundOutput) -> Option<*mut Buffer> {
         match devices::of(output.node.meta().device) {
             None => Buffer::alloc(output.bytes, output.op, output.loc),
             Some(device) => Buffer::alloc_on(device, output.bytes, output.op, output.loc),
@@ -215,8 +215,8 @@ impl Launch {
             return;
         }
         for output in &self.outputs {
-            let kept = self.former(output.node).and_then(Node::kept).map(Kept::after_a_write);
-            output.node.publish_failed(output.generation, error.clone(), kept);
+            let last_good = self.former(output.node).and_then(Node::last_good).map(LastGood::after_failed_write);
+            output.node.publish_failed(output.generation, error.clone(), last_good);
         }
         self.finish();
     }
@@ -232,26 +232,26 @@ impl Launch {
     }
 }
 
-impl Work for Launch {
+impl Work for KernelTask {
     fn bytes(&self) -> usize {
         self.outputs.iter().filter(|o| o.large).map(|o| o.bytes).sum()
     }
 
-    fn issue(&self) -> Issued {
-        self.tell()
+    fn enqueue(&self) -> Enqueued {
+        self.enqueue()
     }
 
     fn settle(&self) {
-        self.settle_issued();
+        self.settle_enqueued();
     }
 
-    fn fail_for_memory(&self) -> Issued {
+    fn fail_for_memory(&self) -> Enqueued {
         match self.device {
             // Of several results some may fit; they are made in the order in which they were submitted.
-            Some(device) if self.outputs.len() > 1 => self.tell_apart(device),
+            Some(device) if self.outputs.len() > 1 => self.enqueue_unfused(device),
             _ => {
                 self.fail_all(&self.blame(self.lacks_memory(), 0));
-                Issued::Nothing
+                Enqueued::Nothing
             }
         }
     }
@@ -259,12 +259,12 @@ impl Work for Launch {
     fn run(&self, team: &dyn Team) {
         fail_point!("launch.before", error => return self.fail_all(&self.blame(error, 0)));
         if let Some(error) = self.poison() {
-            return self.go_wrong(team, || error);
+            return self.fail_or_run_unfused(team, || error);
         }
         let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
-        let mut held = match self.buffers(&mut addresses) {
-            Ok(held) => held,
-            Err(o) => return self.go_wrong(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
+        let mut buffers = match self.buffers(&mut addresses) {
+            Ok(buffers) => buffers,
+            Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
             // SAFETY: the offset stays inside the value: the view was checked when it was made.
@@ -273,7 +273,7 @@ impl Work for Launch {
         let targets: Addresses<*mut u8> = self
             .outputs
             .iter()
-            .zip(&held.buffers)
+            .zip(&buffers.list)
             .map(|(output, buffer)| match buffer {
                 // SAFETY: the buffer is ours.
                 Some(b) => unsafe { &**b }.ptr(),
@@ -281,13 +281,13 @@ impl Work for Launch {
             })
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
-        let Compiled::Host(executable) = &self.plan.kernels[self.group] else {
+        let CompiledKernel::Host(executable) = &self.plan.kernels[self.group] else {
             return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
         };
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas say.
         if let Err(error) = unsafe { executable.check(io) } {
-            held.give_back();
+            buffers.give_back();
             return self.fail_all(&self.blame(error, 0));
         }
         fail_point!("launch.inside");
@@ -302,7 +302,7 @@ impl Work for Launch {
             // Before the values can be seen: whoever saw them may end the trace.
             trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began, None);
         }
-        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut held.buffers)) {
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
             if let Some(b) = buffer {
                 // SAFETY: the buffer is ours until the value is published.
                 unsafe { Buffer::book(b, output.op, output.loc) };

@@ -8,42 +8,42 @@ use crate::runtime::buffer::{Buffer, BufferRef};
 use crate::runtime::node::INLINE;
 
 /// A good value, and how many writes to its cell have failed since.
-pub(crate) struct Kept {
-    pub(crate) bytes: KeptBytes,
+pub(crate) struct LastGood {
+    pub(crate) bytes: GoodBytes,
     pub(crate) writes: u32,
 }
 
 /// The bytes of a good value.
-pub(crate) enum KeptBytes {
+pub(crate) enum GoodBytes {
     Inline([u64; INLINE / 8]),
     Shared(BufferRef),
 }
 
-impl Kept {
+impl LastGood {
     /// A value that is there, with a buffer or without one.
-    pub(crate) fn good(bytes: KeptBytes) -> Kept {
-        Kept { bytes, writes: 0 }
+    pub(crate) fn good(bytes: GoodBytes) -> LastGood {
+        LastGood { bytes, writes: 0 }
     }
 
     /// One more write has failed.
-    pub(crate) fn after_a_write(self) -> Kept {
-        Kept { writes: self.writes + 1, ..self }
+    pub(crate) fn after_failed_write(self) -> LastGood {
+        LastGood { writes: self.writes + 1, ..self }
     }
 
     /// The same, for another who keeps it.
-    pub(crate) fn again(&self) -> Kept {
+    pub(crate) fn share(&self) -> LastGood {
         let bytes = match &self.bytes {
-            KeptBytes::Inline(words) => KeptBytes::Inline(*words),
-            KeptBytes::Shared(buffer) => KeptBytes::Shared(buffer.again()),
+            GoodBytes::Inline(words) => GoodBytes::Inline(*words),
+            GoodBytes::Shared(buffer) => GoodBytes::Shared(buffer.again()),
         };
-        Kept { bytes, writes: self.writes }
+        LastGood { bytes, writes: self.writes }
     }
 
     /// Splits into what lies in a node and what lies in a buffer, whose count is the caller's.
     pub(crate) fn into_parts(self) -> ([u64; INLINE / 8], Option<*mut Buffer>) {
         match self.bytes {
-            KeptBytes::Inline(words) => (words, None),
-            KeptBytes::Shared(buffer) => ([0; INLINE / 8], Some(buffer.give())),
+            GoodBytes::Inline(words) => (words, None),
+            GoodBytes::Shared(buffer) => ([0; INLINE / 8], Some(buffer.give())),
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::observe::trace;
 use crate::runtime::devices::{self, has_buffer};
 use crate::runtime::flights::Flight;
 use crate::runtime::inline::panic_text;
-use crate::runtime::kernel_task::{Bound, Launch, Output, Release, Releases};
-use crate::runtime::last_good::Kept;
+use crate::runtime::kernel_task::{BoundInput, BoundOutput, KernelTask, Release, Releases};
+use crate::runtime::last_good::LastGood;
 use crate::runtime::node::Node;
 use crate::runtime::planner::Planner;
-use crate::runtime::segment::{Draft, Submitted};
+use crate::runtime::segment::{SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
 use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
@@ -29,7 +29,7 @@ const HEAVY: usize = 128 << 20;
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
     pub(crate) plan: Plan,
-    pub(crate) kernels: Vec<Compiled>,
+    pub(crate) kernels: Vec<CompiledKernel>,
     /// For each kernel, which input each output may take the buffer of.
     pub(crate) donors: Vec<Vec<(usize, usize)>>,
     /// For each kernel, bytes of an element of each input, as the kernel reads it.
@@ -37,7 +37,7 @@ pub(crate) struct CachedPlan {
 }
 
 /// A kernel, ready to run where it runs.
-pub(crate) enum Compiled {
+pub(crate) enum CompiledKernel {
     Host(Arc<dyn Executable>),
     Device(Arc<dyn DeviceKernel>),
     /// From the host to an accelerator, or back: bytes.
@@ -47,7 +47,13 @@ pub(crate) enum Compiled {
 impl Planner {
     /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
     #[inline(never)]
-    pub(crate) fn launch(&mut self, runtime: &Runtime, window: &'static Window, draft: &Draft, engine: &Engine) {
+    pub(crate) fn spawn_tasks(
+        &mut self,
+        runtime: &Runtime,
+        window: &'static Window,
+        draft: &SegmentBuilder,
+        engine: &Engine,
+    ) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
         let counters = &runtime.counters;
@@ -84,7 +90,7 @@ impl Planner {
     fn bind(
         &self,
         window: &'static Window,
-        draft: &Draft,
+        draft: &SegmentBuilder,
         group: &Group,
         cached: &Arc<CachedPlan>,
         g: usize,
@@ -94,21 +100,21 @@ impl Planner {
             Source::Record(i) => draft.submitted[i as usize].out(),
             Source::External(i) => draft.externals[i as usize],
         };
-        let inputs: SmallVec<[Bound; 4]> = group
+        let inputs: SmallVec<[BoundInput; 4]> = group
             .inputs
             .iter()
             .zip(&cached.sizes[g])
-            .map(|(operand, size)| Bound {
+            .map(|(operand, size)| BoundInput {
                 node: node_of(operand.source),
                 bytes: operand.view.map_or(0, |v| draft.offsets[v as usize] as usize * size),
             })
             .collect();
-        let outputs: SmallVec<[Output; 2]> = group
+        let outputs: SmallVec<[BoundOutput; 2]> = group
             .outputs
             .iter()
             .map(|&r| {
                 let submitted = &draft.submitted[r as usize];
-                Output {
+                BoundOutput {
                     node: submitted.out(),
                     generation: submitted.record.generation,
                     bytes: submitted.record.recipe.signature.out.bytes,
@@ -143,10 +149,10 @@ impl Planner {
             None => predecessors.push((task.clone(), need)),
         };
         for node in &reads {
-            let waits = matches!(node.planned_status(), Status::Pending | Status::Issued { .. });
+            let waits = matches!(node.planned_status(), Status::Pending | Status::Enqueued { .. });
             if let Some(task) = self.flights.maker(node).filter(|_| waits) {
                 // What lies on the device itself is there in the order of its lanes.
-                after(task, if node.meta().device == group.device { Need::Issued } else { Need::Settled });
+                after(task, if node.meta().device == group.device { Need::Enqueued } else { Need::Settled });
             }
         }
         let over = match &group.kernel {
@@ -156,13 +162,13 @@ impl Planner {
         };
         if over {
             // Writing over the base waits for those who still read it: cheaper than a copy of it.
-            self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Issued));
+            self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Enqueued));
         }
         let source = reads.is_empty();
         // One pass over memory, and a little for every record fused into it.
         let costs = || group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost);
         let cost = costs().max().unwrap_or(0) + costs().sum::<usize>() / 8;
-        let work = Launch {
+        let work = KernelTask {
             plan: cached.clone(),
             group: g,
             segment: draft.submitted.clone(),
@@ -173,7 +179,7 @@ impl Planner {
             heavy: cost > HEAVY,
             settled: AtomicBool::new(false),
             device,
-            issued: OnceLock::new(),
+            enqueued: OnceLock::new(),
         };
         let spec = TaskSpec { work: Box::new(work), source };
         let task = match device {
@@ -190,7 +196,7 @@ impl Planner {
     }
 }
 
-fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPlan> {
+fn make(runtime: &Runtime, draft: &SegmentBuilder, options: PlanOptions) -> Arc<CachedPlan> {
     fail_point!("plan.make");
     let plan = plan(&draft.records, options);
     let kernels = plan.groups.iter().map(|group| compile(runtime, group)).collect();
@@ -204,16 +210,16 @@ fn make(runtime: &Runtime, draft: &Draft, options: PlanOptions) -> Arc<CachedPla
 }
 
 /// A kernel of a plan, made ready where it runs.
-pub(crate) fn compile(runtime: &Runtime, group: &Group) -> Compiled {
+pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
     match (devices::of(group.device), &group.kernel) {
-        (None, kernel) => Compiled::Host(runtime.backend.compile(kernel)),
-        (Some(_), Kernel::Transfer(bytes)) => Compiled::Transfer(*bytes),
-        (Some(device), kernel) => Compiled::Device(device.accelerator.compile(kernel)),
+        (None, kernel) => CompiledKernel::Host(runtime.backend.compile(kernel)),
+        (Some(_), Kernel::Transfer(bytes)) => CompiledKernel::Transfer(*bytes),
+        (Some(device), kernel) => CompiledKernel::Device(device.accelerator.compile(kernel)),
     }
 }
 
 /// Planning panicked: every result of the segment fails.
-fn give_up(draft: &Draft, text: &str) {
+fn give_up(draft: &SegmentBuilder, text: &str) {
     for submitted in draft.submitted.iter() {
         fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
     }
@@ -224,8 +230,8 @@ pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
     let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
     runtime().note_failure(&error);
-    let kept = submitted.former().and_then(Node::kept).map(Kept::after_a_write);
-    submitted.out().publish_failed(record.generation, error, kept);
+    let last_good = submitted.former().and_then(Node::last_good).map(LastGood::after_failed_write);
+    submitted.out().publish_failed(record.generation, error, last_good);
     release(submitted);
 }
 
@@ -240,7 +246,7 @@ fn release(submitted: &Submitted) {
 }
 
 /// Dropped records are done before they ran: their uses end here.
-fn drop_dead(draft: &Draft, plan: &Plan) {
+fn drop_dead(draft: &SegmentBuilder, plan: &Plan) {
     for (i, submitted) in draft.submitted.iter().enumerate() {
         if plan.groups.iter().any(|g| g.records.contains(&(i as u16))) {
             continue;

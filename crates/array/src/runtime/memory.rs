@@ -62,7 +62,7 @@ pub(crate) struct HoldCounter {
 
 /// Why submissions are held.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct HoldCounters {
     pub(crate) window: HoldCounter,
     pub(crate) host: HoldCounter,
 }

@@ -45,4 +45,4 @@ pub(crate) mod uses;
 pub(crate) mod window;
 
 pub(crate) use global::{Runtime, count, runtime};
-pub use global::{Stats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};
+pub use global::{RuntimeStats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};

@@ -24,7 +24,7 @@
 use crate::runtime::buffer::{Buffer, BufferRef};
 use crate::runtime::devices;
 use crate::runtime::handles::{Ended, Life};
-use crate::runtime::last_good::{Kept, KeptBytes};
+use crate::runtime::last_good::{GoodBytes, LastGood};
 use crate::runtime::retired_slots::Linked;
 use crate::runtime::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 use crate::runtime::uses::Balance;
@@ -405,40 +405,40 @@ impl Node {
     }
 
     /// A device was told to make it.
-    pub(crate) fn publish_issued(&self, generation: u32, lane: u8, ticket: u64) {
-        self.back.state.publish(generation, Status::Issued { lane, ticket: ticket as u32 & 0xff_ffff });
+    pub(crate) fn publish_enqueued(&self, generation: u32, lane: u8, ticket: u64) {
+        self.back.state.publish(generation, Status::Enqueued { lane, ticket: ticket as u32 & 0xff_ffff });
     }
 
-    /// Uses of a value on a device that were issued and have not settled. Such values have a buffer, so their inline bytes
+    /// Uses of a value on a device that were enqueued and have not settled. Such values have a buffer, so their inline bytes
     /// are free but for the first word, where an error goes.
-    fn issued(&self) -> &AtomicU64 {
+    fn enqueued(&self) -> &AtomicU64 {
         // SAFETY: the word is aligned, lives as long as the node, and for values on devices is only used as an atomic.
         unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
     }
 
-    /// The value on a device gets its buffer: nothing was issued before. Whoever sees the buffer sees that.
-    pub(crate) fn begin_issued(&self, buffer: *mut Buffer) {
-        self.issued().store(0, Relaxed);
+    /// The value on a device gets its buffer: nothing was enqueued before. Whoever sees the buffer sees that.
+    pub(crate) fn begin_enqueued(&self, buffer: *mut Buffer) {
+        self.enqueued().store(0, Relaxed);
         self.back.buffer.store(buffer, Ordering::Release);
     }
 
-    /// `uses` of the value were issued on the lane that gives memory back in its order. If all that is left of the value was,
+    /// `uses` of the value were enqueued on the lane that gives memory back in its order. If all that is left of the value was,
     /// the buffer is the caller's to give back.
-    pub(crate) fn note_issued(&self, uses: u32) -> Option<*mut Buffer> {
-        self.issued().fetch_add(uses as u64, Ordering::Relaxed);
-        self.donate_issued(0)
+    pub(crate) fn note_enqueued(&self, uses: u32) -> Option<*mut Buffer> {
+        self.enqueued().fetch_add(uses as u64, Ordering::Relaxed);
+        self.donate_enqueued(0)
     }
 
     /// The uses have settled; before they are taken off the balance.
-    pub(crate) fn end_issued(&self, uses: u32) {
-        self.issued().fetch_sub(uses as u64, Ordering::Release);
+    pub(crate) fn end_enqueued(&self, uses: u32) {
+        self.enqueued().fetch_sub(uses as u64, Ordering::Release);
     }
 
-    /// The value is closed. If all its uses were issued, its buffer goes back now, in the order of the lane; the use that is
+    /// The value is closed. If all its uses were enqueued, its buffer goes back now, in the order of the lane; the use that is
     /// announced here keeps the slot until that is done.
     fn close_on_device(&self, uses: u32) {
         let mut even = self.back.balance.close(uses + 1);
-        if let Some(buffer) = self.donate_issued(1) {
+        if let Some(buffer) = self.donate_enqueued(1) {
             // SAFETY: the value's own count: the value has no buffer any more.
             unsafe { Buffer::release(buffer) };
         }
@@ -448,26 +448,26 @@ impl Node {
         }
     }
 
-    /// As [`Node::donate`], where uses that were issued count as done: the lane keeps the order.
-    pub(crate) fn donate_issued(&self, uses: u32) -> Option<*mut Buffer> {
+    /// As [`Node::donate`], where uses that were enqueued count as done: the lane keeps the order.
+    pub(crate) fn donate_enqueued(&self, uses: u32) -> Option<*mut Buffer> {
         let buffer = self.back.buffer.load(Ordering::Acquire);
         if buffer.is_null() {
             return None;
         }
         // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
         let left = self.back.balance.left()?;
-        if left != uses as u64 + self.issued().load(Ordering::Acquire) {
+        if left != uses as u64 + self.enqueued().load(Ordering::Acquire) {
             return None;
         }
-        // Whoever issues and whoever closes never both find that nothing else is left: each has a use of its own.
+        // Whoever enqueues and whoever closes never both find that nothing else is left: each has a use of its own.
         self.take_buffer()
     }
 
     /// It will never be there. What its cell held before is kept, if it can be.
-    pub(crate) fn publish_failed(&self, generation: u32, error: Error, kept: Option<Kept>) {
-        let good = kept.map(|kept| {
-            let writes = kept.writes;
-            let (words, buffer) = kept.into_parts();
+    pub(crate) fn publish_failed(&self, generation: u32, error: Error, last_good: Option<LastGood>) {
+        let good = last_good.map(|last_good| {
+            let writes = last_good.writes;
+            let (words, buffer) = last_good.into_parts();
             if let Some(buffer) = buffer {
                 self.set_buffer(buffer);
             }
@@ -491,7 +491,7 @@ impl Node {
 
     /// A ready value itself, or the good one that a failed value keeps; `None` if its bytes were taken over, or if it is
     /// not settled. The caller has a use of the value, or holds it open.
-    pub(crate) fn kept(&self) -> Option<Kept> {
+    pub(crate) fn last_good(&self) -> Option<LastGood> {
         if !self.meta().device.is_host() {
             // A device may have been told to write over it before the failure is known.
             return None;
@@ -499,14 +499,14 @@ impl Node {
         let (words, writes) = match self.planned_status() {
             Status::Ready => (self.inline_bytes(), 0),
             Status::Failed => self.failure().good?,
-            Status::Pending | Status::Issued { .. } => return None,
+            Status::Pending | Status::Enqueued { .. } => return None,
         };
         if !self.is_large() {
-            return Some(Kept { bytes: KeptBytes::Inline(words), writes });
+            return Some(LastGood { bytes: GoodBytes::Inline(words), writes });
         }
         // SAFETY: the value is settled, and the caller's use or hold keeps its buffer.
         let buffer = unsafe { self.share_buffer() }?;
-        Some(Kept { bytes: KeptBytes::Shared(buffer), writes })
+        Some(LastGood { bytes: GoodBytes::Shared(buffer), writes })
     }
 
     fn free_buffer(&self) {

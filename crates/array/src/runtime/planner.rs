@@ -9,13 +9,13 @@
 //! cuts at once, an idle worker when the window has been quiet for a while that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
-use crate::runtime::inline::{Attempt, run_alone};
+use crate::runtime::inline::{Attempt, run_inline};
 use crate::runtime::inline_limit;
 use crate::runtime::lower;
 use crate::runtime::node::Node;
 use crate::runtime::plan_cache::Plans;
-use crate::runtime::record::{Operand, Record, Word};
-use crate::runtime::segment::{Draft, Lists, Submitted};
+use crate::runtime::record::{InputRef, InputWord, Record};
+use crate::runtime::segment::{Lists, SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
 use forerun_base::Error;
@@ -40,7 +40,7 @@ pub(crate) enum Until {
     /// Records before this index, as long as not too many tasks are planned and unfinished.
     Bounded(u64),
     /// Records before this index, as long as they run on the spot: nothing is spawned.
-    Spot(u64),
+    Inline(u64),
 }
 
 /// What planning remembers between calls.
@@ -50,13 +50,13 @@ pub(crate) struct Planner {
     pub(crate) plans: Plans,
     pub(crate) key: Vec<u32>,
     lists: Lists,
-    /// Where to start looking for a window with work, in turn.
-    turn: usize,
+    /// Where to start looking for a window with work: the windows take turns.
+    next_window: usize,
 }
 
 /// An operand resolved to a value.
 #[derive(Clone, Copy)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedInput {
     pub(crate) node: &'static Node,
     /// Elements before the first one seen; `None` if the value is seen as it is.
     pub(crate) view: Option<u64>,
@@ -65,24 +65,24 @@ pub(crate) struct Resolved {
 
 /// Resolves an operand of the record at `index`.
 #[inline(always)]
-pub(crate) fn resolve(window: &Window, index: u64, word: Word) -> Resolved {
-    let (word, view) = match word.operand() {
-        Operand::Node(..) => (word, None),
-        Operand::View(back) => {
+pub(crate) fn resolve(window: &Window, index: u64, word: InputWord) -> ResolvedInput {
+    let (word, view) = match word.decode() {
+        InputRef::Node(..) => (word, None),
+        InputRef::View(back) => {
             // SAFETY: view records stand right before their reader and are taken together with it.
             let record = unsafe { window.ring.peek(index - back) };
             (record.inputs[0], Some(record.immediates[0]))
         }
     };
-    match word.operand() {
+    match word.decode() {
         // SAFETY: nodes are never freed.
-        Operand::Node(node, foreign) => Resolved { node: unsafe { &*node }, view, foreign },
-        Operand::View(_) => unreachable!("a view of a view is a view of the same node"),
+        InputRef::Node(node, foreign) => ResolvedInput { node: unsafe { &*node }, view, foreign },
+        InputRef::View(_) => unreachable!("a view of a view is a view of the same node"),
     }
 }
 
 /// The operands of a record.
-pub(crate) fn operands(record: &Record) -> &[Word] {
+pub(crate) fn operands(record: &Record) -> &[InputWord] {
     let inputs = record.recipe.signature.inputs.len();
     if inputs > 3 {
         // SAFETY: more than three inputs are given as a list, which is taken only when the record is lowered.
@@ -99,7 +99,7 @@ impl Planner {
             plans: Plans::default(),
             key: Vec::new(),
             lists: Lists::default(),
-            turn: 0,
+            next_window: 0,
         }
     }
 
@@ -123,7 +123,7 @@ impl Planner {
         let mut head = ring.head();
         let Some(tail) = self.limit(window, head, until) else { return Fed::Empty };
         let (mut inlined, mut tiny) = (0, runtime.tiny_limit_here());
-        if matches!(until, Until::Index(_) | Until::Spot(_)) {
+        if matches!(until, Until::Index(_) | Until::Inline(_)) {
             tiny = inline_limit::limit(self, window, head, tail, tiny);
         }
         loop {
@@ -132,7 +132,7 @@ impl Planner {
                 let index = self.reader(window, head);
                 // SAFETY: between head and tail, under the planner's lock.
                 let record = unsafe { ring.peek(index) };
-                match run_alone(window, index, record, tiny) {
+                match run_inline(window, index, record, tiny) {
                     Attempt::Done => {
                         inlined += 1;
                         head = index + 1;
@@ -145,7 +145,7 @@ impl Planner {
                 }
             }
             self.settle_head(runtime, window, head, &mut inlined);
-            if head >= tail || matches!(until, Until::Spot(_)) {
+            if head >= tail || matches!(until, Until::Inline(_)) {
                 return Fed::Empty;
             }
             // The rest of this go is one segment.
@@ -159,11 +159,11 @@ impl Planner {
             {
                 return Fed::Later(patience);
             }
-            let draft = Draft::collect(window, head, end, tiny, std::mem::take(&mut self.lists));
+            let draft = SegmentBuilder::collect(window, head, end, tiny, std::mem::take(&mut self.lists));
             head = draft.end;
             let unplanned = draft.unplanned;
             if !draft.is_empty() {
-                self.launch(runtime, window, &draft, engine);
+                self.spawn_tasks(runtime, window, &draft, engine);
             }
             self.lists = draft.into_lists();
             // SAFETY: under the planner's lock; the records before `head` are run or spawned.
@@ -190,7 +190,7 @@ impl Planner {
     /// One past the last record to look at, without trailing views: their reader is not published yet.
     fn limit(&self, window: &Window, head: u64, until: Until) -> Option<u64> {
         let mut tail = window.ring.tail();
-        if let Until::Index(index) | Until::Bounded(index) | Until::Spot(index) = until {
+        if let Until::Index(index) | Until::Bounded(index) | Until::Inline(index) = until {
             tail = tail.min(index);
         }
         // SAFETY: between head and tail, under the planner's lock.
@@ -301,8 +301,8 @@ impl Feeder for WindowFeeder {
         let windows = runtime.windows.count();
         let mut soonest = None;
         for k in 0..windows {
-            let turn = (planner.turn + k) % windows;
-            let Some(window) = runtime.windows.get(turn) else { continue };
+            let place = (planner.next_window + k) % windows;
+            let Some(window) = runtime.windows.get(place) else { continue };
             if window.ring.is_empty() {
                 // Finished tasks of a quiet window free its slots.
                 planner.note_completed(window);
@@ -310,7 +310,7 @@ impl Feeder for WindowFeeder {
             }
             match planner.advance(window, Until::Idle, engine) {
                 Fed::Progress => {
-                    planner.turn = turn + 1;
+                    planner.next_window = place + 1;
                     return Fed::Progress;
                 }
                 Fed::Later(time) => soonest = Some(soonest.map_or(time, |s: Duration| s.min(time))),

@@ -36,7 +36,7 @@ pub fn watch_forks() {
 
 /// A thread's stream.
 #[derive(Default)]
-pub(crate) struct Stream {
+pub(crate) struct RandomStream {
     epoch: u64,
     key: u64,
     next_block: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Stream {
     own: Option<[u64; 2]>,
 }
 
-impl Stream {
+impl RandomStream {
     /// A key and the first of `blocks` counter blocks that nobody else gets.
     pub(crate) fn draw(&mut self, thread: usize, blocks: u64) -> [u64; 2] {
         if let Some([key, next]) = &mut self.own {
@@ -55,7 +55,7 @@ impl Stream {
         let epoch = EPOCH.load(Ordering::Acquire);
         if self.epoch != epoch {
             let family = SEED.load(Ordering::Relaxed) ^ PLACE.load(Ordering::Relaxed);
-            *self = Stream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0, own: None };
+            *self = RandomStream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0, own: None };
         }
         let first = self.next_block;
         self.next_block += blocks;

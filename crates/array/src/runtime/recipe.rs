@@ -5,7 +5,7 @@
 //! a recipe for longer, as captures and traces do, counts it: [`Recipe::share`].
 
 use crate::runtime::devices::{self, OwnDevice};
-use crate::runtime::lower::{Compiled, compile};
+use crate::runtime::lower::{CompiledKernel, compile};
 use crate::runtime::runtime;
 use forerun_base::WordHash;
 use forerun_ops::{Op, Point};
@@ -21,26 +21,28 @@ pub(crate) struct Recipe {
     pub(crate) cost: usize,
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
-    single: OnceLock<Single>,
+    single: OnceLock<SingleKernel>,
     /// Itself, for [`Recipe::share`].
     own: Weak<Recipe>,
 }
 
 /// A compiled kernel for one record, and which of the record's words it takes.
-pub(crate) struct Single {
-    pub(crate) kernel: Compiled,
+pub(crate) struct SingleKernel {
+    pub(crate) kernel: CompiledKernel,
     /// The record's input that each kernel input is.
     pub(crate) inputs: Box<[u8]>,
     /// The record's immediate that each scalar is.
     pub(crate) scalars: Box<[u8]>,
 }
 
-impl Single {
+impl SingleKernel {
     /// The kernel of a record that runs on the host.
     pub(crate) fn host(&self) -> &dyn Executable {
         match &self.kernel {
-            Compiled::Host(executable) => &**executable,
-            Compiled::Device(_) | Compiled::Transfer(_) => unreachable!("records of devices are told, not run"),
+            CompiledKernel::Host(executable) => &**executable,
+            CompiledKernel::Device(_) | CompiledKernel::Transfer(_) => {
+                unreachable!("records of devices are told, not run")
+            }
         }
     }
 }
@@ -53,7 +55,7 @@ fn table() -> MutexGuard<'static, Table> {
 }
 
 /// The lock of the table, held for a fork.
-pub(crate) fn hold() -> Box<dyn Any> {
+pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(table())
 }
 
@@ -106,7 +108,7 @@ impl Recipe {
     }
 
     /// How to run one record of this signature alone.
-    pub(crate) fn single(&self) -> &Single {
+    pub(crate) fn single(&self) -> &SingleKernel {
         self.single.get_or_init(|| {
             let inputs = (0..self.signature.inputs.len() as u16)
                 .map(|i| Operand { source: Source::External(i), view: None })
@@ -114,7 +116,7 @@ impl Recipe {
             let record = SegmentRecord { signature: &self.submitted().signature, inputs, fate: Fate::Seen };
             let made = plan(&[record], PlanOptions { fuse: false, drop_dead: false });
             let group = &made.groups[0];
-            Single {
+            SingleKernel {
                 kernel: compile(runtime(), group),
                 inputs: group
                     .inputs

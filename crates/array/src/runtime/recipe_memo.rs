@@ -15,7 +15,7 @@ const ENTRIES: usize = 256;
 
 /// What a recipe is looked up by.
 #[derive(PartialEq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct ListKey {
     op: Op,
     /// Where an op without inputs runs.
     device: Device,
@@ -25,10 +25,10 @@ pub(crate) struct Key {
     attributes: SmallVec<[i64; 6]>,
 }
 
-impl Key {
-    pub(crate) fn new(op: Op, device: Device, metas: impl Iterator<Item = u64>, attributes: &[i64]) -> Key {
+impl ListKey {
+    pub(crate) fn new(op: Op, device: Device, metas: impl Iterator<Item = u64>, attributes: &[i64]) -> ListKey {
         let attributes = SmallVec::from_slice(attributes);
-        Key { op, device, default_float: DType::default_float(), metas: metas.collect(), attributes }
+        ListKey { op, device, default_float: DType::default_float(), metas: metas.collect(), attributes }
     }
 
     fn place(&self) -> usize {
@@ -38,12 +38,12 @@ impl Key {
 
 /// The memo: direct-mapped, made when it is first used.
 #[derive(Default)]
-pub(crate) struct Memo(Vec<Option<(Key, &'static Recipe)>>);
+pub(crate) struct ListMemo(Vec<Option<(ListKey, &'static Recipe)>>);
 
-impl Memo {
+impl ListMemo {
     /// The recipe of a key.
     #[inline]
-    pub(crate) fn find(&self, key: &Key) -> Option<&'static Recipe> {
+    pub(crate) fn find(&self, key: &ListKey) -> Option<&'static Recipe> {
         match self.0.get(key.place()) {
             Some(Some((known, recipe))) if known == key => Some(recipe),
             _ => None,
@@ -52,7 +52,7 @@ impl Memo {
 
     /// Remembers a recipe, which the window holds for as long as this memo names it.
     #[cold]
-    pub(crate) fn remember(&mut self, key: Key, recipe: &'static Recipe) {
+    pub(crate) fn remember(&mut self, key: ListKey, recipe: &'static Recipe) {
         if self.0.is_empty() {
             self.0.resize_with(ENTRIES, || None);
         }

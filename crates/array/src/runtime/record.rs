@@ -15,7 +15,7 @@ pub(crate) struct Record {
     /// Where the result goes; null for a view.
     pub(crate) out: *const Node,
     /// The array inputs.
-    pub(crate) inputs: [Word; 3],
+    pub(crate) inputs: [InputWord; 3],
     /// Scalars in the dtype computed in, offsets, random keys.
     pub(crate) immediates: [u64; 2],
     /// The generation of the result.
@@ -40,58 +40,58 @@ impl Record {
 /// An operand of a record: a node, a view some records back, or a list. Nodes are aligned to cache lines, so
 /// the low bits are free.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word(usize);
+pub(crate) struct InputWord(usize);
 
 const VIEW: usize = 1;
 const FOREIGN: usize = 2;
 
 /// What an operand stands for.
-pub(crate) enum Operand {
+pub(crate) enum InputRef {
     /// A value, and whether another window owns it.
     Node(*const Node, bool),
     /// Seen through the view this many records back.
     View(u64),
 }
 
-impl Word {
-    pub(crate) const NONE: Word = Word(0);
+impl InputWord {
+    pub(crate) const NONE: InputWord = InputWord(0);
 
-    pub(crate) fn node(node: *const Node, foreign: bool) -> Word {
-        Word(node as usize | if foreign { FOREIGN } else { 0 })
+    pub(crate) fn node(node: *const Node, foreign: bool) -> InputWord {
+        InputWord(node as usize | if foreign { FOREIGN } else { 0 })
     }
 
-    pub(crate) fn view(back: u64) -> Word {
-        Word((back as usize) << 2 | VIEW)
+    pub(crate) fn view(back: u64) -> InputWord {
+        InputWord((back as usize) << 2 | VIEW)
     }
 
     /// A longer list of operands, given to whoever runs the record.
-    pub(crate) fn list(words: Vec<Word>) -> Word {
-        Word(Box::into_raw(Box::new(words)) as usize)
+    pub(crate) fn list(words: Vec<InputWord>) -> InputWord {
+        InputWord(Box::into_raw(Box::new(words)) as usize)
     }
 
     /// Takes the list back.
     ///
     /// # Safety
-    /// The word came from [`Word::list`] and is taken once.
-    pub(crate) unsafe fn take_list(self) -> Vec<Word> {
+    /// The word came from [`InputWord::list`] and is taken once.
+    pub(crate) unsafe fn take_list(self) -> Vec<InputWord> {
         // SAFETY: as the caller promised.
-        *unsafe { Box::from_raw(self.0 as *mut Vec<Word>) }
+        *unsafe { Box::from_raw(self.0 as *mut Vec<InputWord>) }
     }
 
     /// Looks at the list.
     ///
     /// # Safety
-    /// The word came from [`Word::list`] and was not taken yet.
-    pub(crate) unsafe fn peek_list<'a>(self) -> &'a [Word] {
+    /// The word came from [`InputWord::list`] and was not taken yet.
+    pub(crate) unsafe fn peek_list<'a>(self) -> &'a [InputWord] {
         // SAFETY: as the caller promised.
-        unsafe { &*(self.0 as *const Vec<Word>) }
+        unsafe { &*(self.0 as *const Vec<InputWord>) }
     }
 
-    pub(crate) fn operand(self) -> Operand {
+    pub(crate) fn decode(self) -> InputRef {
         if self.0 & VIEW != 0 {
-            Operand::View((self.0 >> 2) as u64)
+            InputRef::View((self.0 >> 2) as u64)
         } else {
-            Operand::Node((self.0 & !(VIEW | FOREIGN)) as *const Node, self.0 & FOREIGN != 0)
+            InputRef::Node((self.0 & !(VIEW | FOREIGN)) as *const Node, self.0 & FOREIGN != 0)
         }
     }
 }

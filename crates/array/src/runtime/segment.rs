@@ -1,8 +1,8 @@
 //! Collecting a segment: records out of a window, in the form the plan wants them.
 
-use crate::runtime::inline::{Attempt, run_alone};
+use crate::runtime::inline::{Attempt, run_inline};
 use crate::runtime::node::Node;
-use crate::runtime::planner::{Resolved, operands, resolve};
+use crate::runtime::planner::{ResolvedInput, operands, resolve};
 use crate::runtime::record::Record;
 use crate::runtime::window::Window;
 use crate::runtime::{count, runtime};
@@ -22,7 +22,7 @@ pub(crate) struct Lists {
 }
 
 /// Records on their way to a plan.
-pub(crate) struct Draft {
+pub(crate) struct SegmentBuilder {
     /// As the plan sees them.
     pub(crate) records: Vec<SegmentRecord>,
     /// As they were submitted, with their operands resolved.
@@ -40,17 +40,17 @@ pub(crate) struct Draft {
 }
 
 /// The operands of a record.
-pub(crate) type Operands = SmallVec<[Resolved; 3]>;
+pub(crate) type ResolvedInputs = SmallVec<[ResolvedInput; 3]>;
 
 /// A record and its operands.
 pub(crate) struct Submitted {
     pub(crate) record: Record,
-    pub(crate) operands: Operands,
+    pub(crate) operands: ResolvedInputs,
 }
 
 impl Submitted {
     /// Takes a record that leaves the window, once: its result is planned from here on.
-    pub(crate) fn take(record: Record, operands: Operands) -> Submitted {
+    pub(crate) fn take(record: Record, operands: ResolvedInputs) -> Submitted {
         if record.recipe.signature.inputs.len() > 3 {
             // SAFETY: the list is taken here and only here: the record leaves the window with this call.
             drop(unsafe { record.inputs[0].take_list() });
@@ -71,13 +71,13 @@ impl Submitted {
     }
 }
 
-impl Draft {
+impl SegmentBuilder {
     /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
     /// are written once, so nothing collected before can change what they read.
     #[inline(never)]
-    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize, lists: Lists) -> Draft {
+    pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize, lists: Lists) -> SegmentBuilder {
         let Lists { records, externals, offsets } = lists;
-        let mut draft = Draft {
+        let mut draft = SegmentBuilder {
             records,
             submitted: Arc::new(Vec::with_capacity((end - start) as usize)),
             externals,
@@ -95,7 +95,7 @@ impl Draft {
             }
             // SAFETY: as above.
             let record = unsafe { window.ring.get(index) };
-            match run_alone(window, index, &record, tiny) {
+            match run_inline(window, index, &record, tiny) {
                 Attempt::Done => inlined += 1,
                 Attempt::Unplanned(node) => {
                     draft.unplanned = Some(node);
@@ -128,7 +128,7 @@ impl Draft {
 
     /// Adds a record, unless it reads a value of another window that was not taken yet.
     fn add(&mut self, window: &'static Window, index: u64, record: Record) -> Result<(), &'static Node> {
-        let resolved: Operands = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
+        let resolved: ResolvedInputs = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
         if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
             return Err(missing.node);
         }

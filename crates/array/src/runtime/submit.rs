@@ -7,7 +7,7 @@ use crate::observe::submissions;
 use crate::observe::trace;
 use crate::runtime::node::Node;
 use crate::runtime::recipe::Recipe;
-use crate::runtime::record::{Record, Word};
+use crate::runtime::record::{InputWord, Record};
 use crate::runtime::runtime;
 use crate::runtime::window::{Owner, Window, window};
 use forerun_base::Loc;
@@ -16,7 +16,7 @@ use forerun_plan::{Attrs, Signature};
 
 /// An array input of a submission.
 #[derive(Clone, Copy)]
-pub(crate) enum Input<'a> {
+pub(crate) enum SubmitInput<'a> {
     /// An array or a view.
     Array(&'a Array),
     /// All that the array's cell holds, whatever view of it the array is.
@@ -25,7 +25,7 @@ pub(crate) enum Input<'a> {
 
 /// Submits a record; the array is its result.
 #[inline]
-pub(crate) fn submit(recipe: &'static Recipe, inputs: &[Input<'_>], immediates: [u64; 2], loc: Loc) -> Array {
+pub(crate) fn submit(recipe: &'static Recipe, inputs: &[SubmitInput<'_>], immediates: [u64; 2], loc: Loc) -> Array {
     Array::own(submit_node(window(), recipe, inputs, immediates, loc))
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn submit(recipe: &'static Recipe, inputs: &[Input<'_>], immediates: 
 pub(crate) fn submit_node(
     window: &'static Window,
     recipe: &'static Recipe,
-    inputs: &[Input<'_>],
+    inputs: &[SubmitInput<'_>],
     immediates: [u64; 2],
     loc: Loc,
 ) -> &'static Node {
@@ -43,7 +43,7 @@ pub(crate) fn submit_node(
     if unsafe { window.owner() }.observed {
         // Lent to the observers; if one panics it ends with the others, else it is the caller's.
         let array = Array::own(node);
-        observers::tell(recipe, inputs, immediates, (&array, false), node, loc);
+        observers::notify(recipe, inputs, immediates, (&array, false), node, loc);
         std::mem::forget(array);
     }
     if runtime().sync {
@@ -56,7 +56,7 @@ pub(crate) fn submit_node(
 #[inline]
 pub(crate) fn submit_write(
     recipe: &'static Recipe,
-    inputs: &[Input<'_>],
+    inputs: &[SubmitInput<'_>],
     immediates: [u64; 2],
     loc: Loc,
     x: &Array,
@@ -65,7 +65,7 @@ pub(crate) fn submit_write(
     let node = submit_value_in(window, recipe, inputs, immediates, loc, Some(x));
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
-        observers::tell(recipe, inputs, immediates, (x, true), node, loc);
+        observers::notify(recipe, inputs, immediates, (x, true), node, loc);
     }
     node
 }
@@ -75,28 +75,29 @@ pub(crate) fn submit_write(
 fn submit_value_in(
     window: &'static Window,
     recipe: &'static Recipe,
-    inputs: &[Input<'_>],
+    inputs: &[SubmitInput<'_>],
     immediates: [u64; 2],
     loc: Loc,
     written: Option<&Array>,
 ) -> &'static Node {
-    let views = inputs.iter().filter(|i| matches!(i, Input::Array(a) if a.is_view())).count() as u64;
+    let views = inputs.iter().filter(|i| matches!(i, SubmitInput::Array(a) if a.is_view())).count() as u64;
     // SAFETY: our own window; no other reference to the owner's part is alive.
     let index = unsafe { window.owner() }.next + views;
     // SAFETY: our own window.
     let node = unsafe { window.take_node() };
     let mut back = views;
-    let mut operand = |input: &Input<'_>| operand(window, *input, index, &mut back, loc);
-    let none = Word::NONE;
+    let mut operand = |input: &SubmitInput<'_>| operand(window, *input, index, &mut back, loc);
+    let none = InputWord::NONE;
     let words = match inputs {
         [] => [none, none, none],
         [a] => [operand(a), none, none],
         [a, b] => [operand(a), operand(b), none],
         [a, b, c] => [operand(a), operand(b), operand(c)],
-        more => [Word::list(more.iter().map(operand).collect()), none, none],
+        more => [InputWord::list(more.iter().map(operand).collect()), none, none],
     };
     let generation = node.open(&recipe.signature.out, written.is_none() as u32, index + 1);
-    if let (Some(x), Some(Input::Array(first) | Input::Cell(first))) = (written, inputs.get(recipe.rewritten()))
+    if let (Some(x), Some(SubmitInput::Array(first) | SubmitInput::Cell(first))) =
+        (written, inputs.get(recipe.rewritten()))
         && first.shares_cell(x)
     {
         node.mark_rewrite();
@@ -116,7 +117,7 @@ fn submit_value_in(
 
 /// Announces a use of the input by the record at `index`, with a view record before it if need be.
 #[inline]
-fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64, loc: Loc) -> Word {
+fn operand(window: &'static Window, input: SubmitInput<'_>, index: u64, back: &mut u64, loc: Loc) -> InputWord {
     let announce = |value: &Node| {
         let foreign = !std::ptr::eq(value.window(), window);
         if foreign {
@@ -124,12 +125,12 @@ fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64
         } else {
             value.use_by_owner(index + 1);
         }
-        Word::node(value, foreign)
+        InputWord::node(value, foreign)
     };
     match input {
-        Input::Cell(array) => array.cell().with_current(announce),
-        Input::Array(array) if !array.is_view() => array.cell().with_current(announce),
-        Input::Array(array) => {
+        SubmitInput::Cell(array) => array.cell().with_current(announce),
+        SubmitInput::Array(array) if !array.is_view() => array.cell().with_current(announce),
+        SubmitInput::Array(array) => {
             let base = array.cell().with_current(announce);
             let (from, to) = (array.cell().meta(), array.meta());
             // SAFETY: our own window; no other reference to the owner's part is alive.
@@ -141,13 +142,13 @@ fn operand(window: &'static Window, input: Input<'_>, index: u64, back: &mut u64
             let record = Record {
                 recipe,
                 out: std::ptr::null(),
-                inputs: [base, Word::NONE, Word::NONE],
+                inputs: [base, InputWord::NONE, InputWord::NONE],
                 immediates: [array.offset(), 0],
                 generation: 0,
                 loc: loc.id(),
             };
             push(window, record);
-            let word = Word::view(*back);
+            let word = InputWord::view(*back);
             *back -= 1;
             word
         }

@@ -3,17 +3,17 @@
 
 use crate::observe::trace;
 use crate::runtime::buffer::{Buffer, BufferRef};
-use crate::runtime::device_task::{IssuedAs, follow};
+use crate::runtime::device_task::{EnqueuedOn, follow};
 use crate::runtime::devices::OwnDevice;
-use crate::runtime::kernel_task::{Launch, Output};
-use crate::runtime::last_good::{Kept, KeptBytes};
-use crate::runtime::lower::Compiled;
+use crate::runtime::kernel_task::{BoundOutput, KernelTask};
+use crate::runtime::last_good::{GoodBytes, LastGood};
+use crate::runtime::lower::CompiledKernel;
 use crate::runtime::memory::{no_memory, no_memory_on};
 use crate::runtime::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
 use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
-use forerun_engine::{Issued, Status, Ticket};
+use forerun_engine::{Enqueued, LaneTicket, Status};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
 
@@ -27,21 +27,21 @@ struct Made {
 /// Why one record made nothing, and what its cell held before.
 struct Failed {
     error: Error,
-    kept: Option<Kept>,
+    last_good: Option<LastGood>,
 }
 
 impl Made {
     /// The value itself, or the good one from before it.
-    fn kept(&self) -> Option<Kept> {
+    fn last_good(&self) -> Option<LastGood> {
         match &self.result {
-            Ok(owned) if self.bytes > INLINE => Some(Kept::good(KeptBytes::Shared(owned.share()))),
+            Ok(owned) if self.bytes > INLINE => Some(LastGood::good(GoodBytes::Shared(owned.share()))),
             Ok(owned) => {
                 let mut words = [0; INLINE / 8];
                 // SAFETY: the record made so many bytes, and they fit into the words.
                 unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), words.as_mut_ptr().cast(), self.bytes) };
-                Some(Kept::good(KeptBytes::Inline(words)))
+                Some(LastGood::good(GoodBytes::Inline(words)))
             }
-            Err(failed) => failed.kept.as_ref().map(Kept::again),
+            Err(failed) => failed.last_good.as_ref().map(LastGood::share),
         }
     }
 }
@@ -76,19 +76,21 @@ impl Drop for Owned {
     }
 }
 
-impl Launch {
+impl KernelTask {
     /// Runs the records of the kernel one by one and publishes each output by itself.
-    pub(crate) fn run_apart(&self, team: &dyn Team) {
+    pub(crate) fn run_unfused(&self, team: &dyn Team) {
         let mut records = self.members().to_vec();
         records.sort_unstable();
         let mut made: Vec<Made> = Vec::with_capacity(records.len());
         for record in records {
             let submitted = &self.segment[record as usize];
-            let result = run_one(submitted, &made, team).map_err(|error| {
-                let kept = submitted.former().and_then(|former| {
-                    made.iter().find(|m| std::ptr::eq(m.node, former)).map_or_else(|| former.kept(), Made::kept)
+            let result = run_record(submitted, &made, team).map_err(|error| {
+                let last_good = submitted.former().and_then(|former| {
+                    made.iter()
+                        .find(|m| std::ptr::eq(m.node, former))
+                        .map_or_else(|| former.last_good(), Made::last_good)
                 });
-                Failed { error, kept: kept.map(Kept::after_a_write) }
+                Failed { error, last_good: last_good.map(LastGood::after_failed_write) }
             });
             made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
@@ -99,9 +101,9 @@ impl Launch {
     }
 }
 
-impl Launch {
+impl KernelTask {
     /// The same on an accelerator: tells the records that do not depend on a failure, one by one.
-    pub(crate) fn tell_apart(&self, device: &'static OwnDevice) -> Issued {
+    pub(crate) fn enqueue_unfused(&self, device: &'static OwnDevice) -> Enqueued {
         let mut records = self.members().to_vec();
         records.sort_unstable();
         let began = trace::clock();
@@ -109,7 +111,7 @@ impl Launch {
         for record in records {
             let submitted = &self.segment[record as usize];
             // A device may write over what a cell held before the failure is known: nothing is kept.
-            let result = tell_one(device, submitted, &made).map_err(|error| Failed { error, kept: None });
+            let result = enqueue_record(device, submitted, &made).map_err(|error| Failed { error, last_good: None });
             made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
         let ticket = device.accelerator.told(Lane::Compute);
@@ -118,21 +120,21 @@ impl Launch {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
             match made.swap_remove(at).result {
                 Ok(owned) => {
-                    output.node.begin_issued(owned.give());
-                    output.node.publish_issued(output.generation, Lane::Compute as u8, ticket);
+                    output.node.begin_enqueued(owned.give());
+                    output.node.publish_enqueued(output.generation, Lane::Compute as u8, ticket);
                     any = true;
                 }
-                Err(Failed { error, kept }) => output.node.publish_failed(output.generation, error, kept),
+                Err(Failed { error, last_good }) => output.node.publish_failed(output.generation, error, last_good),
             }
         }
         if !any {
             self.settled.store(true, Ordering::Release);
             self.finish();
-            return Issued::Nothing;
+            return Enqueued::Nothing;
         }
-        let _ = self.issued.set(IssuedAs { lane: Lane::Compute, ticket, began });
+        let _ = self.enqueued.set(EnqueuedOn { lane: Lane::Compute, ticket, began });
         self.give_back_in_order(device);
-        Issued::Ticket(Ticket { lane: Lane::Compute as usize, number: ticket })
+        Enqueued::Ticket(LaneTicket { lane: Lane::Compute as usize, number: ticket })
     }
 }
 
@@ -172,14 +174,14 @@ fn scalars_of(submitted: &Submitted) -> Vec<u64> {
     record.recipe.single().scalars.iter().map(|word| record.immediates[*word as usize]).collect()
 }
 
-fn tell_one(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) -> Result<Owned, Error> {
+fn enqueue_record(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) -> Result<Owned, Error> {
     let recipe = submitted.record.recipe;
     let addresses = addresses_of(submitted, made)?;
     let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
     let bytes = recipe.signature.out.bytes;
     let buffer = Buffer::alloc_on(device, bytes, op, loc).ok_or_else(|| blame(no_memory_on(device, bytes)))?;
     let owned = Owned(buffer);
-    let Compiled::Device(kernel) = &recipe.single().kernel else {
+    let CompiledKernel::Device(kernel) = &recipe.single().kernel else {
         return Err(blame(Error::new(ErrorKind::Runtime, "it does not run on a device")));
     };
     submitted.operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
@@ -189,17 +191,17 @@ fn tell_one(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) ->
     Ok(owned)
 }
 
-fn publish(output: &Output, result: Result<Owned, Failed>) {
+fn publish(output: &BoundOutput, result: Result<Owned, Failed>) {
     match result {
         Ok(owned) if output.large => output.node.set_buffer(owned.give()),
         // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
         Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
-        Err(Failed { error, kept }) => return output.node.publish_failed(output.generation, error, kept),
+        Err(Failed { error, last_good }) => return output.node.publish_failed(output.generation, error, last_good),
     }
     output.node.publish_ready(output.generation);
 }
 
-fn run_one(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owned, Error> {
+fn run_record(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owned, Error> {
     let recipe = submitted.record.recipe;
     let addresses = addresses_of(submitted, made)?;
     let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));

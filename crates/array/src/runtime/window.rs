@@ -5,9 +5,9 @@
 //! it, by the next thread that starts; until then everybody can still cut it.
 
 use crate::array::wait;
-use crate::runtime::intern_gc::{self, Held};
+use crate::runtime::intern_gc::{self, RecipeRefs};
 use crate::runtime::node::Node;
-use crate::runtime::random_streams::Stream;
+use crate::runtime::random_streams::RandomStream;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::recipe_memo;
 use crate::runtime::record::Record;
@@ -67,14 +67,14 @@ pub(crate) struct Owner {
     made: usize,
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
-    memo: Box<[Memo]>,
+    memo: Box<[MemoSlot]>,
     /// The same for ops whose attributes are a list.
-    listed: recipe_memo::Memo,
+    listed: recipe_memo::ListMemo,
     /// What the records of this window name.
-    held: Held,
+    recipe_refs: RecipeRefs,
     /// Index of the next record.
     pub(crate) next: u64,
-    pub(crate) random: Stream,
+    pub(crate) random: RandomStream,
     /// Somebody wants to know what this thread submits.
     pub(crate) observed: bool,
 }
@@ -89,9 +89,9 @@ pub(crate) type Made = (Arc<Recipe>, DType);
 /// A place of the memo, on one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Memo(Option<(MemoKey, MemoEntry)>);
+struct MemoSlot(Option<(MemoKey, MemoEntry)>);
 
-const _: () = assert!(size_of::<Memo>() == 64);
+const _: () = assert!(size_of::<MemoSlot>() == 64);
 
 /// What the planner notes about a window.
 #[derive(Clone, Copy)]
@@ -110,11 +110,11 @@ impl Window {
                 made: 0,
                 free: Vec::with_capacity(2 * SLAB),
                 retired: VecDeque::with_capacity(2 * capacity),
-                memo: vec![Memo(None); MEMO].into_boxed_slice(),
-                listed: recipe_memo::Memo::default(),
-                held: Held::default(),
+                memo: vec![MemoSlot(None); MEMO].into_boxed_slice(),
+                listed: recipe_memo::ListMemo::default(),
+                recipe_refs: RecipeRefs::default(),
                 next: 0,
-                random: Stream::default(),
+                random: RandomStream::default(),
                 observed: false,
             }),
             planner: Padded(UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None })),
@@ -179,7 +179,7 @@ impl Window {
         // SAFETY: nodes are never freed.
         owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
         let completed = self.completed();
-        owner.held.release(completed);
+        owner.recipe_refs.release(completed);
         for _ in 0..owner.retired.len().min(most) {
             let Some(node) = owner.retired.pop_front() else { break };
             // SAFETY: nodes are never freed.
@@ -224,9 +224,9 @@ impl Window {
     }
 
     /// Holds what records name that the calling thread has just submitted until they are done.
-    pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, held: &Arc<T>) {
+    pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, recipe_refs: &Arc<T>) {
         // SAFETY: our own window; no other reference to the owner's part is alive.
-        unsafe { self.owner() }.keep(held);
+        unsafe { self.owner() }.keep(recipe_refs);
     }
 
     /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
@@ -264,12 +264,12 @@ impl Owner {
 
     /// The recipe for an op whose attributes are a list, if it was remembered.
     #[inline]
-    pub(crate) fn listed(&self, key: &recipe_memo::Key) -> Option<&'static Recipe> {
+    pub(crate) fn listed(&self, key: &recipe_memo::ListKey) -> Option<&'static Recipe> {
         self.listed.find(key)
     }
 
     /// Remembers the recipe for an op whose attributes are a list.
-    pub(crate) fn remember_listed(&mut self, key: recipe_memo::Key, recipe: &Arc<Recipe>) -> &'static Recipe {
+    pub(crate) fn remember_listed(&mut self, key: recipe_memo::ListKey, recipe: &Arc<Recipe>) -> &'static Recipe {
         // The entry comes first: a set of held recipes that begins now takes it along.
         self.listed.remember(key, recipe.submitted());
         self.keep(recipe);
@@ -279,17 +279,17 @@ impl Owner {
     #[cold]
     fn remember(&mut self, place: usize, key: MemoKey, recipe: Arc<Recipe>, dtype: DType) -> MemoEntry {
         let entry = (recipe.submitted(), dtype);
-        self.memo[place] = Memo(Some((key, entry)));
+        self.memo[place] = MemoSlot(Some((key, entry)));
         self.keep(&recipe);
         entry
     }
 
-    fn keep<T: Send + Sync + 'static>(&mut self, held: &Arc<T>) {
-        if self.held.add(held) {
+    fn keep<T: Send + Sync + 'static>(&mut self, recipe_refs: &Arc<T>) {
+        if self.recipe_refs.add(recipe_refs) {
             return;
         }
         let named = self.memo.iter().filter_map(|memo| memo.0.as_ref()).map(|(_, (recipe, _))| *recipe);
-        self.held.begin(self.next, named.chain(self.listed.recipes()).map(Recipe::share));
+        self.recipe_refs.begin(self.next, named.chain(self.listed.recipes()).map(Recipe::share));
     }
 }
 
@@ -353,17 +353,17 @@ pub(crate) fn window() -> &'static Window {
 
 /// How many descriptor slots the calling thread's window has, and how many of them describe something that is still
 /// needed: arrays, and values on their way. For programs that look for leaks.
-pub fn slots() -> Slots {
+pub fn slots() -> SlotStats {
     let window = window();
     // SAFETY: our own window; no other reference to the owner's part is alive.
     let owner = unsafe { window.owner() };
     window.reclaim(owner, usize::MAX);
-    Slots { made: owner.made, live: owner.made - owner.free.len() }
+    SlotStats { made: owner.made, live: owner.made - owner.free.len() }
 }
 
 /// The descriptor slots of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slots {
+pub struct SlotStats {
     /// How many there are.
     pub made: usize,
     /// How many are in use.
@@ -437,7 +437,7 @@ impl Windows {
     }
 
     /// The lock, held for a fork.
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.unowned.lock().unwrap_or_else(|e| e.into_inner()))
     }
 
