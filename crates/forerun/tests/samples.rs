@@ -1,11 +1,11 @@
 //! Every sample of the catalogue from Rust: it gives the same bits however it is planned, and fails with its text.
 
+use forerun::Device;
+use forerun::frontend::samples::{Look, Sample, Value, Values, samples};
+use forerun::frontend::{Op, STRUCTURED};
 use forerun::ops::{Activation, BatchNormOptions, Channels};
-use forerun::samples::{Look, Sample, Value, Values, samples};
-use forerun::{
-    Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, Routine, STRUCTURED, Scalar, array, ops, seed,
-};
-use forerun::{Device, set_fuse, set_tiny_limit};
+use forerun::runtime::{set_fuse, set_tiny_limit};
+use forerun::{Arg, Array, Beyond, DType, Index, Kind, Loc, Point, Result, Routine, Scalar, array, ops, seed};
 
 const AT: Loc = Loc::UNKNOWN;
 

@@ -1,6 +1,7 @@
 //! Traces: every record that was submitted is run, by a task that was planned or on the spot; waits are in it.
 
-use forerun::{DType, EventKind, TraceEvent, full, start_trace, stop_trace};
+use forerun::profile::{EventKind, TraceEvent, start_trace, stop_trace};
+use forerun::{DType, full};
 use std::collections::HashMap;
 
 #[test]

@@ -4,7 +4,8 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::outcall;
-use forerun::{Array, Capture, CapturedProgram, whole_inputs, write_back};
+use forerun::Array;
+use forerun::frontend::{Capture, CapturedProgram, whole_inputs, write_back};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

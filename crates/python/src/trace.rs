@@ -2,7 +2,7 @@
 
 use crate::blockers::{Line, line_of};
 use crate::error::raise;
-use forerun::{EventKind, TraceEvent};
+use forerun::profile::{EventKind, TraceEvent};
 use pyo3::prelude::*;
 
 /// Start and end in seconds since the trace was started.
@@ -33,12 +33,12 @@ fn row(event: &TraceEvent) -> Row {
 /// Starts noting events, at most so many a thread.
 #[pyfunction]
 pub(crate) fn start_trace(most: usize) -> PyResult<()> {
-    forerun::start_trace(most).map_err(raise)
+    forerun::profile::start_trace(most).map_err(raise)
 }
 
 /// Stops noting events; gives the name and the events of each thread.
 #[pyfunction]
 pub(crate) fn stop_trace(py: Python<'_>) -> PyResult<Vec<(String, Vec<Row>)>> {
-    let lanes = py.detach(forerun::stop_trace).map_err(raise)?;
+    let lanes = py.detach(forerun::profile::stop_trace).map_err(raise)?;
     Ok(lanes.into_iter().map(|lane| (lane.thread, lane.events.iter().map(row).collect())).collect())
 }
