@@ -94,7 +94,7 @@ fn of_first<S: Set, V: NumFloat + Memory>(first: Point, second: Point, left: boo
 }
 
 fn of_second<S: Set, V: NumFloat + Memory, P: Body<(V, V), Out = V>>(second: Point, left: bool) -> Option<Loop> {
-    // Sums and products are commutative, bit for bit.
+    // Sums and products of numbers do not depend on the order of their operands.
     match (second, left) {
         (Point::Add, _) => Some(S::ternary::<V, Left<P, bodies::Add>>()),
         (Point::Multiply, _) => Some(S::ternary::<V, Left<P, bodies::Multiply>>()),
