@@ -19,9 +19,7 @@ use crate::runtime::planner::Until;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::runtime::window::Window;
-use forerun_base::Solo;
 use forerun_engine::Status;
-use forerun_plan::Io;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -98,23 +96,11 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
         }
     }
     let single = recipe.single();
-    let mut addresses = [std::ptr::null::<u8>(); 3];
-    for (to, from) in addresses.iter_mut().zip(&single.inputs) {
-        *to = elements[*from as usize].as_ptr().cast();
-    }
-    let mut scalars = [0u64; 2];
-    for (to, from) in scalars.iter_mut().zip(&single.scalars) {
-        *to = words[*from as usize];
-    }
     let mut made = Element::default();
-    let io = Io {
-        inputs: &addresses[..single.inputs.len()],
-        outputs: &[made.as_mut_ptr().cast()],
-        scalars: &scalars[..single.scalars.len()],
-    };
+    let target = made.as_mut_ptr().cast();
     // SAFETY: all operands and the result have one element, and there is room for it.
-    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.host().check_and_run(io, &Solo) }));
-    // What does not work out is submitted, and told as of any other record.
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.run(|k| elements[k].as_ptr().cast(), &words, target) }));
+    // An op that fails here is submitted like any other, and fails again as a record with its line.
     matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
 }
 

@@ -228,13 +228,12 @@ impl Planner {
     }
 
     /// How long to wait for more records before cutting here; `None` if the window was quiet long enough.
-    fn too_early(&self, window: &Window, head: u64, end: u64) -> Option<Duration> {
+    fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
         // An element costs about a nanosecond: wait up to a hundredth of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
-        // SAFETY: under the planner's lock; no other reference is alive.
-        let side = unsafe { window.planner_side() };
+        let side = window.planner_side(self);
         let tail = window.ring.tail();
         let now = Instant::now();
         match side.seen_at {
