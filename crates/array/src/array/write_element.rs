@@ -1,14 +1,12 @@
-//! Elements written at once: one element of a value at rest is written by the user's thread, and no record is submitted.
+//! Writes one element of a value at rest on the user's thread, without submitting a record.
 //!
-//! A value is at rest when it is ready, one cell alone points at it, all that was submitted to make or read it is done, and
-//! nobody else holds its bytes ([`Node::is_at_rest`]): what donation asks of a closed value, asked of an open one. Then
-//! only the cell shows the difference between the value before and after, and the cell is locked meanwhile if others
-//! could look. Whatever is not so is submitted like any other op, and so is everything that somebody wants to see
-//! submitted. Nothing here waits or fails.
+//! A value is at rest when it is ready, only one cell points at it, every record that makes or reads it is done, and nobody
+//! else holds its bytes (`Node::is_at_rest`): the conditions of donation, checked for an open value. If another handle
+//! could read the cell, the cell is locked during the write. Any other write is submitted like an ordinary op, and so is every
+//! write that an observer wants to see. Nothing here waits or fails.
 //!
-//! A value whose records are still in the window is brought to rest first, if that is little work: the records up to the last one
-//! that names it run on the spot. Without that a loop of element writes would stay behind
-//! itself: each write would submit a record that the next one finds unfinished.
+//! If records in the window still name the value and they are small, they run inline first. Otherwise a loop of element
+//! writes would never catch up with itself: each write would submit a record that the next one finds unfinished.
 
 use crate::array::{Arg, Array};
 use crate::observe::read_hooks;

@@ -1,4 +1,4 @@
-//! Running a record on the spot: for tiny records this is all there is to executing them.
+//! Runs a record inline, on the thread that plans it. A small record needs nothing else: no task, no wake-up.
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
@@ -15,7 +15,7 @@ use forerun_ops::Op;
 use forerun_plan::Attrs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What became of the attempt to run a record on the spot.
+/// The outcome of an attempt to run a record inline.
 pub(crate) enum Attempt {
     /// It ran; its value is settled.
     Done,
@@ -138,7 +138,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
         fail_point!("spot.before", error => return Err((error, true)));
         fail_point!("spot.inside");
-        // What it refuses it has looked at, and not touched.
+        // A kernel that refuses its inputs has not written to them.
         single.run(address, &record.immediates, target).map_err(|error| (error, true))?;
         fail_point!("spot.after");
         Ok(())
@@ -162,7 +162,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
         }
         Err((error, untouched)) => {
             match (buffer, own) {
-                // What was taken over is as it was: it may be the last good value of a cell.
+                // The donated buffer is unchanged: it may be the last good value of a cell.
                 (_, Some(b)) if untouched => inputs[0].node.set_buffer(b),
                 // SAFETY: the count of the value that did not come to be.
                 (Some(b), _) => unsafe { Buffer::release(b) },
