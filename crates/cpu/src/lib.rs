@@ -6,6 +6,7 @@ mod bulk;
 mod casts;
 mod copy;
 mod each;
+mod family;
 mod fill;
 mod gather;
 mod jit;

@@ -58,5 +58,8 @@ pub use forerun_nn as nn;
 pub use forerun_ops::infer::{ArgType, promote};
 /// Calls of every op, for tests to walk.
 pub use forerun_ops::samples;
-pub use forerun_ops::{Beyond, COMPOSITE, Class, Op, OpRow, Point, PointRow, ReduceKind, Routine, STRUCTURED, Tier};
+pub use forerun_ops::{
+    Attribute, AttributeKind, Beyond, COMPOSITE, Class, Encoded, Op, OpRow, Point, PointRow, ReduceKind, Routine,
+    STRUCTURED, Tier,
+};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};
