@@ -14,4 +14,18 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod unique;
 
-crate::routine::kernels! { Along Choose Convolve Count Draw Fft Linalg Normalise Order Place Scan Search Unique }
+crate::routine::kernels! {
+    Along
+    Choose
+    Convolve
+    Count
+    Draw
+    Fft
+    Linalg
+    Normalise
+    Order
+    Place
+    Scan
+    Search
+    Unique
+}

@@ -12,4 +12,16 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod unique;
 
-crate::run::kernels! { Along Choose Draw Fft Linalg Normalise Order Place Scan Search Unique }
+crate::run::kernels! {
+    Along
+    Choose
+    Draw
+    Fft
+    Linalg
+    Normalise
+    Order
+    Place
+    Scan
+    Search
+    Unique
+}

@@ -28,4 +28,18 @@ pub use scan::Scan;
 pub use search::Search;
 pub use unique::Unique;
 
-crate::routine::families! { Along Choose Convolve Count Draw Fft Linalg Normalise Order Place Scan Search Unique }
+crate::routine::families! {
+    Along
+    Choose
+    Convolve
+    Count
+    Draw
+    Fft
+    Linalg
+    Normalise
+    Order
+    Place
+    Scan
+    Search
+    Unique
+}
