@@ -1,7 +1,7 @@
-"""Files that are replaced as a whole: a reader finds the old one or the new one, never half of either.
+"""Atomic replacement of files: a reader finds the old file or the new one, never a partial one.
 
-The new file is written under a name that nobody can guess, next to the old one, and takes its place once its bytes are
-on the disk. So saves of one path by many threads and processes do not meet, and the last to finish wins.
+The new file is written under a random name next to the old one, flushed to disk, and then renamed. Concurrent saves to
+one path therefore do not interfere; the last to finish wins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FLAGS |= getattr(os, "O_BINARY", 0)
 
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
-    """Open what shall take the place of a file when the block ends; if it raises, the old file stays.
+    """Open a file that replaces another when the block ends; if the block raises, the old file stays.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 
 def _fresh(target: str, path: str) -> tuple[str, int]:
-    """Make a file that was not there, next to the target; an error names the path that the user gave."""
+    """Create a new file next to the target; errors name the path that the user gave."""
     while True:
         partial = f"{target}.{secrets.token_hex(8)}.partial"
         try:
@@ -67,7 +67,7 @@ def _fresh(target: str, path: str) -> tuple[str, int]:
 
 
 def _keep_name(target: str) -> None:
-    """Bring the new name to the disk, where folders can be told to."""
+    """Flush the renamed directory entry to disk, where the system supports it."""
     with contextlib.suppress(OSError):
         folder = os.open(os.path.dirname(target) or ".", os.O_RDONLY)
         try:

@@ -1,7 +1,6 @@
 """Files of named arrays in the safetensors format: a length, a JSON header, bytes.
 
-Reading never runs code and trusts nothing: lengths, offsets, dtypes and sizes are checked against the file before
-anything is allocated.
+Reading never runs code: lengths, offsets, dtypes and sizes are validated against the file before memory is allocated.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _SIZES = {name: dtype(name).itemsize for name in _CODES}
 
 # The format's own bound on the header.
 _LONGEST_HEADER = 100_000_000
-# The name under which a header keeps notes.
+# The name under which a header keeps metadata.
 _NOTES = "__metadata__"
 
 # What arrays can be: their dimensions, and what a machine can address, however empty they are.
@@ -43,7 +42,7 @@ _MOST_DIGITS = 64
 
 
 class _Entry(NamedTuple):
-    """Where an array lies: dtype, shape, and the first and the last byte of it after the header."""
+    """The location of an array: dtype, shape, and its first and last byte after the header."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -54,14 +53,14 @@ class _Entry(NamedTuple):
 def save(
     filename: str | os.PathLike[str], arrays: Mapping[str, ndarray], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write named arrays to a file. The file is replaced as a whole: a reader never finds half of it."""
+    """Write named arrays to a file. The file is replaced atomically."""
     header: dict[str, Any] = {}
     if metadata:
         header[_NOTES] = dict(metadata)
     begin = 0
     for name, array in arrays.items():
         if name == _NOTES:
-            raise refused(f"save: the file format keeps notes under the name {_NOTES!r}: call the array otherwise")
+            raise refused(f"save: the file format reserves the name {_NOTES!r}: rename the array")
         code = _CODES.get(array.dtype.name)
         if code is None:
             raise TypeError(f"save: {name!r} has dtype {array.dtype.name}, which the file format does not know")
@@ -80,7 +79,7 @@ def save(
 
 
 def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str, str]]:
-    """Read a file: the named arrays, and the notes that were written with them."""
+    """Read a file: the named arrays and the metadata."""
     path = os.fspath(filename)
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -92,7 +91,7 @@ def load(filename: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str
 
 
 def _read_header(file: BinaryIO, size: int, path: str) -> tuple[dict[str, _Entry], dict[str, str], int]:
-    """Read and check everything but the bytes of the arrays; return also where those begin."""
+    """Read and validate the header; return it and the offset of the data."""
     if size < 8:
         raise refused(f"load: {path}: {size} bytes are too few for a header")
     (length,) = struct.unpack("<Q", file.read(8))

@@ -9,8 +9,10 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::outcall;
 use crate::submit;
-use forerun::samples::Value;
-use forerun::{Arg, Array, Attribute, AttributeKind, DType, Encoded, Kind, Point, ReduceKind, Routine, on_device, ops};
+use forerun::device::on_device;
+use forerun::frontend::samples::Value;
+use forerun::frontend::{Attribute, AttributeKind, Encoded};
+use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -328,7 +330,7 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let inner = outcall::function(py, "forerun.np.products", "inner_of_any")?;
+            let inner = outcall::function(py, "forerun.np._products", "inner_of_any")?;
             outcall::call(&inner, (a, b)).map(Bound::unbind)
         }
     }
@@ -346,7 +348,7 @@ pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let vdot = outcall::function(py, "forerun.np.products", "vdot_of_any")?;
+            let vdot = outcall::function(py, "forerun.np._products", "vdot_of_any")?;
             outcall::call(&vdot, (a, b)).map(Bound::unbind)
         }
     }

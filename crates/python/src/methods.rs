@@ -13,7 +13,8 @@ use crate::loc::here;
 use crate::operand::{self, Operand};
 use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, ReduceKind, on_device, ops};
+use forerun::device::on_device;
+use forerun::{Arg, Array, ReduceKind, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PySlice, PyTuple};
@@ -473,7 +474,7 @@ impl PyArray {
     /// The elements in one dimension, to go through, read and write.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun.np.iteration", "flatiter")?, (slf,))
+        outcall::call(&outcall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
     }
 
     #[setter]

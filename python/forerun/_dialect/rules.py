@@ -1,4 +1,4 @@
-"""Update rules over many parameters at once: one native call a step, whatever the number of tensors."""
+"""Update rules over many parameters at once: one native call per step, for any number of tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forerun import _forerun, np
 class Momentum:
     """Stochastic gradient descent: ``v = momentum * v + g``, then ``w -= lr * v``.
 
-    The native rule keeps ``lr * v``, with its sign turned, so that what is kept is scaled when the rate changes.
+    The native rule keeps ``-lr * v``, so the state is rescaled when the learning rate changes.
     """
 
     def __init__(self) -> None:

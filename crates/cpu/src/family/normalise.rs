@@ -4,11 +4,11 @@
 //! Invariant: a row is one thread's, and is folded in 64 virtual lanes as reductions are; so the bits do not depend on the
 //! team, nor the order of sums on how wide vectors are.
 
+use crate::nontemporal;
 use crate::pointwise::Shared;
 use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree};
 use crate::routine::call::{Args, Body, Element as Typed, HostKernel, line_scratch};
 use crate::simd::{Baseline, Isa, Memory, Set, Work};
-use crate::stream;
 use forerun_base::{DType, Result, Team};
 use forerun_ops::normalise as attributes;
 use forerun_ops::{Body as Apply, Normalise, Num, NumFloat, Routine, bodies};
@@ -92,9 +92,10 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
     };
     let rows = from.len() / count;
     let bytes = count * size_of::<V::Elem>();
-    let past = (size_of_val(to) >= stream::WORTH && bytes.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64))
-        .then(|| stream::find(args.isa))
-        .flatten();
+    let past =
+        (size_of_val(to) >= nontemporal::WORTH && bytes.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64))
+            .then(|| nontemporal::find(args.isa))
+            .flatten();
     let target = Shared(to.as_mut_ptr());
     let per_piece = (PIECE / count).max(1);
     team.split(rows.div_ceil(per_piece), &|piece| {
@@ -113,7 +114,7 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
             }
         }
         if past.is_some() {
-            stream::fence();
+            nontemporal::fence();
         }
     });
 }

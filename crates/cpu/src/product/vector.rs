@@ -18,7 +18,7 @@ pub(crate) fn by_column(isa: Isa, dtype: DType) -> Block {
     find::<false>(isa, dtype)
 }
 
-/// The routine for a result of one row: `b` turned is the matrix, `a` the vector.
+/// The routine for a result of one row: `b` transposed is the matrix, `a` the vector.
 pub(crate) fn by_row(isa: Isa, dtype: DType) -> Block {
     find::<true>(isa, dtype)
 }
@@ -48,7 +48,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
     c_rows: usize,
 ) {
     let (rows, matrix, vector, vector_step, step) =
-        if ROW { (n, b.turned(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
+        if ROW { (n, b.transposed(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
     // SAFETY: the caller promises the elements; the backend has checked the instruction set.
     unsafe {
         S::vectorize(Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData })
@@ -66,8 +66,15 @@ struct Product<V: Memory> {
     kind: PhantomData<V>,
 }
 
-/// Elements of the vector that are made adjacent at a time.
-const RUN: usize = 512;
+/// Elements of the vector that are made adjacent at a time, and rows of a strip.
+const RUN: usize = 1024;
+
+/// Rows that are read at a time, and the accumulators of each: their products hide each other's latency.
+const ROWS: usize = 4;
+const SUMS: usize = 2;
+
+/// Columns that are read at a time.
+const COLUMNS: usize = 8;
 
 impl<V: Memory<Elem: Num> + NumFloat> Work for Product<V> {
     type Out = ();
@@ -78,61 +85,79 @@ impl<V: Memory<Elem: Num> + NumFloat> Work for Product<V> {
 }
 
 impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
-    /// A run of the vector without gaps, padded with zeros to whole vectors.
+    /// A run of the vector without gaps.
     #[inline(always)]
     fn adjacent(&self, start: usize, count: usize) -> [V::Elem; RUN] {
         let from = self.vector.cast::<V::Elem>();
         // SAFETY: elements of the vector, and all-zero bits are the float zero.
         unsafe {
             let mut run = [std::mem::zeroed(); RUN];
-            if self.vector_step == 1 {
-                std::ptr::copy_nonoverlapping(from.add(start), run.as_mut_ptr(), count);
-            } else {
-                for (i, to) in run[..count].iter_mut().enumerate() {
-                    *to = from.offset((start + i) as isize * self.vector_step).read();
-                }
+            for (i, to) in run[..count].iter_mut().enumerate() {
+                *to = from.offset((start + i) as isize * self.vector_step).read();
             }
             run
         }
     }
 
-    /// Each row times the vector, four accumulators a row; two rows at a time share what is read of the vector.
+    /// Each row times the vector. Several rows at a time share what is read of the vector.
     #[inline(always)]
     fn along_rows(&self) {
-        for start in (0..self.k).step_by(RUN) {
+        let mut start = 0;
+        while start < self.k {
             let count = RUN.min(self.k - start);
-            let vector = self.adjacent(start, count);
-            let pairs = self.rows - self.rows % 2;
-            // SAFETY: rows of the matrix.
-            unsafe {
-                (0..pairs).step_by(2).for_each(|row| self.some_rows::<2>(row, start, count, &vector));
-                (pairs..self.rows).for_each(|row| self.some_rows::<1>(row, start, count, &vector));
+            if self.vector_step == 1 {
+                // SAFETY: elements of the vector, which lie side by side.
+                let part = unsafe { std::slice::from_raw_parts(self.vector.cast::<V::Elem>().add(start), count) };
+                self.all_rows(start, part);
+            } else {
+                self.all_rows(start, &self.adjacent(start, count)[..count]);
+            }
+            start += count;
+        }
+    }
+
+    /// All rows times a part of the vector, which begins at `start`.
+    #[inline(always)]
+    fn all_rows(&self, start: usize, vector: &[V::Elem]) {
+        let mut row = 0;
+        // Loops, not closures: one that is not inlined would lack the instruction set.
+        // SAFETY: rows of the matrix, and as many of its columns as the vector has elements.
+        unsafe {
+            while row + ROWS <= self.rows {
+                self.some_rows::<ROWS>(row, start, vector);
+                row += ROWS;
+            }
+            while row < self.rows {
+                self.some_rows::<1>(row, start, vector);
+                row += 1;
             }
         }
     }
 
-    /// `N` rows from `row` on times a run of the vector.
+    /// `N` rows from `row` on times a part of the vector.
     ///
     /// # Safety
-    /// They must be rows of the matrix, and the run one of its columns.
+    /// They must be rows of the matrix, and the part one of its columns.
     #[inline(always)]
-    unsafe fn some_rows<const N: usize>(&self, row: usize, start: usize, count: usize, vector: &[V::Elem; RUN]) {
+    unsafe fn some_rows<const N: usize>(&self, row: usize, start: usize, vector: &[V::Elem]) {
+        debug_assert!(row + N <= self.rows && start + vector.len() <= self.k);
+        let count = vector.len();
         // SAFETY: elements of the matrix's rows, whole vectors and then the rest.
         unsafe {
             let first = self.matrix.first.cast::<V::Elem>().offset(row as isize * self.matrix.rows + start as isize);
             let from: [*const V::Elem; N] = collect(|r| first.wrapping_offset(r as isize * self.matrix.rows));
-            let mut sums = [[V::constant(0.0); 4]; N];
-            let group = 4 * V::LANES;
+            let mut sums = [[V::constant(0.0); SUMS]; N];
+            let group = SUMS * V::LANES;
             let mut at = 0;
             while at + group <= count {
                 // The parts of a group one after the other, for all rows: the vector is loaded once.
-                (0..4).for_each(|j| {
+                for j in 0..SUMS {
                     let i = at + j * V::LANES;
                     let with = V::load(vector.as_ptr().add(i));
-                    for (row, from) in sums.iter_mut().zip(from) {
-                        row[j] = V::load(from.add(i)).mul_add(with, row[j]);
+                    for r in 0..N {
+                        sums[r][j] = V::load(from[r].add(i)).mul_add(with, sums[r][j]);
                     }
-                });
+                }
                 at += group;
             }
             while at + V::LANES <= count {
@@ -149,7 +174,7 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
                 }
             }
             for (r, sums) in sums.iter().enumerate() {
-                let sum = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
+                let sum = sums[0].add(sums[1]);
                 let mut lanes = [vector[0]; 16];
                 sum.store(lanes.as_mut_ptr());
                 let mut half = V::LANES / 2;
@@ -165,7 +190,7 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// Columns scaled and added up in their order, a strip of rows at a time. Four columns at a time: a sum is read and
+    /// Columns scaled and added up in their order, a strip of rows at a time. Several columns at a time: a sum is read and
     /// written once for all of them.
     #[inline(always)]
     fn along_columns(&self) {
@@ -173,11 +198,17 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
             let width = RUN.min(self.rows - first);
             // SAFETY: all-zero bits are the float zero.
             let mut sums: [V::Elem; RUN] = unsafe { [std::mem::zeroed(); RUN] };
-            let fours = self.k - self.k % 4;
+            let mut l = 0;
             // SAFETY: columns of the matrix, and rows of the strip.
             unsafe {
-                (0..fours).step_by(4).for_each(|l| self.some_columns::<4>(l, first, width, &mut sums));
-                (fours..self.k).for_each(|l| self.some_columns::<1>(l, first, width, &mut sums));
+                while l + COLUMNS <= self.k {
+                    self.some_columns::<COLUMNS>(l, first, width, &mut sums);
+                    l += COLUMNS;
+                }
+                while l < self.k {
+                    self.some_columns::<1>(l, first, width, &mut sums);
+                    l += 1;
+                }
             }
             for (i, sum) in sums[..width].iter().enumerate() {
                 // SAFETY: a result for each row.

@@ -2,7 +2,7 @@
 
 mod complaint;
 mod fill;
-mod launch;
+mod kernel;
 mod mover;
 mod place;
 mod pointwise;
@@ -13,8 +13,8 @@ mod rows;
 
 pub(crate) use complaint::beyond;
 pub use complaint::{Complain, complaint};
-pub use launch::Launch;
-pub(crate) use launch::Run;
+pub use kernel::LaunchableKernel;
+pub(crate) use kernel::Run;
 pub(crate) use mover::Mover;
 pub(crate) use product::Products;
 #[cfg(test)]

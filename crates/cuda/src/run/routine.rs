@@ -1,10 +1,10 @@
 //! From a routine to its launches: units, scratch memory, words. The kernels stand in [`crate::family`], one file a family; the
 //! host runs the routines of a family without a file.
 
-use super::launch::Run;
+use super::kernel::Run;
 use crate::compile::Unit;
 use crate::family::kernel;
-use crate::gpu::{Gpu, Io, Raised};
+use crate::gpu::{DeviceIo, Gpu, Raised};
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Result, Shape};
 use forerun_ops::samples::{Input, samples};
 use forerun_ops::{Attributes, Encoded, Given, Routine};
@@ -127,7 +127,7 @@ impl Caller {
 }
 
 impl Run for Caller {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let scratch = if self.scratch > 0 { gpu.memory.scratch(self.scratch)? } else { 0 };
         let done = (self.steps)(&Job { gpu, io, call: &self.call, units: &self.units, scratch });
         if self.scratch > 0 {
@@ -144,7 +144,7 @@ impl Run for Caller {
 /// One run of a routine.
 pub(crate) struct Job<'a> {
     pub(crate) gpu: &'a Gpu,
-    pub(crate) io: Io<'a>,
+    pub(crate) io: DeviceIo<'a>,
     pub(crate) call: &'a RoutineCall,
     units: &'a [Arc<Unit>],
     /// The first byte of its own memory, of which nothing is known.
@@ -164,7 +164,8 @@ impl Job<'_> {
     pub(crate) fn blocks(&self, n: usize, grid: usize, threads: usize, words: &[u64]) -> Result<()> {
         let mut all = words.to_vec();
         all.resize(words.len().max(WORDS), 0);
-        self.gpu.launch(&self.units[n], grid, threads, &all)
+        // SAFETY: the caller of `Run::run` promises the addresses in `io`, and the family's words are those of its sources.
+        unsafe { self.gpu.launch_kernel(&self.units[n], grid, threads, &all) }
     }
 
     /// Copies the first input to the output, unless it is there.
