@@ -5,7 +5,7 @@ use crate::pointwise::conjugate;
 use crate::rules::saved;
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar, Shape};
-use forerun_ops::{Beyond, ComplexGradient, Given, GradientBuilder, Operand, Point, ReduceKind, Routine};
+use forerun_ops::{Beyond, ComplexGradient, Given, GradientBuilder, GradientOperand, Point, ReduceKind, Routine};
 
 /// What flows back to each input of a recorded routine.
 pub(crate) fn rule(
@@ -66,12 +66,12 @@ impl GradientBuilder for Tape<'_> {
         (x.dtype(), x.shape())
     }
 
-    fn pointwise(&self, point: Point, operands: &[Operand<'_, Array>]) -> Result<Array> {
+    fn pointwise(&self, point: Point, operands: &[GradientOperand<'_, Array>]) -> Result<Array> {
         let mut args = Vec::with_capacity(operands.len());
         for operand in operands {
             args.push(match operand {
-                Operand::Value(x) => Arg::Array(x),
-                Operand::Number(number) => Arg::Scalar(*number),
+                GradientOperand::Value(x) => Arg::Array(x),
+                GradientOperand::Number(number) => Arg::Scalar(*number),
             });
         }
         ops::pointwise(point, &args, self.loc)

@@ -25,7 +25,8 @@ pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole,
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
 pub use routine::{
-    AlongAxis, Attribute, AttributeKind, Attributes, ComplexGradient, Encoded, Given, GradientBuilder, List, Operand,
+    AlongAxis, Attribute, AttributeKind, Attributes, ComplexGradient, Encoded, Given, GradientBuilder, GradientOperand,
+    List,
 };
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;

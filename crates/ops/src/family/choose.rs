@@ -3,7 +3,8 @@
 use crate::Point;
 use crate::gradient::Needs;
 use crate::routine::{
-    AlongAxis, Attributes, Family, Flows, Given, GradientBuilder, Operand, attributes, family, invalid, mistyped,
+    AlongAxis, Attributes, Family, Flows, Given, GradientBuilder, GradientOperand, attributes, family, invalid,
+    mistyped,
 };
 use crate::samples::{COMPLEX, Input, Look, Sample, Values, call, x};
 use forerun_base::DType::{Bool, F32};
@@ -131,7 +132,7 @@ impl Family for Choose {
                 let base = b.if_wanted(0, || {
                     let behind = b.shape(grad).rank() - axis as usize - b.shape(mask).rank();
                     let mask = (0..behind).try_fold(mask.clone(), |mask, _| b.expand_dims(&mask, -1))?;
-                    b.pointwise(Point::Where, &[(&mask).into(), Operand::Number(Scalar::Int(0)), grad.into()])
+                    b.pointwise(Point::Where, &[(&mask).into(), GradientOperand::Number(Scalar::Int(0)), grad.into()])
                 })?;
                 let values = b.if_wanted(2, || {
                     let count = b.given(2).1[axis as usize] as i64;

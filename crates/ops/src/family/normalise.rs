@@ -3,7 +3,7 @@
 
 use crate::gradient::Needs;
 use crate::routine::{
-    Attributes, Family, Flows, Given, GradientBuilder, Operand, attributes, family, invalid, mistyped,
+    Attributes, Family, Flows, Given, GradientBuilder, GradientOperand, attributes, family, invalid, mistyped,
 };
 use crate::samples::{Look, Sample, call, x};
 use crate::{Point, ReduceKind};
@@ -137,7 +137,7 @@ fn layer_gradient<B: GradientBuilder>(b: &B, epsilon: f64) -> Flows<B> {
     let x = b.input(0);
     let off = b.minus(x, &row_means(x)?)?;
     let variance = row_means(&b.times(&off, &off)?)?;
-    let raised = b.pointwise(Point::Add, &[(&variance).into(), Operand::Number(Scalar::Float(epsilon))])?;
+    let raised = b.pointwise(Point::Add, &[(&variance).into(), GradientOperand::Number(Scalar::Float(epsilon))])?;
     let deviation = b.pointwise(Point::Sqrt, &[(&raised).into()])?;
     let normal = b.binary(Point::Divide, &off, &deviation)?;
     let gamma = b.if_wanted(1, || over_rows(&b.times(grad, &normal)?))?;

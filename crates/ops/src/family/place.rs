@@ -1,7 +1,9 @@
 //! Elements that indices along several axes name.
 
 use crate::gradient::Needs;
-use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, List, Operand, attributes, family, invalid};
+use crate::routine::{
+    Attributes, Family, Flows, Given, GradientBuilder, GradientOperand, List, attributes, family, invalid,
+};
 use crate::samples::{COMPLEX, Look, Sample, Values, at, call, x};
 use crate::{Beyond, Point, ReduceKind};
 use forerun_base::DType::{self, F32, I32, I64};
@@ -209,13 +211,13 @@ fn written<B: GradientBuilder>(b: &B, rows: &Rows) -> Result<B::Value> {
     let mut places = positions.clone();
     let mut last = b.routine(Place::Last, &[positions], ())?;
     for (extent, stride) in rows.extents.iter().zip(&rows.strides) {
-        let stride = Operand::Number(Scalar::Int(*stride));
+        let stride = GradientOperand::Number(Scalar::Int(*stride));
         let apart = b.pointwise(Point::Multiply, &[(&b.arange(0, *extent)?).into(), stride])?;
         places = b.plus(&b.expand_dims(&places, -1)?, &apart)?;
         last = b.expand_dims(&last, -1)?;
     }
     let taken = b.take(&b.reshape(b.grad(), &[-1])?, &places, 0, Beyond::Raise)?;
-    let zero = Operand::Number(Scalar::Int(0));
+    let zero = GradientOperand::Number(Scalar::Int(0));
     let kept = b.pointwise(Point::Where, &[(&last).into(), (&taken).into(), zero])?;
     let (shape, found) = (b.given(2).1, b.shape(&kept));
     if shape.size() == 1 && found.size() != 1 {

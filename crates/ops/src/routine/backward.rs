@@ -22,16 +22,16 @@ pub enum ComplexGradient {
 
 /// An operand of a pointwise op.
 #[derive(Debug)]
-pub enum Operand<'a, V> {
+pub enum GradientOperand<'a, V> {
     /// A value.
     Value(&'a V),
     /// A number without a width.
     Number(Scalar),
 }
 
-impl<'a, V> From<&'a V> for Operand<'a, V> {
-    fn from(value: &'a V) -> Operand<'a, V> {
-        Operand::Value(value)
+impl<'a, V> From<&'a V> for GradientOperand<'a, V> {
+    fn from(value: &'a V) -> GradientOperand<'a, V> {
+        GradientOperand::Value(value)
     }
 }
 
@@ -54,7 +54,7 @@ pub trait GradientBuilder {
     fn describe(&self, x: &Self::Value) -> Given;
 
     /// A pointwise op.
-    fn pointwise(&self, point: Point, operands: &[Operand<'_, Self::Value>]) -> Result<Self::Value>;
+    fn pointwise(&self, point: Point, operands: &[GradientOperand<'_, Self::Value>]) -> Result<Self::Value>;
     /// A reduction over axes.
     fn reduce(&self, kind: ReduceKind, x: &Self::Value, axes: &[isize], keepdims: bool) -> Result<Self::Value>;
     /// The mean over axes, which are kept with extent 1.

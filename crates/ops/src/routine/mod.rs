@@ -12,7 +12,7 @@ mod backward;
 mod declaration;
 
 pub use attributes::{AlongAxis, Attribute, AttributeKind, Attributes, Encoded, List, Value};
-pub use backward::{ComplexGradient, GradientBuilder, Operand};
+pub use backward::{ComplexGradient, GradientBuilder, GradientOperand};
 pub use declaration::Given;
 
 pub(crate) use attributes::{AttributeType, attributes};

@@ -2,7 +2,7 @@
 
 use super::{Completeness, Inversion, Linalg, Stack, Triangle, Triangular};
 use crate::Point;
-use crate::routine::{Attributes, Flows, GradientBuilder, Operand};
+use crate::routine::{Attributes, Flows, GradientBuilder, GradientOperand};
 use forerun_base::{Error, ErrorKind, Result, Scalar, Shape};
 
 pub(super) fn flows<B: GradientBuilder>(routine: Linalg, b: &B, attributes: &[i64]) -> Flows<B> {
@@ -89,7 +89,7 @@ fn over_matrices<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
 }
 
 fn half<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
-    b.pointwise(Point::Multiply, &[x.into(), Operand::Number(Scalar::Float(0.5))])
+    b.pointwise(Point::Multiply, &[x.into(), GradientOperand::Number(Scalar::Float(0.5))])
 }
 
 /// The mean of a matrix and its adjoint.
@@ -102,7 +102,7 @@ fn lower<B: GradientBuilder>(b: &B, x: &B::Value, diagonal: i64) -> Result<B::Va
     let stack = Stack::of(&b.shape(x));
     let down = b.expand_dims(&b.arange(diagonal, diagonal + stack.rows as i64)?, -1)?;
     let kept = b.binary(Point::GreaterEqual, &down, &b.arange(0, stack.columns as i64)?)?;
-    b.pointwise(Point::Where, &[(&kept).into(), x.into(), Operand::Number(Scalar::Int(0))])
+    b.pointwise(Point::Where, &[(&kept).into(), x.into(), GradientOperand::Number(Scalar::Int(0))])
 }
 
 /// The half on and above the diagonal, `below` as for [`lower`] of the transposed matrix.
@@ -112,7 +112,7 @@ fn upper<B: GradientBuilder>(b: &B, x: &B::Value, below: i64) -> Result<B::Value
 
 /// One over each element, and zero where it is zero.
 fn unless_zero<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
-    let number = |number: i64| Operand::Number(Scalar::Int(number));
+    let number = |number: i64| GradientOperand::Number(Scalar::Int(number));
     let is_zero = b.pointwise(Point::Equal, &[x.into(), number(0)])?;
     let safe = b.pointwise(Point::Where, &[(&is_zero).into(), number(1), x.into()])?;
     let over = b.pointwise(Point::Reciprocal, &[(&safe).into()])?;
