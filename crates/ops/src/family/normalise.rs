@@ -59,7 +59,7 @@ impl Family for Normalise {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         match self {
             Normalise::Softmax | Normalise::LogSoftmax => <()>::read(attributes)?,
-            Normalise::Layer => drop(Layer::read(attributes)?),
+            Normalise::Layer => _ = Layer::read(attributes)?,
         }
         let (dtype, shape) = given[0];
         let Some(&row) = shape.last() else { return invalid("a scalar has no rows") };

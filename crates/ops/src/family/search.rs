@@ -57,9 +57,9 @@ attributes! {
 impl Family for Search {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         match self {
-            Search::Sorted | Search::Digitize => drop(Side::read(attributes)?),
+            Search::Sorted | Search::Digitize => _ = Side::read(attributes)?,
             Search::Among => <()>::read(attributes)?,
-            Search::Interp => drop(Ends::read(attributes)?),
+            Search::Interp => _ = Ends::read(attributes)?,
         }
         let ((dtype, shape), (other, values)) = (given[0], given[1]);
         if shape.rank() != 1 {
