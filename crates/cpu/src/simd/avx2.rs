@@ -272,8 +272,7 @@ macro_rules! mask {
             }
             #[inline(always)]
             fn splat(value: bool) -> Self {
-                debug_assert!(is_x86_feature_detected!("avx2"), "the processor has the set's features");
-                // SAFETY: only reached in functions that enable the set's features, which the line above checks; the array has
+                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks; the array has
                 // a byte for each lane.
                 unsafe { Self::load([value; $lanes].as_ptr()) }
             }
@@ -329,8 +328,7 @@ macro_rules! memory {
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                debug_assert!(is_x86_feature_detected!("avx2"), "the processor has the set's features");
-                // SAFETY: only reached in functions that enable the set's features, which the line above checks.
+                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks.
                 $vector(unsafe { $set1(value) })
             }
         }

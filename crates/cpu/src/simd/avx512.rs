@@ -285,8 +285,7 @@ macro_rules! memory {
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                debug_assert!(is_x86_feature_detected!("avx512f"), "the processor has the set's features");
-                // SAFETY: only reached in functions that enable the set's features, which the line above checks.
+                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks.
                 $vector(unsafe { $set1(value) })
             }
         }
