@@ -1,4 +1,4 @@
-"""What routines of the catalogue give, computed with NumPy, where NumPy has no function of that name that takes the same."""
+"""What routines of the catalogue give, computed with NumPy, where NumPy has no such function of the same name."""
 
 from __future__ import annotations
 

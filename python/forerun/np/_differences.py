@@ -191,8 +191,8 @@ def interp(
     if (
         points.dtype == places.dtype == values.dtype
         and points.dtype.name in ("float32", "float64")
-        and not isinstance(left, ndarray)
-        and not isinstance(right, ndarray)
+        and not isinstance(left, (ndarray, complex))
+        and not isinstance(right, (ndarray, complex))
         and shortcut(points)
     ):
         made = _forerun.routine("interp", [points, places, values], left=left, right=right)
