@@ -79,7 +79,7 @@ def test_select() -> None:
     same(np.select([a > 1, a > 0], [a[0], 3]), numpy.select([x > 1, x > 0], [x[0], 3]))
     with pytest.raises(ValueError, match="1 conditions do not go with 2 choices"):
         np.select([a > 1], [a, a])
-    with pytest.raises(TypeError, match="truth values"):
+    with pytest.raises(TypeError, match="conditions must be boolean"):
         np.select([a], [a])
 
 
