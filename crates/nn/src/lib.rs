@@ -9,6 +9,8 @@ mod layers;
 mod loss;
 mod optimise;
 mod parameter;
+mod replace;
+mod tensors;
 mod terms;
 
 pub use checkpoint::{load, save};
@@ -20,3 +22,4 @@ pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Seque
 pub use loss::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Sgd};
 pub use parameter::Parameter;
+pub use tensors::{FileError, Notes, Tensor, TensorFile, write_tensors};

@@ -36,6 +36,7 @@ mod sequence;
 mod shapes;
 mod submit;
 mod switches;
+mod tensors;
 mod threads;
 mod trace;
 mod ufunc;

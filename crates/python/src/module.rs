@@ -65,6 +65,8 @@ mod _forerun {
     };
 
     #[pymodule_export]
+    use crate::tensors::{load_tensors, save_tensors};
+    #[pymodule_export]
     use crate::trace::{start_trace, stop_trace};
     #[pymodule_export]
     use crate::ufunc::PyPointwise;

@@ -1,0 +1,74 @@
+//! Files of named arrays: the paths, dictionaries and exceptions of Python around the safetensors files of `nn`.
+
+use crate::array::PyArray;
+use crate::error::raise;
+use crate::loc::here;
+use crate::outcall;
+use crate::wait;
+use forerun::nn::{FileError, Notes, TensorFile, write_tensors};
+use forerun::ops;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A file that a user names by text or by an object with a path.
+fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    outcall::call(&outcall::function(path.py(), "os", "fspath")?, (path,))?.extract()
+}
+
+/// The exception for a file: an `OSError` of Python's own kind that names the user's path, or that of the content.
+fn refused(py: Python<'_>, path: &PathBuf, error: FileError) -> PyErr {
+    let error = match error {
+        FileError::Content(error) => return raise(error),
+        FileError::Os(error) => error,
+    };
+    let Some(code) = error.raw_os_error() else { return PyOSError::new_err(format!("{}: {error}", path.display())) };
+    let text = outcall::function(py, "os", "strerror").and_then(|strerror| outcall::call(&strerror, (code,)));
+    text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.clone())))
+}
+
+/// Marks a place where a test can make something go wrong. Builds as they are published have none.
+fn fail_point(_py: Python<'_>, _site: &str) -> PyResult<()> {
+    #[cfg(any(feature = "faults", debug_assertions))]
+    crate::fail::fail_point(_py, _site)?;
+    Ok(())
+}
+
+/// Writes named arrays and notes to a file, which is replaced as a whole. Waits for the values.
+#[pyfunction]
+#[pyo3(signature = (path, arrays, notes = None))]
+pub(crate) fn save_tensors(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    arrays: &Bound<'_, PyDict>,
+    notes: Option<Notes>,
+) -> PyResult<()> {
+    let (path, loc) = (path_of(path)?, here(py));
+    let mut tensors = Vec::with_capacity(arrays.len());
+    for (name, array) in arrays.iter() {
+        fail_point(py, "file.write")?;
+        let array = array.cast::<PyArray>()?.get().0.detach();
+        let dense = if array.layout().is_dense() { array } else { ops::copy(&array, loc).map_err(raise)? };
+        let snapshot = wait::read(py, &dense, "save", |array, wait| array.snapshot_with(wait))?;
+        tensors.push((name.extract()?, snapshot));
+    }
+    let notes = notes.unwrap_or_default();
+    py.detach(|| write_tensors(&path, &tensors, &notes, loc)).map_err(|error| refused(py, &path, error))
+}
+
+/// Reads named arrays and notes from a file. Its header is checked before anything is allocated.
+#[pyfunction]
+pub(crate) fn load_tensors<'py>(py: Python<'py>, path: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyDict>, Notes)> {
+    let (path, loc) = (path_of(path)?, here(py));
+    let file = py.detach(|| TensorFile::open(&path, loc)).map_err(|error| refused(py, &path, error))?;
+    let arrays = PyDict::new(py);
+    for tensor in file.tensors() {
+        fail_point(py, "file.read")?;
+        let bytes = py.detach(|| file.read(tensor)).map_err(|error| refused(py, &path, error))?;
+        wait::make_host_room(py, bytes.len())?;
+        let array = ops::from_bytes(&bytes, tensor.dtype, &tensor.shape, loc).map_err(raise)?;
+        arrays.set_item(&tensor.name, PyArray(array))?;
+    }
+    Ok((arrays, file.notes().clone()))
+}
