@@ -480,8 +480,9 @@ def sgd_update(
     lrs: Sequence[float],
     wds: Sequence[float],
     momentum: float,
-    rescale: float,
-    clip: float | None,
+    rescale: float = 1.0,
+    clip: float | None = None,
+    last_rates: Sequence[float] | None = None,
 ) -> None: ...
 def adam_update(
     weights: Sequence[ndarray],
@@ -490,11 +491,13 @@ def adam_update(
     variances: Sequence[ndarray],
     lrs: Sequence[float],
     wds: Sequence[float],
-    beta1: float,
-    beta2: float,
+    counts: Sequence[int],
+    betas: tuple[float, float],
     epsilon: float,
-    rescale: float,
-    clip: float | None,
+    rescale: float = 1.0,
+    clip: float | None = None,
+    correction: str = "rate",
+    decoupled: builtins.bool = False,
 ) -> None: ...
 
 class Captured:

@@ -328,10 +328,10 @@ def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
     def step(count: int) -> None:
         rates = [0.01 / count] * 2
         if kind == "adam":
-            _forerun.adam_update(weights, grads, *states, rates, [0.0, 0.1], 0.9, 0.999, 1e-8, 1.0, None)
+            _forerun.adam_update(weights, grads, *states, rates, [0.0, 0.1], [count] * 2, (0.9, 0.999), 1e-8)
         else:
             momenta = states[0] if kind == "momentum" else None
-            _forerun.sgd_update(weights, grads, momenta, rates, [0.0, 0.1], 0.9, 1.0, None)
+            _forerun.sgd_update(weights, grads, momenta, rates, [0.0, 0.1], 0.9)
         npx.waitall()
 
     for count in range(1, 4):

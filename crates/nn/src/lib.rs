@@ -10,6 +10,7 @@ mod loss;
 mod optimise;
 mod parameter;
 mod replace;
+pub mod rules;
 mod tensors;
 mod terms;
 

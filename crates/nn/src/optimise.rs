@@ -1,6 +1,7 @@
 //! Optimisers: one call updates all parameters. Rates are scalars in the records, so setting one costs no new plan.
 
 use crate::parameter::Parameter;
+use crate::rules::{self, Correction, Step};
 use crate::terms::value;
 use forerun_array::ops::{self, Preparation};
 use forerun_array::{Array, Wait, on_device};
@@ -16,6 +17,20 @@ struct Turn {
     weights: Vec<Array>,
     gradients: Vec<Array>,
     how: Preparation,
+}
+
+impl Turn {
+    /// Runs an update rule with one rate and one decay for all weights.
+    fn with(&self, rate: f64, decay: f64, rule: impl FnOnce(&Step<'_>) -> Result<()>) -> Result<()> {
+        let count = self.weights.len();
+        rule(&Step {
+            weights: &all(&self.weights),
+            gradients: &all(&self.gradients),
+            rates: &vec![rate; count],
+            decays: &vec![decay; count],
+            preparation: self.how,
+        })
+    }
 }
 
 impl Trained {
@@ -130,15 +145,14 @@ impl Sgd {
     #[track_caller]
     pub fn step(&mut self, batch: usize) -> Result<()> {
         let loc = Loc::caller();
-        let Turn { weights, gradients, how } = self.trained.turn("sgd", batch)?;
+        let turn = self.trained.turn("sgd", batch)?;
         if self.momentum != 0.0 {
-            zeros(&mut self.momenta, &weights, loc)?;
+            zeros(&mut self.momenta, &turn.weights, loc)?;
         }
         self.steps = self.steps.saturating_add(1);
         let momenta = all(&self.momenta);
-        let (rates, decays) = (vec![self.rate; weights.len()], vec![self.decay; weights.len()]);
         let momenta = (self.momentum != 0.0).then_some(momenta.as_slice());
-        ops::sgd_update(&all(&weights), &all(&gradients), momenta, &rates, &decays, self.momentum, how, loc)
+        turn.with(self.rate, self.decay, |step| step.sgd(momenta, self.momentum, None, loc))
     }
 
     /// Takes back the steps that failed, of weights and momenta; says how many. Waits. Training goes on as if the batches
@@ -153,8 +167,7 @@ impl Sgd {
 pub struct Adam {
     trained: Trained,
     rate: f64,
-    betas: (f64, f64),
-    epsilon: f64,
+    rule: rules::Adam,
     decay: f64,
     means: Vec<Array>,
     variances: Vec<Array>,
@@ -167,8 +180,7 @@ impl Adam {
         Adam {
             trained: Trained::of(parameters),
             rate: learning_rate,
-            betas: (0.9, 0.999),
-            epsilon: 1e-8,
+            rule: rules::Adam { betas: (0.9, 0.999), epsilon: 1e-8, correction: Correction::Rate, decoupled: false },
             decay: 0.0,
             means: Vec::new(),
             variances: Vec::new(),
@@ -178,13 +190,13 @@ impl Adam {
 
     /// How much of the running means and variances stays at each step.
     pub fn betas(mut self, mean: f64, variance: f64) -> Adam {
-        self.betas = (mean, variance);
+        self.rule.betas = (mean, variance);
         self
     }
 
     /// This is added to what divides.
     pub fn epsilon(mut self, epsilon: f64) -> Adam {
-        self.epsilon = epsilon;
+        self.rule.epsilon = epsilon;
         self
     }
 
@@ -208,25 +220,13 @@ impl Adam {
     #[track_caller]
     pub fn step(&mut self, batch: usize) -> Result<()> {
         let loc = Loc::caller();
-        let Turn { weights, gradients, how } = self.trained.turn("adam", batch)?;
-        zeros(&mut self.means, &weights, loc)?;
-        zeros(&mut self.variances, &weights, loc)?;
+        let turn = self.trained.turn("adam", batch)?;
+        zeros(&mut self.means, &turn.weights, loc)?;
+        zeros(&mut self.variances, &turn.weights, loc)?;
         self.steps = self.steps.saturating_add(1);
-        // The running values start at zero; the rate makes up for what they lack at first.
-        let lack = |beta: f64| 1.0 - beta.powi(self.steps.min(i32::MAX as u32) as i32);
-        let rate = self.rate * lack(self.betas.1).sqrt() / lack(self.betas.0);
-        ops::adam_update(
-            &all(&weights),
-            &all(&gradients),
-            &all(&self.means),
-            &all(&self.variances),
-            &vec![rate; weights.len()],
-            &vec![self.decay; weights.len()],
-            self.betas,
-            self.epsilon,
-            how,
-            loc,
-        )
+        let (means, variances, counts) =
+            (all(&self.means), all(&self.variances), vec![self.steps.into(); turn.weights.len()]);
+        turn.with(self.rate, self.decay, |step| step.adam(&means, &variances, &counts, &self.rule, loc))
     }
 
     /// Takes back the steps that failed, of weights, means, variances and the count of steps; says how many. Waits. Training

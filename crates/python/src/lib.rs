@@ -40,4 +40,5 @@ mod tensors;
 mod threads;
 mod trace;
 mod ufunc;
+mod updates;
 mod wait;

@@ -17,8 +17,8 @@ mod _forerun {
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        adam_update, backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training,
-        mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
+        backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training, mark_variables,
+        record_function, set_recording, set_training, shares_cell, use_gradients,
     };
     #[pymodule_export]
     use crate::awaiting::{awaited_item, settled_or_call};
@@ -70,6 +70,8 @@ mod _forerun {
     use crate::trace::{start_trace, stop_trace};
     #[pymodule_export]
     use crate::ufunc::PyPointwise;
+    #[pymodule_export]
+    use crate::updates::{adam_update, sgd_update};
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {
