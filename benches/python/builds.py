@@ -1,8 +1,9 @@
 """Two builds of Forerun side by side: the loops of tiny, the workloads of chapter, an epoch of training, a GPU.
 
-``python benches/python/builds.py OLD NEW [ROUNDS] [WORKLOAD ...]``, where OLD and NEW are folders with an unpacked package
-each. Every workload has one process per build, and their runs alternate. The bench prints the new build's time divided by
-the old build's, for medians and for best runs. The workload ``gpu`` runs only when it is named: it needs an NVIDIA device.
+``python benches/python/builds.py OLD NEW [ROUNDS] [WORKLOAD ...]``, where OLD and NEW are folders with an unpacked
+package each. Every workload has one process per build, and their runs alternate. The bench prints the new build's time
+divided by the old build's, for medians and for best runs. The workload ``gpu`` needs an NVIDIA device, and runs only if
+it is named.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def gpu() -> Run:
     """Prepare tiny ops and epochs of ``gpu.py`` on the first NVIDIA device."""
     sys.argv[1:] = []
     import gpu as device
+
     from forerun import _forerun, np, npx
 
     _forerun.set_drop_dead(False)

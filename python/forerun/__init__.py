@@ -1,6 +1,6 @@
 """Forerun: asynchronous arrays that run ahead.
 
-Every operation returns at once with a handle; the engine computes on its own threads. Reading a value waits for it.
+Every operation returns immediately with a handle; the engine computes on its own threads. Reading a value waits for it.
 
 Examples
 --------
@@ -101,5 +101,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, those of modules not yet imported included."""
+    """List the public names, including modules that are not imported yet."""
     return sorted({*__all__, *_LATER})

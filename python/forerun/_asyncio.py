@@ -1,4 +1,4 @@
-"""``await x``: the event loop goes on until the engine has the elements."""
+"""``await x``: the event loop keeps running until the array is computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _settle(future: asyncio.Future[None]) -> None:
 
 
 def settle(array: ndarray) -> Generator[Any, None, ndarray]:
-    """Wait in the running event loop until the array can be read; raise if what makes it failed."""
+    """Wait in the running event loop until the array is computed; raise if it failed."""
     loop = asyncio.get_running_loop()
     while True:
         future: asyncio.Future[None] = loop.create_future()

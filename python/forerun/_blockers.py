@@ -1,4 +1,4 @@
-"""Who waits: a report by line, and a rule that forbids it."""
+"""Blocking calls: a report by source line, and a context that forbids them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Blocker", "Blockers", "SyncWarning", "Waiting", "blockers", "last_wa
 
 
 class SyncWarning(UserWarning):
-    """A call waited where ``no_sync("warn")`` says that none is meant to."""
+    """Warn that a call waited inside ``no_sync("warn")``."""
 
 
 class Waiting(NamedTuple):
@@ -24,7 +24,7 @@ class Waiting(NamedTuple):
     """The file of the line that waited; empty if it is not known."""
     line: int
     call: str
-    """What it called."""
+    """The call that waited."""
     op: str
     """The op whose value it waited for; empty for a wait for everything and for a hold."""
     op_file: str
@@ -62,7 +62,7 @@ class Blocker:
 
     @property
     def call(self) -> str:
-        """What it called."""
+        """The call that waited."""
         return self.longest.call
 
 
@@ -72,15 +72,15 @@ def _waiting(raw: _forerun._Wait) -> Waiting:
 
 
 def _place(file: str, line: int) -> str:
-    """Write a line shortly: the last two parts of its file tell files of one name apart."""
+    """Return a short form of a source line: the last two parts of its path and the number."""
     return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}" if file else ""
 
 
 class Blockers(list[Blocker]):
-    """Every line that waited, the one that took longest altogether first. Printed, it is a table."""
+    """Every line that waited, longest total wait first. Printing it shows a table."""
 
     def __str__(self) -> str:
-        """Write one row a line."""
+        """Return the table, one row per line."""
         if not self:
             return "nothing waited"
         head = ("waits at", "call", "count", "parked ms", "helped ms", "longest ms", "longest for")
@@ -101,16 +101,16 @@ class Blockers(list[Blocker]):
 
 
 def blockers() -> Blockers:
-    """Return which lines of the program waited so far, for how long, and for what.
+    """Return which lines of the program have waited, for how long, and for which op.
 
-    Only calls that really had to wait are noted: a value that is there, or that is made on the spot because little
-    leads to it, is no wait. A submission that was held because too much was queued is a row too. A wait that was
-    interrupted is left out.
+    Only calls that had to wait are listed. Reading a finished value is not a wait, nor is reading one that the calling
+    thread computes itself because little work leads to it. A submission that waited because too much was queued is
+    listed too. Interrupted waits are not.
 
     Returns
     -------
     Blockers
-        A list of ``Blocker`` records, one for each call and line; printed, it is a table.
+        A list of ``Blocker`` records, one per call and line. Printing it shows a table.
 
     Examples
     --------
@@ -157,21 +157,21 @@ def last_wait() -> Waiting | None:
 
 
 class no_sync:
-    """Forbid the calling thread to wait for values, in a ``with`` statement.
+    """Forbid calls that read values, in the calling thread, inside a ``with`` statement.
 
-    Everything that reads a value is refused: printing, ``item()``, ``asnumpy()``, ``wait_to_read()``, ``waitall()``,
-    the truth of an array, and an array where a number is wanted, such as ``np.full((2,), x)``. A value that is already
-    there may not be read either: whether it is there is a matter of luck, and a program that passes must pass every
-    time. Allowed is what submits, slices or asks for a shape, even where the submission is held because too much is
-    queued; so is ``await x``.
+    This covers every call that reads a value, even one that is already computed: printing, ``item()``, ``asnumpy()``,
+    ``wait_to_read()``, ``waitall()``, ``bool(x)``, and an array where a number is expected, such as
+    ``np.full((2,), x)``. Whether a value is already computed depends on timing; a program that passes must pass every
+    time. Submitting ops, slicing and shapes are allowed, even if a submission waits because too much is queued. So is
+    ``await x``.
 
-    The rule is the thread's: other threads wait as before. Contexts nest; the inner one holds.
+    Other threads are not affected. Contexts nest; the innermost one applies.
 
     Parameters
     ----------
     mode
-        ``"error"`` raises ``RuntimeError``; ``"warn"`` issues a ``SyncWarning`` and waits. Both name the line, the
-        call, and the op that it would wait for.
+        ``"error"`` raises ``RuntimeError``; ``"warn"`` issues a ``SyncWarning`` and waits. Both name the
+        line, the call, and the op that it would wait for.
 
     Examples
     --------
@@ -195,18 +195,18 @@ class no_sync:
         self._former: list[str] = []
 
     def __enter__(self) -> no_sync:
-        """Let the rule hold."""
+        """Set the rule."""
         self._former.append(_forerun.set_sync(self._mode))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Let the former rule hold again."""
+        """Restore the former rule."""
         _forerun.set_sync(self._former.pop())
 
 
 def warn(text: str) -> None:
-    """Warn of a wait, at the line of the user that waits."""
+    """Issue the warning at the user's line that waits."""
     # The call came from the extension: the frame above this one is that of the line that waits, or of the package.
     warnings.warn(text, SyncWarning, stacklevel=2)

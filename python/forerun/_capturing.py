@@ -1,4 +1,4 @@
-"""Whether a thread is capturing a block, and what it did meanwhile that cannot be replayed."""
+"""Whether a thread is capturing a block, and whether it did something that cannot be replayed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ thread = _Thread()
 
 
 def object_to_replay(why: str) -> None:
-    """Say that what is being captured, if anything, cannot be replayed."""
+    """Mark the current capture, if any, as not replayable."""
     if thread.capturing and thread.obstacle is None:
         thread.obstacle = why

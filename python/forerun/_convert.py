@@ -1,4 +1,4 @@
-"""Conversion from and to NumPy's arrays and Python's lists.
+"""Conversion from and to NumPy arrays and Python lists.
 
 NumPy is imported at the first conversion, not with the package.
 """
@@ -23,7 +23,7 @@ _NARROWED = {"float64": "float32", "complex128": "complex64"}
 def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device | None = None) -> ndarray:
     """Make an array of anything that NumPy can read, on a device.
 
-    Python's own floats become the default float; NumPy's arrays keep their dtype. Without a device an array stays where
+    Python's own floats become the default float; NumPy arrays keep their dtype. Without a device an array stays where
     it is, and anything else goes to the current one.
     """
     if isinstance(value, ndarray):
@@ -49,7 +49,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
 
 
 def to_arrays(*values: ArrayLike) -> list[ndarray]:
-    """Make arrays of operands that belong together: what is none yet goes where the first that is one lives."""
+    """Convert operands to arrays, on the device of the first that is an array already."""
     for value in values:
         if not isinstance(value, ndarray):
             break
@@ -60,24 +60,24 @@ def to_arrays(*values: ArrayLike) -> list[ndarray]:
 
 
 def floating(x: ndarray) -> ndarray:
-    """Give an array of floats: the array itself, or the default float for what is none."""
+    """Return an array of floats: the array itself, or converted to the default float."""
     return x.astype(default_float()) if x.dtype.kind in "biu" else x
 
 
 def averaging(x: ndarray) -> ndarray:
-    """Give an array that can be averaged: the array itself, or float64 for integers, which a float32 may not hold."""
+    """Return an array that can be averaged: the array itself; integers as float64, since float32 may be too narrow."""
     return x.astype("float64") if x.dtype.kind in "biu" else x
 
 
 def _has_width(value: Any) -> bool:
-    """Say whether a value, or anything in a nested list, is of an array library and so has a dtype of its own."""
+    """Return whether a value, or anything in a nested list, comes from an array library and so has a dtype."""
     if isinstance(value, (list, tuple)):
         return any(_has_width(item) for item in value)
     return hasattr(value, "__array__")
 
 
 def operand(value: Any) -> ndarray | bool | int | float | complex | None:
-    """Make something of what stands beside an array in an expression: an array or a number."""
+    """Convert the other operand of an expression with an array: to an array or a number."""
     import numpy
 
     if isinstance(value, numpy.generic):
@@ -87,7 +87,7 @@ def operand(value: Any) -> ndarray | bool | int | float | complex | None:
 
 
 def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.ndarray:
-    """Finish ``__array__``: a snapshot in the dtype asked for, copied if asked for or needed."""
+    """Finish ``__array__``: convert a snapshot to a dtype; copy it if requested or needed."""
     import numpy
 
     if target is not None and numpy.dtype(target) != snapshot.dtype:
@@ -98,15 +98,13 @@ def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.n
 
 
 def places(value: Any) -> ndarray | bool:
-    """Make an array of integers or of truth values of what names elements in an index; of one truth value, that."""
+    """Convert an index to an array of integers or booleans; a single boolean is returned as it is."""
     import numpy
 
     try:
         read = numpy.asarray(value)
     except ValueError:
-        raise IndexError(
-            f"only integers, slices, None, Ellipsis and arrays of either kind name elements, not {value!r}"
-        ) from None
+        raise IndexError(f"only integers, slices, None, Ellipsis and arrays are valid indices, got {value!r}") from None
     if isinstance(value, (list, tuple)) and read.size == 0:
         read = read.astype(numpy.int64)
     if read.dtype.kind == "b":
@@ -114,14 +112,14 @@ def places(value: Any) -> ndarray | bool:
     if read.dtype.kind not in "iu":
         if read.ndim == 0 and not hasattr(value, "__array__"):
             raise IndexError(
-                f"only integers, slices, None, Ellipsis and arrays name elements, not {type(value).__name__}"
+                f"only integers, slices, None, Ellipsis and arrays are valid indices, got {type(value).__name__}"
             )
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return from_numpy(read.astype(numpy.int64, copy=False), None)
 
 
 def brain_dtype() -> numpy.dtype:
-    """Give the dtype that package ``ml_dtypes`` adds to NumPy; without the package a ``TypeError``."""
+    """Return the bfloat16 dtype of the package ``ml_dtypes``; raise ``TypeError`` without the package."""
     import numpy
 
     try:
@@ -133,7 +131,7 @@ def brain_dtype() -> numpy.dtype:
 
 
 def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:
-    """Give the elements of a bfloat16 array, two bytes each, as NumPy's; without ``ml_dtypes`` widened to float32."""
+    """Return the elements of a bfloat16 array as a NumPy array; without ``ml_dtypes`` widened to float32."""
     import numpy
 
     try:

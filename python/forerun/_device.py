@@ -13,7 +13,7 @@ _T = TypeVar("_T", "Device | None", "Device | Sequence[Device] | None")
 
 
 def asked(op: str, ctx: _T, device: _T) -> _T:
-    """Return what either spelling asks for, or none. A device may be named by a string too: ``"cpu"``, ``"gpu:1"``."""
+    """Return the device that either argument names, or None. Strings are accepted: ``"cpu"``, ``"gpu:1"``."""
     if ctx is not None and device is not None:
         raise TypeError(f"{op}: ctx and device are the same argument: give one")
     given = device if ctx is None else ctx
@@ -21,7 +21,7 @@ def asked(op: str, ctx: _T, device: _T) -> _T:
 
 
 def all_devices(op: str, ctx: DeviceLike, device: DeviceLike) -> list[Device]:
-    """Return the devices that either spelling asks for, each once, or the current one."""
+    """Return the devices that either argument names, each once, or the current one."""
     given = asked(op, ctx, device)
     if given is None:
         return [current_device()]

@@ -1,4 +1,4 @@
-"""Arrays out of the bytes of their elements, those too that NumPy has no dtype for: a bfloat16 is half a single."""
+"""Arrays made from the bytes of their elements, including bfloat16, for which NumPy has no dtype."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _HELD_IN = {"bfloat16": "uint16"}
 
 
 def has_numpy(dtype: str) -> bool:
-    """Say whether NumPy has a dtype of that name."""
+    """Return whether NumPy has a dtype of that name."""
     return dtype not in _HELD_IN
 
 
 def held_in(dtype: str) -> numpy.dtype:
-    """Give the dtype that NumPy holds the elements in."""
+    """Return the NumPy dtype that stores the elements."""
     import numpy
 
     return numpy.dtype(_HELD_IN.get(dtype, dtype))
 
 
 def from_held(values: numpy.ndarray, dtype: str, device: Device | None = None) -> ndarray:
-    """Make an array of what NumPy holds its elements in."""
+    """Make an array from the NumPy array that stores its elements."""
     import numpy
 
     if has_numpy(dtype):

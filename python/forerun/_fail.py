@@ -1,4 +1,4 @@
-"""Fail points: places where a test makes something go wrong. They do nothing in the package as it is published."""
+"""Fail points: named places where a test injects a failure. They do nothing in the published package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Arrays in files, under MXNet's names. They are ``npx``'s.
 
-What reads the formats of others is imported at the first file, not with the package.
+The modules that read other formats are imported with the first file, not with the package.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ def tofile(array: ndarray, fid: Any, sep: str, format: str) -> None:
 def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     """Read arrays from a file: a list if a list or one array was written, else a dict by name.
 
-    Files of MXNet (``.params``) and of NumPy (``.npy``, ``.npz``) are read too. What a file is says its first bytes.
+    MXNet files (``.params``) and NumPy files (``.npy``, ``.npz``) are accepted too. The first bytes determine the
+    format.
 
     Parameters
     ----------
     file
-        The file. Everything in it is checked before anything is allocated.
+        The file. It is validated before memory is allocated for the arrays.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
 
 
 def load_parameters(file: str | os.PathLike[str]) -> dict[str, ndarray]:
-    """Read the arrays of a file of parameters by their names, which MXNet may have put the kinds before."""
+    """Read the arrays of a parameter file by name, without MXNet's prefixes ``arg:`` and ``aux:``."""
     other = _load_other(os.fspath(file))
     if other is None:
         return _forerun.load_tensors(file)[0]
@@ -97,7 +98,7 @@ def load_parameters(file: str | os.PathLike[str]) -> dict[str, ndarray]:
 
 
 def _load_other(path: str) -> list[ndarray] | dict[str, ndarray] | None:
-    """Read a file of MXNet's or NumPy's; give none if it is neither."""
+    """Read an MXNet or NumPy file; return None if it is neither."""
     from forerun import _npy, _npz, _params
     from forerun._readers import Source
 

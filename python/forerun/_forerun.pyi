@@ -17,7 +17,7 @@ from forerun._types import (
     ShapeLike,
     SupportsArray,
 )
-from forerun.np.iteration import flatiter
+from forerun.np._iteration import flatiter
 
 _Part: TypeAlias = SupportsIndex | slice | EllipsisType | ndarray | SupportsArray | list[Any] | None
 _Index: TypeAlias = _Part | tuple[_Part | tuple[Any, ...], ...]

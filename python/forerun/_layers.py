@@ -1,4 +1,4 @@
-"""The functions that layers are made of, under MXNet's names and arguments. They are ``npx``'s."""
+"""Functions for layers, with MXNet's names and arguments; part of ``npx``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 def softmax(
     data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None
 ) -> ndarray:
-    """Divide exponentials along an axis by their sum.
+    """Compute the softmax along an axis.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def softmax(
 def log_softmax(
     data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None
 ) -> ndarray:
-    """Take the logarithm of the softmax along an axis.
+    """Compute the logarithm of the softmax along an axis.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def log_softmax(
 
 
 def logsumexp(data: ArrayLike, axis: AxisLike = -1, keepdims: bool = False) -> ndarray:
-    """Take the logarithm of the sum of exponentials over axes, without overflow.
+    """Compute the logarithm of the sum of exponentials over axes, without overflow.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _tempered(data: ArrayLike, temperature: float | None, dtype: DTypeLike | Non
 
 
 def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
-    """Apply an activation to every element.
+    """Apply an activation function to every element.
 
     One of ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``, ``silu``, ``gelu`` (by the hyperbolic
     tangent), ``gelu_erf`` (by the error function) and ``selu``.
@@ -85,7 +85,7 @@ def leaky_relu(
 ) -> ndarray:
     """Apply an activation with a slope for negative elements.
 
-    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one a channel (axis 1) in ``gamma``; ``selu``,
+    ``leaky`` and ``elu`` have the slope given, ``prelu`` has one per channel (axis 1) in ``gamma``; ``selu``,
     ``gelu`` (by the error function) and ``gelu_tanh`` (by the hyperbolic tangent) have none.
 
     Examples
@@ -109,8 +109,8 @@ def leaky_relu(
 def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Sequence[SupportsIndex] = ()) -> ndarray:
     """Set elements to zero with probability ``p`` and scale the rest up, so that the mean stays.
 
-    Does so while training, or with ``mode="always"``; else the result is a copy. Along ``axes`` elements share
-    their fate.
+    Applies only in training mode, or with ``mode="always"``; otherwise the result is a copy. Elements along ``axes``
+    are dropped together.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def fully_connected(
 ) -> ndarray:
     """Multiply by a transposed weight and add a bias.
 
-    With ``flatten`` all dimensions but the first count as one, else only the last is multiplied.
+    With ``flatten`` all dimensions but the first are flattened; otherwise only the last one is multiplied.
 
     Examples
     --------
@@ -193,10 +193,10 @@ def embedding(
 def pick(
     data: ArrayLike, index: ArrayLike, axis: SupportsIndex = -1, mode: str = "clip", keepdims: bool = False
 ) -> ndarray:
-    """Take one element along an axis for each of the other positions: the one ``index`` names there.
+    """Select one element along an axis for each of the other positions, by ``index``.
 
-    An index beyond the ends is clipped or wrapped, or with ``mode="raise"`` fails when the result is read. So does a
-    negative one.
+    An index out of bounds is clipped or wrapped, or with ``mode="raise"`` raises when the result is read; so does a
+    negative index.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def one_hot(
     off_value: Number = 0.0,
     dtype: DTypeLike = "float32",
 ) -> ndarray:
-    """Write one value at the index that each element names along a new last dimension, another elsewhere.
+    """Encode each index as a vector along a new last dimension: one value at the index, another elsewhere.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def one_hot(
 def layer_norm(
     data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: SupportsIndex = -1, eps: float = 1e-5
 ) -> ndarray:
-    """Bring an axis to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+    """Normalise an axis to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
 
     Examples
     --------
@@ -288,8 +288,8 @@ def batch_norm(
 ) -> ndarray | tuple[ndarray, ndarray, ndarray]:
     """Bring every channel to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
 
-    While training, the mean and variance are those of the batch, and move the running ones, in place, by ``1 -
-    momentum`` of the way; else they are the running ones. With ``output_mean_var`` they are returned as well.
+    In training mode the mean and variance are the batch's, and the running ones are updated in place with factor ``1 -
+    momentum``; otherwise the running ones are used. With ``output_mean_var`` they are returned as well.
 
     Examples
     --------

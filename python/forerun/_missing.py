@@ -1,4 +1,4 @@
-"""What modules and objects say of a name they do not have: the nearest one, or which module has it."""
+"""Errors about missing names: they suggest the nearest name, or the module that has it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MODULES = (
 
 
 class MissingName(AttributeError):
-    """The error for a name that is not there. Advice is looked for with the text: imports ask in vain quite often."""
+    """The error for a missing name. The suggestion is computed lazily: failed lookups are frequent in imports."""
 
     def __init__(self, owner: str, name: str, names: Iterable[str], hints: Mapping[str, str]) -> None:
         super().__init__()
@@ -48,18 +48,18 @@ class MissingName(AttributeError):
 
 
 def lacking(owner: str, name: str, names: Iterable[str], hints: Mapping[str, str]) -> AttributeError:
-    """Make the error for a name that is not there.
+    """Make the error for a missing name.
 
     Parameters
     ----------
     owner : str
-        What was asked for the name, such as ``module 'forerun.torch'``.
+        The object that lacks the name, such as ``module 'forerun.torch'``.
     name : str
         The name.
     names : iterable of str
-        The names there are.
+        The existing names.
     hints : mapping
-        Written answers for names whose nearest neighbour would mislead.
+        Suggestions for names whose nearest neighbour would mislead.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _text(owner: str, name: str, names: Iterable[str], hints: Mapping[str, str])
 
 
 def _nearest(name: str, public: Iterable[str]) -> str | None:
-    """Give the nearest name, if it is near enough."""
+    """Return the nearest name, if it is near enough."""
     import difflib
 
     folded = {known.lower(): known for known in public}

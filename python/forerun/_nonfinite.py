@@ -12,13 +12,13 @@ __all__ = ["detect_nonfinite"]
 class detect_nonfinite:
     """Find the first op that makes a NaN or an infinity out of finite numbers, in a ``with`` statement.
 
-    After every op that the calling thread submits, a check of its result and its inputs is submitted too; nobody waits
-    for it. What was found is raised as ``FloatingPointError`` by the next call that reads a value, or at the end of the
-    statement, and names the op and its line; after that, nothing more is looked for. A backward pass is looked at like
-    any other ops, and so is a hybridized block.
+    For every op that the calling thread submits, a check of its result and its inputs is submitted too, without waiting
+    for it. The next call that reads a value, or the end of the statement, raises ``FloatingPointError`` with the op and
+    its line. After the first error nothing more is checked. Backward passes and hybridized blocks are checked like all
+    other ops.
 
-    Ops without inputs are not blamed, nor those that are handed a number that is not finite: ``np.full((2,), np.inf)``
-    and ``np.where(mask, x, -np.inf)`` are meant. Every op is computed about three times over: use it to search.
+    Ops without inputs, and ops that are given a non-finite number, are not reported: ``np.full((2,), np.inf)`` and
+    ``np.where(mask, x, -np.inf)`` are intentional. Programs run about three times slower: use it for debugging.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class detect_nonfinite:
     """
 
     def __enter__(self) -> detect_nonfinite:
-        """Start looking."""
+        """Start checking."""
         _forerun.start_detecting()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop looking, and raise what was found, unless something else is raised already."""
+        """Stop checking, and raise what was found, unless another exception is active."""
         _forerun.stop_detecting(error is None)

@@ -1,6 +1,6 @@
 """NumPy's ``.npy`` format: a magic word, a version, a header that is a Python literal, bytes.
 
-Objects are refused: nothing of a file is ever unpickled.
+Python objects raise an error: nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DESCRIBED = re.compile(r"([<>|=])([biufc])(\d{1,2})")
 
 
 class Header(NamedTuple):
-    """What a header says: dtype, shape, how the bytes are ordered, and how many follow."""
+    """The content of a header: dtype, shape, byte order, and the number of bytes that follow."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -30,7 +30,7 @@ class Header(NamedTuple):
 
 
 def read(source: Source, what: str = "the array") -> ndarray:
-    """Read an array, header and all."""
+    """Read an array with its header."""
     header = read_header(source, what)
     source.expect(header.bytes, what)
     return to_array(source, what, source.take(header.bytes, what), header.dtype, header.shape, header.order)
@@ -63,7 +63,7 @@ def read_header(source: Source, what: str) -> Header:
 
 
 def _dtype(source: Source, what: str, described: object) -> tuple[str, str]:
-    """Give the dtype that a header describes, and the order of its bytes."""
+    """Return the dtype that a header describes, and the order of its bytes."""
     if isinstance(described, str) and "O" in described:
         raise source.refused(f"{what} holds Python objects, which are never unpickled")
     found = _DESCRIBED.fullmatch(described) if isinstance(described, str) else None

@@ -1,7 +1,7 @@
 """NumPy's ``.npz`` files: a zip archive of ``.npy`` files, stored or deflated.
 
-An archive is never unpacked to disk. Sizes and places of its entries are compared with the file when it is opened, and
-an entry is gone through once, in small pieces, before anything is allocated for it.
+An archive is never unpacked to disk. Sizes and offsets of its entries are checked against the file when it is opened,
+and an entry is decompressed once, in small pieces, before memory is allocated for it.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _BROKEN = (
 
 
 class NpzFile(Mapping[str, ndarray]):
-    """The arrays of an archive by name, each read when it is asked for.
+    """The arrays of an archive by name; each is read when it is accessed.
 
     Parameters
     ----------
     file
         The file.
     where
-        How messages name it.
+        The name of the file in messages.
     size
         How many bytes it has.
     close
-        What closes the file with this object, if it is to be closed.
+        A function that closes the file together with this object, or None.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class NpzFile(Mapping[str, ndarray]):
         self.files = list(self._entries)
 
     def _checked(self, size: int) -> dict[str, zipfile.ZipInfo]:
-        """Check the places and sizes of all entries against the file."""
+        """Check the offsets and sizes of all entries against the file."""
         entries: dict[str, zipfile.ZipInfo] = {}
         reached = 0
         for info in sorted(self._archive.infolist(), key=lambda info: info.header_offset):
@@ -132,7 +132,7 @@ class NpzFile(Mapping[str, ndarray]):
         return f"NpzFile {self._where.removeprefix('load: ')!r} with keys: {', '.join(self.files)}"
 
     def close(self) -> None:
-        """Close the archive; what was read stays."""
+        """Close the archive; arrays that were read stay valid."""
         self._archive.close()
         if self._close is not None:
             self._close()

@@ -1,6 +1,6 @@
 """MXNet's ``.params`` files: a magic number, arrays one after another, their names.
 
-Dense arrays of every version that MXNet wrote are read. All of the file is gone through and checked before anything is
+Dense arrays of every version that MXNet wrote are read. The whole file is validated before memory is
 allocated.
 """
 
@@ -23,7 +23,7 @@ _DTYPES = (
 
 
 class _Entry(NamedTuple):
-    """Where an array lies: its dtype and shape, its first byte and how many there are."""
+    """The location of an array: dtype, shape, first byte and number of bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -41,7 +41,7 @@ def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
     if len(set(names)) != len(names):
         raise source.refused("two arrays have one name")
     if source.left:
-        raise source.refused(f"{source.left} bytes at the end belong to nothing")
+        raise source.refused(f"{source.left} bytes at the end are unexpected")
     arrays = []
     for number, entry in enumerate(entries):
         source.file.seek(entry.begin)
@@ -52,7 +52,7 @@ def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
 
 
 def _entry(source: Source, what: str) -> _Entry:
-    """Read everything of an array but its bytes, which are passed over."""
+    """Read the header of an array and skip its bytes."""
     (version,) = _numbers(source, what, "<I")
     if version in (_V2, _V3):
         (storage,) = _numbers(source, what, "<i")
@@ -89,7 +89,7 @@ def _name(source: Source, number: int) -> str:
 
 
 def _count(source: Source, what: str, least: int) -> int:
-    """Read how many things follow, each of which has some bytes at least."""
+    """Read a count of items, each of at least a given number of bytes."""
     (count,) = _numbers(source, what, "<Q")
     source.expect(count * least, what)
     return int(count)

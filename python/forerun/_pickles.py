@@ -1,6 +1,6 @@
 """Pickling: an array is its elements, their dtype and shape, and the device it lives on.
 
-With protocol 5 the bytes are handed over as a buffer, so that whoever moves pickles can move them without a copy.
+With protocol 5 the bytes are an out-of-band buffer, so they can be transferred without a copy.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from forerun._forerun import Device, ndarray
 
 
 def reduce(array: ndarray, protocol: int) -> tuple[Any, ...]:
-    """Say how to make the array again. Waits for its value; a view is pickled as what it shows."""
+    """Return how to rebuild the array. Waits for its value; a view is pickled as the elements it shows."""
     place = (array.device.device_type, array.device.device_id)
     return rebuild, (_elements(array, protocol), array.dtype.name, array.shape, place)
 
 
 def rebuild(data: Any, dtype: str, shape: tuple[int, ...], place: tuple[str, int]) -> ndarray:
-    """Make an array of what :func:`reduce` gave."""
+    """Rebuild an array from the result of :func:`reduce`."""
     return from_elements(data, dtype, shape, device=_home(place))
 
 
 def _elements(array: ndarray, protocol: int) -> Any:
-    """Give the bytes of the elements, in row-major order."""
+    """Return the bytes of the elements, in row-major order."""
     # Not every dtype has a buffer.
     if protocol < 5 or not has_numpy(array.dtype.name):
         return array.tobytes()
@@ -35,7 +35,7 @@ def _elements(array: ndarray, protocol: int) -> Any:
 
 
 def _home(place: tuple[str, int]) -> Device:
-    """Give the device that an array was pickled on, or the host where that is absent."""
+    """Return the device that an array was pickled on, or the host if that device is absent."""
     device = Device(*place)
     try:
         _forerun.require_device(device)

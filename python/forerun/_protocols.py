@@ -1,4 +1,4 @@
-"""What NumPy and the array API standard ask of an array: which of our functions stands for one of theirs."""
+"""Protocols of NumPy and the array API standard: which Forerun function implements one of theirs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def namespace(api_version: str | None = None) -> ModuleType:
-    """Give the functions that take our arrays, as far as the standard has names for them."""
+    """Return the namespace of functions for Forerun arrays."""
     from forerun import np
 
     if api_version is not None and api_version not in _VERSIONS:
@@ -36,7 +36,7 @@ def namespace(api_version: str | None = None) -> ModuleType:
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any] | None) -> Any:
-    """Apply one of NumPy's ufuncs by an op of ours; give ``NotImplemented`` where there is none."""
+    """Apply a NumPy ufunc with a Forerun op; return ``NotImplemented`` if there is none."""
     import numpy
 
     if any(_has_own_say(value) for value in inputs):
@@ -63,7 +63,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
 
 
 def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the function of ours that has the name of one of NumPy's."""
+    """Call the Forerun function with the name of a NumPy function."""
     import numpy
 
     if not all(issubclass(kind, (ndarray, numpy.ndarray)) for kind in types):
@@ -88,7 +88,7 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Say whether an array of NumPy's and one of ours have elements in common. Waits for the values of ours."""
+    """Return whether a NumPy array and a Forerun array share elements. Waits for the Forerun array."""
     import numpy
 
     # What NumPy may not write is perhaps what it was lent.
@@ -113,7 +113,7 @@ def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any
 
 
 def _function(name: str, module: str) -> Callable[..., Any] | None:
-    """Find the function of a public name of NumPy's."""
+    """Find the function for a public name of NumPy."""
     from forerun import np
 
     place: Any = np
@@ -124,7 +124,7 @@ def _function(name: str, module: str) -> Callable[..., Any] | None:
 
 
 def _has_own_say(value: Any) -> bool:
-    """Say whether a value is of a library that wants to be asked about ufuncs itself."""
+    """Return whether a value's class implements ``__array_ufunc__`` itself."""
     import numpy
 
     if isinstance(value, (ndarray, numpy.ndarray, numpy.generic)):
@@ -133,7 +133,7 @@ def _has_own_say(value: Any) -> bool:
 
 
 def _only_numpys(value: Any) -> bool:
-    """Say whether something among arguments is of a dtype that NumPy has and we have not: objects, texts, dates."""
+    """Return whether an argument has a dtype that Forerun lacks: objects, strings, dates."""
     import numpy
 
     if isinstance(value, (tuple, list)):
@@ -144,7 +144,7 @@ def _only_numpys(value: Any) -> bool:
 
 
 def _as_numpys(value: Any) -> Any:
-    """Give NumPy's arrays in the place of ours among arguments. Waits for their values."""
+    """Give NumPy arrays in the place of ours among arguments. Waits for their values."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if isinstance(value, (tuple, list)):

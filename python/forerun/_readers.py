@@ -1,6 +1,6 @@
-"""What readers of files share: bytes that are counted before they are taken, shapes that are believed only if they fit.
+"""Code that file readers share: checked byte counts and shapes.
 
-Invariant: nothing is allocated for a claim of a file beyond the bytes that the file has.
+Invariant: no more memory is allocated than the file has bytes, whatever its headers claim.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 
 
 class Source:
-    """A file that is read from where it stands, its name for messages, and how many bytes are left, if known."""
+    """An open file, its name for messages, and the number of bytes left, if known."""
 
     def __init__(self, file: BinaryIO, where: str, left: int | None) -> None:
         self.file = file
@@ -32,16 +32,16 @@ class Source:
         self.left = left
 
     def refused(self, text: str) -> ValueError:
-        """Make the error of a file that is not what it should be."""
+        """Make the error for an invalid file."""
         return refused(f"{self.where}: {text}")
 
     def expect(self, count: int, what: str) -> None:
-        """Fail unless so many bytes are left, as far as that is known."""
+        """Raise unless this many bytes are left, if the number is known."""
         if self.left is not None and count > self.left:
             raise self.refused(f"{what} needs {count} bytes, {self.left} are left")
 
     def take(self, count: int, what: str) -> bytearray:
-        """Read so many bytes."""
+        """Read this many bytes."""
         self.expect(count, what)
         data = bytearray()
         while len(data) < count:
@@ -53,7 +53,7 @@ class Source:
         return data
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over so many bytes of a file whose length is known."""
+        """Skip this many bytes of a file whose length is known."""
         self.expect(count, what)
         self.file.seek(count, os.SEEK_CUR)
         self._passed(count)
@@ -64,7 +64,7 @@ class Source:
 
 
 def remaining(file: BinaryIO) -> int | None:
-    """Say how many bytes of a file are left, if it can tell."""
+    """Return how many bytes of a file are left, if known."""
     try:
         here = file.tell()
         end = file.seek(0, os.SEEK_END)
@@ -75,7 +75,7 @@ def remaining(file: BinaryIO) -> int | None:
 
 
 def bytes_needed(source: Source, what: str, dtype: str, shape: Sequence[int]) -> int:
-    """Say how many bytes an array has. Fails for a dtype and shapes that no array can have."""
+    """Return the size of an array in bytes; raise for an impossible dtype or shape."""
     if not is_known(dtype):
         raise source.refused(f"{what}: dtype {dtype} is not supported")
     if len(shape) > MOST_DIMENSIONS:
@@ -88,12 +88,12 @@ def bytes_needed(source: Source, what: str, dtype: str, shape: Sequence[int]) ->
 
 
 def is_known(dtype: str) -> bool:
-    """Say whether there are arrays of a dtype that a file names."""
+    """Return whether there are arrays of a dtype that a file names."""
     return isinstance(getattr(_forerun, dtype, None), _dtype)
 
 
 def are_counts(numbers: Any) -> bool:
-    """Say whether something is a list or a tuple of counts."""
+    """Return whether something is a list or a tuple of counts."""
     return isinstance(numbers, (list, tuple)) and all(type(number) is int and number >= 0 for number in numbers)
 
 

@@ -1,6 +1,6 @@
-"""Reductions and scans by any binary op, and results written into arrays that the caller has.
+"""Reductions and scans with any binary op, and results written into existing arrays.
 
-Invariant: results depend on shapes and values, not on who computes when; nothing waits.
+Invariant: results depend on shapes and values alone, not on the schedule; nothing waits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ACCEPTED = frozenset({"casting", "order", "subok", "signature", "sig"})
 
 
 def check_binary(op: ufunc, method: str) -> None:
-    """Refuse a method that only binary ops have."""
+    """Raise if the op is not binary."""
     if op.nin != 2:
         raise ValueError(f"{op.__name__}.{method}: only ops on two operands have it")
 
@@ -60,7 +60,7 @@ def _associative(op: ufunc, method: str) -> None:
 
 
 def target(op: str, out: Any) -> ndarray | None:
-    """Give the array of an argument ``out``, which may be a tuple of one."""
+    """Return the array of an argument ``out``, which may be a tuple of one."""
     if isinstance(out, tuple):
         if len(out) != 1:
             raise ValueError(f"{op}: out must be one array, got {len(out)}")
@@ -71,11 +71,11 @@ def target(op: str, out: Any) -> ndarray | None:
 
 
 def written(op: str, made: ndarray, out: Any, mask: ArrayLike = True, casting: str = "same_kind") -> ndarray:
-    """Write a result into an array, where a condition holds, and give that array."""
+    """Write a result into an array where a condition holds, and return that array."""
     into = target(op, out)
     if into is None:
         return made
-    from forerun.np.dtypes import can_cast
+    from forerun.np._dtypes import can_cast
 
     if not can_cast(made.dtype, into.dtype, casting):
         raise TypeError(f"{op}: cannot cast {made.dtype} to {into.dtype} of out according to the rule '{casting}'")
@@ -89,13 +89,13 @@ def written(op: str, made: ndarray, out: Any, mask: ArrayLike = True, casting: s
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Say whether a shape can be broadcast to another."""
+    """Return whether a shape can be broadcast to another."""
     pairs = zip(reversed(shape), reversed(wanted), strict=False)
     return len(shape) <= len(wanted) and all(one in (1, other) for one, other in pairs)
 
 
 def called(op: ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> ndarray:
-    """Call an op with arguments beside its operands."""
+    """Call an op with keyword arguments."""
     name, count = op.__name__, op.nin
     out, mask, dtype = options.pop("out", None), options.pop("where", True), options.pop("dtype", None)
     casting = options.get("casting", "same_kind")
@@ -193,7 +193,7 @@ def _empty(op: ufunc, x: ndarray, axes: tuple[int, ...], start: Any) -> ndarray:
 
 
 def _fold(op: ufunc, x: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """Reduce axes that have elements; they stay with extent 1."""
+    """Reduce non-empty axes; they are kept with extent 1."""
     name = op.__name__
     if not axes:
         return x.copy()
@@ -299,7 +299,7 @@ def reduced_at(
 
 
 def _longest(indices: ArrayLike, extent: int) -> int:
-    """Give the length of the longest slice; of indices that may still be computed, the most it can be."""
+    """Return the length of the longest slice; an upper bound if the indices are not computed yet."""
     if isinstance(indices, ndarray):
         return extent
     import numpy
@@ -311,10 +311,10 @@ def _longest(indices: ArrayLike, extent: int) -> int:
 def segments(
     op: ufunc, x: ndarray, found: ndarray, starts: ndarray, lengths: ndarray, along: int, longest: int
 ) -> ndarray:
-    """Reduce segments of a line; what is found stays for those without elements.
+    """Reduce segments of a line; empty segments keep the existing value.
 
-    Reductions of all windows of 1, 2, 4, ... elements are made one after another. Of each segment the windows that its
-    length is the sum of are taken together, from its start on.
+    Reductions of all windows of 1, 2, 4, ... elements are computed in turn. Each segment is composed of the windows
+    whose lengths add up to its own.
     """
     shape = [1] * x.ndim
     shape[along] = starts.size

@@ -1,4 +1,4 @@
-"""Errors that the package's own Python files raise about a file: they name the user's line, as the engine's do."""
+"""Errors about files, raised from Python: they name the user's line, as the engine's errors do."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from forerun import _forerun
 
 
 def refused(text: str) -> ValueError:
-    """Make the error of a file that is not what it should be."""
+    """Make the error for an invalid file."""
     return ValueError(f"{text}\n  read at {_forerun.user_line()}")

@@ -1,4 +1,4 @@
-"""Ops applied in place where an index points, once for each time a place is named."""
+"""``ufunc.at``: ops applied in place at indices, once per occurrence of an index."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def applied_at(op: ufunc, a: ndarray, indices: Any, b: ArrayLike | None) -> None
 
 
 def _check(op: ufunc, a: ndarray, given: ndarray) -> None:
-    from forerun.np.dtypes import can_cast
+    from forerun.np._dtypes import can_cast
 
     result = op(_forerun.full((0,), 0, a.dtype, a.device), _forerun.full((0,), 0, given.dtype, a.device)).dtype
     if not can_cast(result, a.dtype, "same_kind"):
@@ -55,7 +55,7 @@ def _check(op: ufunc, a: ndarray, given: ndarray) -> None:
 
 
 def _applied(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) -> ndarray:
-    """Give the flattened array with the op applied."""
+    """Return the flattened array with the op applied."""
     name = op.__name__
     if values is not None and name in ("add", "subtract") and flat.dtype.kind != "b":
         addends = values.astype(flat.dtype, copy=False)
@@ -91,7 +91,7 @@ def _scanned(op: ufunc, places: ndarray, values: ndarray) -> ndarray:
 
 
 def _rounds(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) -> ndarray:
-    """Apply the op to the first value for each place, then to the second, and so on."""
+    """Apply the op to the first value for each index, then to the second, and so on."""
     count = _forerun.arange(0, places.size, 1, int64, places.device)
     first = _forerun.concatenate(
         [_forerun.full((1,), True, None, places.device), not_equal(places[1:], places[:-1])], 0

@@ -1,4 +1,4 @@
-"""What is named along axes beyond NumPy: the largest few, sequences of several lengths, elements by coordinates."""
+"""Indexing functions beyond NumPy: top-k, sequences of different lengths, elements by coordinates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def topk(
     axis
         The axis; all elements in one line with ``None``.
     k
-        How many; all of them if less than 1.
+        How many; all if less than 1.
     ret_typ
         ``"indices"``, ``"value"``, ``"both"`` for values and indices, or ``"mask"``: ones where they are.
     is_ascend
@@ -80,7 +80,7 @@ def topk(
 
 
 def cummax(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
-    """Give the largest of each element and all before it along an axis; NaN stays from where it is on.
+    """Return the cumulative maximum along an axis; after a NaN all results are NaN.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def cummax(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
 
 
 def cummin(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
-    """Give the smallest of each element and all before it along an axis; NaN stays from where it is on.
+    """Return the cumulative minimum along an axis; after a NaN all results are NaN.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def cummin(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
 
 
 def _rows(op: str, shape: tuple[int, ...], indices: ndarray) -> ndarray:
-    """Give the numbers of the rows that coordinates name; one out of bounds gives a row that is not there."""
+    """Return the row numbers of coordinates; out-of-bounds coordinates give an invalid row."""
     depth = indices.shape[0] if indices.ndim else 0
     if not 1 <= depth <= len(shape):
         raise ValueError(f"{op}: indices {indices.shape} do not name elements of {shape}")
@@ -127,7 +127,7 @@ def _rows(op: str, shape: tuple[int, ...], indices: ndarray) -> ndarray:
 
 
 def gather_nd(data: ArrayLike, indices: ArrayLike) -> ndarray:
-    """Take the elements, or rows, that coordinates name: the first axis of ``indices`` counts the coordinates.
+    """Gather elements or rows by coordinates, which lie along the first axis of ``indices``.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def gather_nd(data: ArrayLike, indices: ArrayLike) -> ndarray:
 
 
 def index_add(a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> ndarray:
-    """Give an array with values added where coordinates point: the first axis of ``ind`` counts the coordinates.
+    """Return an array with values added at coordinates, which lie along the first axis of ``ind``.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def index_add(a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> ndarray:
 
 
 def index_update(a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> ndarray:
-    """Give an array with values in place of what coordinates name; of several for one place, the last stays.
+    """Return an array with values written at coordinates; if coordinates repeat, the last value wins.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _updates(op: str, a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> tuple[nda
 
 
 def _lengths(op: str, x: ndarray, sequence_length: ArrayLike, axis: SupportsIndex) -> tuple[ndarray, int]:
-    """Give the lengths in the shape that broadcasts against sequences along the first or second axis."""
+    """Return the lengths in the shape that broadcasts against sequences along the first or second axis."""
     place = one_axis(op, axis, x.ndim)
     if x.ndim < 2 or place > 1:
         raise ValueError(f"{op}: sequences lie along axis 0 or 1 of at least two, not along {place} of {x.shape}")
@@ -214,20 +214,20 @@ def sequence_mask(
     value: float = 0.0,
     axis: SupportsIndex = 0,
 ) -> ndarray:
-    """Put a value behind the end of each sequence.
+    """Set the elements beyond the end of each sequence to a value.
 
     Parameters
     ----------
     data
         The sequences, side by side.
     sequence_length
-        How long each is.
+        The length of each.
     use_sequence_length
-        Whether to look at the lengths; all sequences are whole if not.
+        Whether to use the lengths; otherwise all sequences have full length.
     value
-        What to put there.
+        The value.
     axis
-        The axis along which sequences lie, 0 or 1; they are counted along the other.
+        The time axis, 0 or 1; the other one is the batch axis.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def sequence_reverse(
     use_sequence_length: bool = False,
     axis: SupportsIndex = 0,
 ) -> ndarray:
-    """Turn each sequence round; what is behind its end stays. Arguments as for :func:`sequence_mask`.
+    """Reverse each sequence; elements beyond its end stay. Arguments as for :func:`sequence_mask`.
 
     Examples
     --------

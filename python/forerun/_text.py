@@ -1,4 +1,4 @@
-"""How arrays are printed: as NumPy prints them, but that the default float needs no mention."""
+"""How arrays are printed: like NumPy, but ``repr`` omits the dtype if it is the default float."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FEW = 4
 
 
 def to_str(values: numpy.ndarray) -> str:
-    """Write the elements of a bfloat16 array, which NumPy may hold in a wider dtype."""
+    """Return the text of a bfloat16 array, which NumPy may store in a wider dtype."""
     import numpy
 
     return numpy.array2string(values.astype(numpy.float32), precision=_FEW)
 
 
 def to_repr(values: numpy.ndarray, dtype: str, device: Device | None = None) -> str:
-    """Write an array so that ``np.array`` could read it back; with the device of one that lives elsewhere."""
+    """Return the ``repr`` of an array; it names the device if that is not the host."""
     import numpy
 
     options = numpy.get_printoptions()
@@ -54,7 +54,7 @@ _MOST_ROWS, _MOST_COLUMNS = 20, 12
 
 
 def to_html(values: numpy.ndarray, title: str) -> str | None:
-    """Write an array of one or two dimensions as a small table for a notebook; give none for others."""
+    """Return a 1-d or 2-d array as a small HTML table for notebooks; None for others."""
     import html
 
     import numpy
@@ -77,7 +77,7 @@ def to_html(values: numpy.ndarray, title: str) -> str | None:
 
 
 def _shown(count: int, most: int) -> list[int | None]:
-    """Give the indices that are shown, and None for those that are left out."""
+    """Return the indices that are shown, and None where some are omitted."""
     if count <= most:
         return list(range(count))
     half = most // 2

@@ -16,7 +16,7 @@ _MOST = 1 << 16
 
 
 class TraceEvent(NamedTuple):
-    """Something that happened on a thread. Times are in seconds since the trace was started."""
+    """An event on a thread. Times are in seconds since the start of the trace."""
 
     kind: str
     """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end."""
@@ -64,7 +64,7 @@ class Trace:
     Attributes
     ----------
     events
-        What happened, in the order in which it began; filled when the trace ends.
+        The events, ordered by start time; filled when the trace ends.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -72,14 +72,14 @@ class Trace:
         self.events: list[TraceEvent] = []
 
     def __enter__(self) -> Trace:
-        """Start noting."""
+        """Start recording."""
         _forerun.start_trace(self._most)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop noting and keep what was noted."""
+        """Stop recording and keep the events."""
         self._stop()
 
     def _stop(self) -> None:
@@ -91,8 +91,8 @@ class Trace:
     def timeline(self) -> dict[str, Any]:
         """Return the trace in the trace event format that Perfetto and ``chrome://tracing`` read.
 
-        Each thread has a track, and each lane of a GPU. What ran is named by its ops, and an arrow leads to it from
-        each of its submissions.
+        Each thread and each stream of a GPU has a track. Runs are named by their ops, and arrows connect them to their
+        submissions.
         """
         threads = {name: number for number, name in enumerate(sorted({event.thread for event in self.events}), 1)}
         process = os.getpid()
@@ -156,12 +156,12 @@ def _loc(file: str, line: int) -> str:
 
 
 def trace(events: int = _MOST) -> Trace:
-    """Note what is submitted, planned, run and waited for on every thread, in a ``with`` statement.
+    """Record what every thread submits, plans, runs and waits for, inside a ``with`` statement.
 
     Parameters
     ----------
     events
-        How many events a thread keeps at the most; the newest win.
+        The maximum number of events per thread; older events are overwritten.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def start_trace(events: int = _MOST) -> None:
     Parameters
     ----------
     events
-        How many events a thread keeps at the most; the newest win.
+        The maximum number of events per thread; older events are overwritten.
 
     Examples
     --------

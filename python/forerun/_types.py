@@ -1,4 +1,4 @@
-"""What the annotations of the package mean."""
+"""Types used in annotations."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from forerun._forerun import dtype, ndarray
 
 
 class SupportsArray(Protocol):
-    """What NumPy can turn into an array."""
+    """An object that NumPy can convert to an array."""
 
     def __array__(self) -> Any:
-        """Give a NumPy array."""
+        """Return a NumPy array."""
 
 
 class Prefetch(TypedDict):
-    """Bytes that may be taken ahead of the oldest unfinished work, and how many of them are."""
+    """The allowance for memory allocated ahead of the oldest unfinished work, and how much of it is used."""
 
     allowance: int
     used: int
 
 
 class Holds(TypedDict):
-    """How often, and for how long altogether, submissions were held."""
+    """How often and for how long in total submissions waited."""
 
     times: int
     seconds: float
 
 
 class Held(TypedDict):
-    """Why submissions were held."""
+    """Why submissions waited."""
 
     window: Holds
     host: Holds
 
 
 class Allocated(TypedDict):
-    """What was ever taken for arrays."""
+    """Total allocations for arrays."""
 
     bytes: int
     count: int
 
 
 class Holder(TypedDict):
-    """What the arrays made at one line, by one op, hold."""
+    """The memory held by arrays made at one line by one op."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Holder(TypedDict):
 
 
 class _Memory(TypedDict):
-    """What is known of the memory of every device."""
+    """Memory statistics that every device has."""
 
     live: int
     peak: int
@@ -65,7 +65,7 @@ class _Memory(TypedDict):
 
 
 class MemoryStats(_Memory):
-    """What memory is used for; see ``forerun.memory_stats``."""
+    """Memory statistics; see ``forerun.memory_stats``."""
 
     prefetch: Prefetch
     queued_records: int
@@ -75,7 +75,7 @@ class MemoryStats(_Memory):
 
 
 class DeviceMemoryStats(_Memory):
-    """What the memory of a GPU is used for; see ``forerun.memory_stats``."""
+    """Memory statistics of a GPU; see ``forerun.memory_stats``."""
 
     capacity: int
     description: str

@@ -1,7 +1,7 @@
 """Pointwise ops as objects: NumPy's ufuncs, with ``reduce``, ``accumulate``, ``outer``, ``at`` and ``reduceat``.
 
-Calls are in the extension module. The methods are built from reductions, scans and scatters: none goes through elements
-one by one.
+Calls are implemented in the extension module. The methods are built from reductions, scans and scatters; none loops
+over single elements.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class ufunc(Pointwise):
     Attributes
     ----------
     nin, nout, nargs
-        How many operands there are, results, and both together.
+        The number of operands, of results, and of both.
     identity
-        What a reduction of no elements gives; None if there is no such number.
+        The result of reducing no elements; None if there is none.
 
     Examples
     --------
@@ -71,19 +71,19 @@ class ufunc(Pointwise):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Give what ``inspect.signature`` asks for."""
+        """Return what ``inspect.signature`` asks for."""
         import inspect
 
         return inspect.signature(_call)
 
     @property
     def nargs(self) -> int:
-        """How many operands and results there are."""
+        """The number of operands and results."""
         return self.nin + self.nout
 
     @property
     def identity(self) -> bool | int | float | None:
-        """What a reduction of no elements gives."""
+        """The result of reducing no elements."""
         return _IDENTITIES.get(self.__name__)
 
     def reduce(
@@ -96,7 +96,7 @@ class ufunc(Pointwise):
         initial: ArrayLike | None = None,
         where: ArrayLike = True,
     ) -> ndarray:
-        """Apply a binary op along axes until one element is left.
+        """Reduce axes with a binary op.
 
         Parameters
         ----------
@@ -107,13 +107,13 @@ class ufunc(Pointwise):
         dtype
             The dtype to compute in.
         out
-            An array for the result.
+            An array to write the result into.
         keepdims
-            Whether the axes stay with extent 1.
+            Whether to keep the reduced axes with extent 1.
         initial
-            What to start from.
+            The initial value.
         where
-            Which elements take part.
+            Which elements to include.
 
         Examples
         --------
@@ -165,10 +165,10 @@ class ufunc(Pointwise):
         return made
 
     def at(self, a: ndarray, indices: Any, b: ArrayLike | None = None, /) -> None:
-        """Apply the op in place where an index points: once for each time a place is named.
+        """Apply the op in place at indices, once per occurrence of an index.
 
-        Unary ops, and binary ones whose order of evaluation matters, wait for the indices: they take as many rounds as
-        the place that is named most often.
+        Unary ops, and binary ops whose order of evaluation matters, wait for the indices. They need one pass per
+        occurrence of the most frequent index.
 
         Examples
         --------
@@ -190,7 +190,7 @@ class ufunc(Pointwise):
         dtype: DTypeLike | None = None,
         out: ndarray | tuple[ndarray] | None = None,
     ) -> ndarray:
-        """Reduce the slices from each index to the next; where the next is no larger, take one element.
+        """Reduce the slices from each index to the next; if the next is not larger, take one element.
 
         Examples
         --------
@@ -264,7 +264,7 @@ def _described(made: _Made, described: Callable[..., None]) -> _Made:
 
 
 def called(op: ufunc, args: tuple[Any, ...], options: dict[str, Any] | None) -> ndarray:
-    """Call an op with more than its operands: ``out``, ``where``, ``dtype`` and the arguments that change nothing."""
+    """Call an op with keyword arguments: ``out``, ``where``, ``dtype`` and those that are ignored."""
     from forerun import _reducing
 
     return _reducing.called(op, args, dict(options or {}))

@@ -1,7 +1,7 @@
-"""Gradients: what is computed inside ``record`` can be differentiated.
+"""Automatic differentiation of ops recorded inside ``record``.
 
-Recording and training are settings of the thread. Arrays get a gradient with ``attach_grad``, or by
-:func:`mark_variables`; ``backward`` writes it.
+Recording and training mode are settings of the current thread. ``attach_grad`` or :func:`mark_variables` gives an array
+a gradient; ``backward`` computes it.
 
 Examples
 --------
@@ -58,7 +58,7 @@ def set_recording(is_record: bool) -> bool:
 
 
 class _Scope:
-    """Settings of the thread for the length of a ``with`` block; ``None`` leaves one as it is."""
+    """Settings of the thread inside a ``with`` block; ``None`` leaves a setting unchanged."""
 
     __slots__ = ("_former", "_recording", "_training")
 
@@ -84,7 +84,7 @@ class _Scope:
 
 
 def record(train_mode: bool = True) -> _Scope:
-    """Record what a ``with`` block computes, so that it can be differentiated.
+    """Record the ops of a ``with`` block, so that they can be differentiated.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def record(train_mode: bool = True) -> _Scope:
 
 
 def pause(train_mode: bool = False) -> _Scope:
-    """Record nothing of what a ``with`` block computes.
+    """Pause recording inside a ``with`` block.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def pause(train_mode: bool = False) -> _Scope:
 
 
 def train_mode() -> _Scope:
-    """Let layers behave as in training, recording or not.
+    """Set training mode inside a ``with`` block, without changing whether ops are recorded.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def train_mode() -> _Scope:
 
 
 def predict_mode() -> _Scope:
-    """Let layers behave as in prediction, recording or not.
+    """Set prediction mode inside a ``with`` block, without changing whether ops are recorded.
 
     Examples
     --------
@@ -145,14 +145,14 @@ def mark_variables(
     gradients: ndarray | Sequence[ndarray],
     grad_reqs: str | Sequence[str] = "write",
 ) -> None:
-    """Give arrays of the caller's as the places of gradients.
+    """Attach existing arrays as gradients.
 
     Parameters
     ----------
     variables, gradients
-        Arrays, one gradient a variable, of the same shape.
+        Arrays of equal shapes, one gradient per variable.
     grad_reqs
-        What ``backward`` does with a gradient: ``"write"``, ``"add"`` or ``"null"``; one for all, or one a variable.
+        What ``backward`` does with a gradient: ``"write"``, ``"add"`` or ``"null"``; one for all, or one per variable.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def mark_variables(
 def _pair(
     op: str, heads: ndarray | Sequence[ndarray], head_grads: ndarray | Sequence[ndarray | None] | None
 ) -> tuple[list[ndarray], list[ndarray | None]]:
-    """Give every head its gradient, or none."""
+    """Pair each head with its gradient or None."""
     heads = [heads] if isinstance(heads, ndarray) else list(heads)
     if head_grads is None:
         return heads, [None] * len(heads)
@@ -194,18 +194,18 @@ def backward(
     retain_graph: bool = False,
     train_mode: bool = True,
 ) -> None:
-    """Compute the gradients of heads with respect to every marked array that led to them.
+    """Compute the gradients of heads with respect to all arrays that have a gradient attached.
 
     Parameters
     ----------
     heads
-        What to differentiate.
+        The arrays to differentiate.
     head_grads
-        The gradient of each head; ones without.
+        The gradient of each head; ones if not given.
     retain_graph
-        Whether the heads can be differentiated again.
+        Whether to keep the graph for another backward pass.
     train_mode
-        Whether the thread is training while the gradients are computed.
+        Whether training mode is set while the gradients are computed.
 
     Examples
     --------
@@ -232,22 +232,22 @@ def grad(
     create_graph: bool = False,
     train_mode: bool = True,
 ) -> list[ndarray]:
-    """Return the gradients of heads with respect to variables, and leave ``x.grad`` alone.
+    """Return the gradients of heads with respect to variables, without changing ``x.grad``.
 
     Parameters
     ----------
     heads
-        What to differentiate.
+        The arrays to differentiate.
     variables
-        With respect to what. One array gives a list of one, as MXNet does.
+        The arrays to differentiate with respect to. A single array gives a list of one, as in MXNet.
     head_grads
-        The gradient of each head; ones without.
+        The gradient of each head; ones if not given.
     retain_graph
-        Whether the heads can be differentiated again; as ``create_graph`` if not given.
+        Whether to keep the graph for another backward pass; defaults to ``create_graph``.
     create_graph
-        Whether the gradients can themselves be differentiated.
+        Whether to record the computation of the gradients, so that they can be differentiated.
     train_mode
-        Whether the thread is training while the gradients are computed.
+        Whether training mode is set while the gradients are computed.
 
     Examples
     --------
@@ -272,10 +272,10 @@ def grad(
 
 
 class Function:
-    """A function with a gradient of the user's own.
+    """A function with a user-defined gradient.
 
-    Subclasses define ``forward`` and ``backward``. Neither is recorded. An object is for one call: it holds what
-    ``forward`` saved for ``backward``.
+    Subclasses define ``forward`` and ``backward``. Neither is recorded. Use an object for one call only: it holds the
+    values that ``forward`` saved for ``backward``.
 
     Examples
     --------
@@ -302,12 +302,12 @@ class Function:
     _called = False
 
     def save_for_backward(self, *arrays: ndarray) -> None:
-        """Keep what arrays hold now until ``backward``: later writes do not change it."""
+        """Save the current values of arrays for ``backward``; later writes do not change them."""
         self._saved = tuple([_forerun.freeze(array) for array in arrays])
 
     @property
     def saved_tensors(self) -> tuple[ndarray, ...]:
-        """What ``forward`` kept."""
+        """The arrays that ``forward`` saved."""
         return self._saved
 
     def __call__(self, *inputs: ndarray) -> Any:
@@ -329,7 +329,7 @@ class Function:
         return outputs[0] if single else type(result)(outputs)
 
     def _gradients(self, inputs: int) -> Any:
-        """Make what the tape calls with the gradients of the outputs."""
+        """Make the callback that receives the gradients of the outputs."""
 
         def callback(out_grads: Sequence[ndarray]) -> Sequence[ndarray | None]:
             given = self.backward(*out_grads)
@@ -342,11 +342,11 @@ class Function:
         return callback
 
     def forward(self, *inputs: ndarray) -> Any:
-        """Compute the outputs: an array, or a list or tuple of them. Defined by a subclass."""
+        """Compute the outputs: an array, or a list or tuple of them. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def backward(self, *out_grads: ndarray) -> Any:
-        """Compute a gradient an input from one an output; ``None`` where there is none. Defined by a subclass."""
+        """Compute the gradient of each input from those of the outputs; ``None`` for none. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no backward")
 
 

@@ -1,6 +1,6 @@
-"""The engine's counters and switches, for tests, benches and the curious.
+"""Counters and switches of the engine, for tests, benchmarks and debugging.
 
-No program needs them for its results: whatever is switched, values stay the same bit for bit.
+The switches do not change results: values stay the same bit for bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class Restore(Generic[_T]):
-    """What a switch returns: used in a ``with`` statement, it puts the old setting back at the end.
+    """The result of a switch; as a context manager it restores the old setting at the end.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Restore(Generic[_T]):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Put the old setting back."""
+        """Restore the old setting."""
         self._switch(self.old)
 
 
 def set_drop_dead(on: bool) -> Restore[bool]:
-    """Say whether results that nobody can look at are left out.
+    """Set whether results that nobody can read are skipped.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def set_drop_dead(on: bool) -> Restore[bool]:
 
 
 def set_fuse(on: bool) -> Restore[bool]:
-    """Say whether pointwise chains become one pass over memory.
+    """Set whether chains of pointwise ops are fused into one pass over memory.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def set_fuse(on: bool) -> Restore[bool]:
 
 
 def num_threads() -> int:
-    """Say how many threads compute; 1 if the engine has none of its own and whoever waits does.
+    """Return the number of threads that compute; 1 if the engine has no workers and waiting threads compute.
 
     Examples
     --------
@@ -98,11 +98,11 @@ def num_threads() -> int:
 
 
 def set_num_threads(threads: int) -> Restore[int]:
-    """Change how many threads compute, for the whole process, at any time and from any thread.
+    """Set the number of worker threads of the process; may be called at any time, from any thread.
 
-    Threads that are too many leave after the task that they run; missing ones start when there is something to do. At
-    the start there are as many as ``FORERUN_NUM_THREADS`` says, else ``OMP_NUM_THREADS``, else as many as
-    there are cores that the process may use. Values do not depend on the number.
+    Surplus threads end after their current task; additional ones start when there is work. The initial number is
+    ``FORERUN_NUM_THREADS``, or else ``OMP_NUM_THREADS``, or else the number of cores that the process may use. Results
+    do not depend on the number.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def set_num_threads(threads: int) -> Restore[int]:
 
 
 def set_tiny_limit(elements: int) -> Restore[int]:
-    """Say up to how many elements an op may run on the spot instead of on a worker.
+    """Set up to how many elements an op may run inline instead of on a worker.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def set_tiny_limit(elements: int) -> Restore[int]:
 
 
 def set_writable_asnumpy(on: bool) -> Restore[bool]:
-    """Say whether ``asnumpy()`` and ``numpy.asarray`` give a copy that may be written, for the whole process.
+    """Set whether ``asnumpy()`` and ``numpy.asarray`` return a writable copy, for the whole process.
 
-    Without it they give a read-only view of the value's bytes, which costs nothing.
+    By default they return a read-only view of the value's bytes, without a copy.
 
     Examples
     --------
@@ -165,52 +165,52 @@ def memory_stats(holders: int = 10, device: None = None) -> MemoryStats: ...
 @overload
 def memory_stats(holders: int = 10, *, device: Device) -> MemoryStats | DeviceMemoryStats: ...
 def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats | DeviceMemoryStats:
-    """Return what memory is used for, and by which lines of the program.
+    """Return memory statistics, including the lines of the program that hold the most memory.
 
     Parameters
     ----------
     holders
-        How many of the lines that hold the most are named.
+        How many lines to list.
     device
-        Whose memory; the host's without one. All devices of the host share its memory.
+        The device; the host if not given. All host devices share one memory.
 
     Returns
     -------
     dict
-        Plain dicts and lists; sizes are in bytes, as the pool rounds them.
+        Plain dicts and lists; sizes are in bytes, rounded to the allocator's size classes.
 
         ``live``
             bytes of arrays now
         ``peak``
-            the most of them at once, since the start or ``reset_peak()``
+            maximum of ``live`` since the start or ``reset_peak()``
         ``cached``
-            bytes kept for reuse; ``empty_cache()`` gives them back
+            bytes kept for reuse; ``empty_cache()`` releases them
         ``promised``
-            bytes that planned work will take when it starts
+            bytes that planned work will allocate when it starts
         ``budget``
-            how many live bytes running ahead may reach
+            limit of live bytes for running ahead
         ``prefetch``
-            ``allowance``: bytes that random numbers and host copies may take ahead of the oldest unfinished work;
-            ``used``: what random numbers have taken of it
+            ``allowance``: bytes that random numbers and host copies may use ahead of the oldest unfinished work;
+            ``used``: how much of it random numbers use
         ``queued_records``
             ops submitted and not yet planned
         ``queued_host``
-            bytes copied from the host whose arrays nobody holds any more and that wait for their readers
+            bytes copied from the host whose arrays the program has dropped and that pending ops still read
         ``held``
-            ``times`` and ``seconds`` for which submissions were held, because the ``window`` was full and because
-            more ``host`` bytes would have been queued than the allowance
+            ``times`` and ``seconds`` that submissions waited, because the ``window`` was full or because the queued
+            ``host`` bytes would have exceeded the allowance
         ``allocated``
-            ``bytes`` and ``count`` of all that was ever taken for arrays
+            ``bytes`` and ``count`` of all allocations so far
         ``holders``
             the lines that hold the most, the largest first: ``file``, ``line``, ``op``, ``bytes``, ``arrays``;
-            arrays below 4 KiB are left out
+            arrays below 4 KiB are not counted
 
         For a GPU ``live``, ``peak``, ``cached``, ``promised``, ``budget`` and ``holders``, and also
 
         ``capacity``
-            how many bytes arrays may take
+            bytes available for arrays
         ``description``
-            what it is
+            name of the device
 
     Examples
     --------
@@ -233,7 +233,7 @@ def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats
 
 
 def reset_peak(device: Device | None = None) -> None:
-    """Let the peak of ``memory_stats`` start again from what is live now, on the host or on a GPU.
+    """Reset the peak of ``memory_stats`` to the bytes live now, on the host or on a GPU.
 
     Examples
     --------
@@ -247,9 +247,9 @@ def reset_peak(device: Device | None = None) -> None:
 
 
 def set_budget(size: int) -> Restore[int]:
-    """Set how many live bytes running ahead may reach; ``FORERUN_BUDGET`` is what it begins with.
+    """Set the limit of live bytes for running ahead; ``FORERUN_BUDGET`` is its initial value.
 
-    The oldest unfinished work may always go on, so a small budget makes a program slower, never wrong.
+    The oldest unfinished op may always start, so a small budget makes a program slower, never incorrect.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def set_budget(size: int) -> Restore[int]:
 
 
 def empty_cache() -> None:
-    """Give the bytes kept for reuse back to the system, on every device.
+    """Release memory kept for reuse to the system, on every device.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def empty_cache() -> None:
 
 
 class Submission(NamedTuple):
-    """One op as it was submitted."""
+    """A submitted op."""
 
     op: str
     value: int
@@ -301,7 +301,7 @@ class Submission(NamedTuple):
 
 
 class Graph:
-    """The ops submitted inside a ``with`` statement, and what each of them needs.
+    """The ops submitted inside a ``with`` statement, and their dependencies.
 
     Examples
     --------
@@ -319,16 +319,16 @@ class Graph:
         self.submissions: list[Submission] = []
 
     def __enter__(self) -> Graph:
-        """Start noting."""
+        """Start recording."""
         _forerun.note_submissions(True)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stop noting and keep what was noted."""
+        """Stop recording and keep the ops."""
         self.submissions = [Submission(*entry) for entry in _forerun.note_submissions(False)]
 
     def __iter__(self) -> Iterator[Submission]:
-        """Go through the ops in the order of their submission."""
+        """Iterate over the ops in the order of their submission."""
         return iter(self.submissions)
 
     def names(self) -> dict[int, str]:
@@ -340,7 +340,7 @@ class Graph:
         return names
 
     def __str__(self) -> str:
-        """Write one line an op."""
+        """Return one line per op."""
         names = self.names()
         return "\n".join(
             f"{names[e.value]} = {e.op}({', '.join(names[i] for i in e.inputs)}) {tuple(e.shape)}" for e in self
@@ -348,7 +348,7 @@ class Graph:
 
 
 def graph() -> Graph:
-    """Note what is submitted: use it in a ``with`` statement, then look at it or print it."""
+    """Record submitted ops inside a ``with`` statement; print or iterate over the result."""
     return Graph()
 
 

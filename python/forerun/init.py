@@ -1,6 +1,6 @@
-"""Initialisers: what parameters hold before the first step.
+"""Initialisers of parameters.
 
-An initialiser writes into the array it is given. A class of one's own defines ``_init_weight(name, data)``.
+An initialiser writes into an array. A custom class defines ``_init_weight(name, data)``.
 
 Examples
 --------
@@ -42,7 +42,7 @@ _BY_NAME: dict[str, type[Initializer]] = {}
 
 
 def register(cls: _Class) -> _Class:
-    """Make a class known by its name in lower case.
+    """Register a class by its name in lower case.
 
     Examples
     --------
@@ -78,10 +78,10 @@ def create(initializer: str | Initializer, **arguments: Any) -> Initializer:
 
 
 class Initializer:
-    """The base of initialisers.
+    """Base class of initialisers.
 
-    Called with the name of a parameter and its array, it goes by the end of the name: a bias, a beta or a running mean
-    is set to zero, a gamma or a running variance to one, and anything else is for ``_init_weight``.
+    Called with the name of a parameter and its array, it chooses by the end of the name: a bias, a beta or a running
+    mean is set to zero, a gamma or a running variance to one; all others are initialised by ``_init_weight``.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Initializer:
         self._arguments = arguments
 
     def __call__(self, name: str, data: ndarray) -> None:
-        """Fill an array by the name of its parameter."""
+        """Initialise an array according to the name of its parameter."""
         if name.endswith(("bias", "beta", "running_mean", "moving_mean")):
             data[:] = 0
         elif name.endswith(("gamma", "running_var", "moving_var")):
@@ -108,7 +108,7 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} has no _init_weight")
 
     def __repr__(self) -> str:
-        """Write the class and its arguments."""
+        """Return the class and its arguments."""
         arguments = getattr(self, "_arguments", {})
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
@@ -164,7 +164,7 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Numbers drawn evenly between ``-scale`` and ``scale``.
+    """Uniformly distributed numbers between ``-scale`` and ``scale``.
 
     Examples
     --------
@@ -204,16 +204,17 @@ class Normal(Initializer):
 class Xavier(Initializer):
     """Random numbers whose scale keeps the size of activations and gradients about the same from layer to layer.
 
-    The scale is ``sqrt(magnitude / factor)``: the bound of uniform numbers, the standard deviation of normal ones.
+    The scale is ``sqrt(magnitude / factor)``: the bound of uniform numbers, or the standard deviation of normal
+    numbers.
 
     Parameters
     ----------
     rnd_type
         ``"uniform"`` or ``"gaussian"``.
     factor_type
-        What the factor is: inputs of a unit (``"in"``), outputs (``"out"``), or their mean (``"avg"``).
+        The factor: the number of inputs (``"in"``), of outputs (``"out"``), or their mean (``"avg"``).
     magnitude
-        How large.
+        The magnitude.
 
     Examples
     --------
@@ -250,7 +251,7 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """Normally distributed numbers for layers whose activation is a ReLU with a slope below zero.
+    """Normally distributed numbers for layers followed by a leaky ReLU.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Learning rates that change as training goes on: functions of the number of updates made.
+"""Learning rate schedules: functions of the number of updates.
 
 Examples
 --------
@@ -20,18 +20,18 @@ __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorSche
 
 
 class LRScheduler:
-    """The base of schedulers: a learning rate, and how to warm up to it.
+    """Base class of schedulers: a learning rate, and how to warm up to it.
 
     Parameters
     ----------
     base_lr
         The learning rate after the warm-up.
     warmup_steps
-        How many updates the warm-up lasts.
+        The number of warm-up updates.
     warmup_begin_lr
-        The learning rate the warm-up starts from.
+        The learning rate at the start of the warm-up.
     warmup_mode
-        ``"linear"``: rise evenly. ``"constant"``: stay at ``warmup_begin_lr``.
+        ``"linear"``: increase linearly. ``"constant"``: stay at ``warmup_begin_lr``.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.step = list(step)
         if not self.step or self.step[0] < 1 or any(b <= a for a, b in zip(self.step, self.step[1:], strict=False)):
-            raise ValueError(f"MultiFactorScheduler: step must be rising numbers from 1 on, got {self.step}")
+            raise ValueError(f"MultiFactorScheduler: step must be increasing numbers of at least 1, got {self.step}")
         if factor > 1.0:
             raise ValueError(f"MultiFactorScheduler: factor must be at most 1, got {factor}")
         self.factor = factor
@@ -142,7 +142,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class PolyScheduler(LRScheduler):
-    """Fall to ``final_lr`` at update ``max_update`` along a power of what is left.
+    """Decay polynomially to ``final_lr`` at update ``max_update``.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class PolyScheduler(LRScheduler):
 
 
 class CosineScheduler(LRScheduler):
-    """Fall to ``final_lr`` at update ``max_update`` along half a wave of the cosine.
+    """Decay along a half cosine to ``final_lr`` at update ``max_update``.
 
     Examples
     --------

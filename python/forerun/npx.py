@@ -1,4 +1,4 @@
-"""What goes beyond NumPy: barriers, devices, and the functions that layers are made of."""
+"""Functions beyond NumPy: waiting, devices, and functions for layers."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ __all__ += _pointwise_npx.__all__
 def cancel_pending() -> None:
     """Cancel everything that was submitted, by any thread, and has not started.
 
-    What runs finishes. Reading a cancelled array raises ``RuntimeError``; ``waitall`` does not, since the program asked
-    for it. What is submitted afterwards is computed as ever.
+    Running ops finish. Reading a cancelled array raises ``RuntimeError``; ``waitall`` does not raise for it. Ops
+    submitted afterwards run normally.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def cancel_pending() -> None:
 def waitall() -> None:
     """Wait until everything submitted so far is computed.
 
-    Raises every error that nobody has seen: one as itself, several as a group.
+    Raises all errors that have not been read: a single one directly, several as a group.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def cpu(device_id: int = 0) -> Device:
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """Return a host device, under the name MXNet has for memory that GPUs copy from: here they copy from any.
+    """Return a host device; for compatibility with MXNet. GPUs copy from any host memory.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def gpu(device_id: int = 0) -> Device:
 
 
 def num_gpus() -> int:
-    """Return how many GPUs arrays can live on.
+    """Return the number of GPUs.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def num_gpus() -> int:
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Return how many bytes of a GPU are free for arrays, and how many there are.
+    """Return the free and total bytes of a GPU's memory.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def current_device() -> Device:
-    """Return the device that new arrays live on.
+    """Return the device on which new arrays are created.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def current_device() -> Device:
 
 
 def seed(seed: int) -> None:
-    """Start the random numbers of this thread anew.
+    """Seed the random numbers of this thread.
 
     Examples
     --------
@@ -211,18 +211,18 @@ def seed(seed: int) -> None:
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool | None = None) -> None:
-    """Choose the default float, as MXNet's function of that name; NumPy's shapes and arrays are the only ones here.
+    """Set the default float dtype; NumPy's shape and array semantics are always on.
 
-    The default float is the dtype of new arrays, of Python's floats, and of integers in functions that give floats. It
-    is one for the process: float32, or what the environment variable ``FORERUN_DEFAULT_DTYPE`` names. Arrays that exist
-    keep their dtype, so call this before the first array is made.
+    The default float is the dtype of new arrays, of Python floats, and of the results of float functions on integers.
+    It applies to the whole process: float32, or the value of the environment variable ``FORERUN_DEFAULT_DTYPE``.
+    Existing arrays keep their dtype, so call this before creating arrays.
 
     Parameters
     ----------
     shape, array
         Accepted as True only.
     dtype
-        Whether the default float is float64, as in NumPy; None leaves it as it is.
+        Whether the default float is float64, as in NumPy; None leaves it unchanged.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def reset_np() -> None:
 
 
 def is_np_default_dtype() -> bool:
-    """Tell whether the default float is NumPy's, float64.
+    """Return whether the default float is float64, as in NumPy.
 
     Examples
     --------

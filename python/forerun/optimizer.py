@@ -1,6 +1,6 @@
-"""Optimisers: how parameters change with their gradients.
+"""Optimisers.
 
-One update of all parameters is one call into the engine. ``gluon.Trainer`` makes that call; a program rarely does.
+An update of all parameters is one call into the engine, usually made by ``gluon.Trainer``.
 
 Examples
 --------
@@ -31,7 +31,7 @@ _BY_NAME: dict[str, type[Optimizer]] = {}
 
 
 def register(cls: _Class) -> _Class:
-    """Make a class known by its name in lower case.
+    """Register a class by its name in lower case.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
     """
     if isinstance(name, Optimizer):
         if arguments:
-            raise ValueError(f"{type(name).__name__} is made already: no arguments can be given")
+            raise ValueError(f"{type(name).__name__} already exists: arguments cannot be given")
         return name
     cls = _BY_NAME.get(name.lower())
     if cls is None:
@@ -67,7 +67,7 @@ def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
 
 
 class Optimizer:
-    """The base of optimisers: learning rate, weight decay, scale and bound of gradients, number of updates.
+    """Base class of optimisers: learning rate, weight decay, scaling and clipping of gradients, update counts.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ class Optimizer:
     wd
         The weight decay.
     rescale_grad
-        What gradients are multiplied with.
+        A factor for the gradients.
     clip_gradient
-        A bound for every element of a rescaled gradient.
+        The maximum absolute value of each element of a rescaled gradient.
     lr_scheduler
         A function from the number of updates to the learning rate.
     begin_num_update
-        The number of updates that were made before.
+        The initial number of updates.
     param_dict
-        The parameters by index: their ``lr_mult`` and ``wd_mult`` count.
+        The parameters by index, for their ``lr_mult`` and ``wd_mult``.
     multi_precision
-        Accepted for programs written for MXNet. Parameters are updated in their own dtype.
+        Accepted for compatibility with MXNet. Parameters are updated in their own dtype.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Optimizer:
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate of now."""
+        """The current learning rate."""
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     @learning_rate.setter
@@ -134,13 +134,13 @@ class Optimizer:
         self.set_learning_rate(lr)
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the learning rate, unless a scheduler does."""
+        """Set the learning rate; raise if a scheduler controls it."""
         if self.lr_scheduler is not None:
             raise UserWarning("the scheduler of the optimiser sets the learning rate")
         self.lr = lr
 
     def create_state(self, weight: ndarray) -> tuple[ndarray, ...]:
-        """Make what the optimiser remembers of a parameter: zeros of its shape, one a name of ``state_names``."""
+        """Create the optimiser's states of a parameter: zeros of its shape, one per name in ``state_names``."""
         return tuple(np.zeros_like(weight) for _ in self.state_names)
 
     def _decay(self, index: int) -> float:
@@ -148,7 +148,7 @@ class Optimizer:
         return self.wd if parameter is None else self.wd * parameter.wd_mult
 
     def writes(self, index: int) -> int:
-        """Return how often one step writes a parameter: ``Trainer.restore`` takes back as many writes a step."""
+        """Return how often one step writes a parameter; ``Trainer.restore`` undoes as many writes per step."""
         return 1
 
     def update(
@@ -158,15 +158,15 @@ class Optimizer:
         grads: Sequence[ndarray],
         states: Sequence[tuple[ndarray, ...]],
     ) -> None:
-        """Change parameters by their gradients, in place.
+        """Update parameters in place with their gradients.
 
         Parameters
         ----------
         indices
-            The numbers of the parameters, by which updates are counted. One that lives on several devices has its
+            The indices of the parameters, by which updates are counted. One that lives on several devices has its
             number several times, and is counted once.
         weights, grads, states
-            One of each a parameter.
+            One of each per parameter.
         """
         all_counts, begin = self.counts, self.begin_num_update
         for index in dict.fromkeys(indices):
@@ -187,27 +187,27 @@ class Optimizer:
         wds: list[float],
         counts: list[int],
     ) -> None:
-        """Do the arithmetic of an update. Defined by a subclass."""
+        """Apply the update rule. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no rule")
 
 
 @register
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if asked for.
+    """Stochastic gradient descent, optionally with momentum.
 
-    ``m = momentum * m - lr * (g + wd * w)``, then ``w += m``, where ``g`` is the rescaled, bounded gradient.
+    ``m = momentum * m - lr * (g + wd * w)``, then ``w += m``, where ``g`` is the rescaled, clipped gradient.
 
     Parameters
     ----------
     learning_rate
-        The learning rate; 0.01 if not given. (MXNet's second generation began with 0.1, at which the book's own
-        training loop diverges; this is the first generation's.)
+        The learning rate; 0.01 if not given. (This is MXNet 1's default; with MXNet 2's default of 0.1
+        the book's training loop diverges.)
     momentum
-        How much of the last step is in the next.
+        The momentum factor.
     lazy_update
-        Accepted for programs written for MXNet: gradients are dense here.
+        Accepted for compatibility with MXNet: gradients are dense here.
     **arguments
-        Those of :class:`Optimizer`.
+        Passed to :class:`Optimizer`.
 
     Examples
     --------
@@ -232,27 +232,27 @@ class SGD(Optimizer):
         wds: list[float],
         counts: list[int],
     ) -> None:
-        """Do the arithmetic of an update."""
+        """Apply the update rule."""
         momenta = [state[0] for state in states] if self.momentum else None
         _forerun.sgd_update(weights, grads, momenta, lrs, wds, self.momentum, self.rescale_grad, self.clip_gradient)
 
 
 @register
 class Adam(Optimizer):
-    """Adam: steps in the direction of the mean gradient, each element scaled by its recent size.
+    """The Adam optimiser.
 
     Parameters
     ----------
     learning_rate
         The learning rate; 0.001 if not given.
     beta1, beta2
-        How slowly the means of the gradient and of its square change.
+        The decay rates of the mean gradient and of the mean squared gradient.
     epsilon
         Added to the divisor.
     lazy_update
-        Accepted for programs written for MXNet: gradients are dense here.
+        Accepted for compatibility with MXNet: gradients are dense here.
     **arguments
-        Those of :class:`Optimizer`. The weight decay is added to the gradient.
+        Passed to :class:`Optimizer`. The weight decay is added to the gradient.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class Adam(Optimizer):
         wds: list[float],
         counts: list[int],
     ) -> None:
-        """Do the arithmetic of an update."""
+        """Apply the update rule."""
         _forerun.adam_update(
             weights,
             grads,
@@ -310,16 +310,16 @@ class Adam(Optimizer):
 
 @register
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the weights themselves: ``w -= lr * wd * w`` before each step.
+    """Adam with decoupled weight decay: ``w -= lr * wd * w`` before each step.
 
     Parameters
     ----------
     learning_rate, beta1, beta2, epsilon
         As for :class:`Adam`.
     correct_bias
-        Whether the means' start at zero is corrected for.
+        Whether to correct the bias of the means.
     **arguments
-        Those of :class:`Optimizer`.
+        Passed to :class:`Optimizer`.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def test_where_gradients_stop() -> None:
         return t * 2
 
     assert double(x).stop_gradient
-    with pytest.raises(RuntimeError, match="asks for gradients"):
+    with pytest.raises(RuntimeError, match="requires gradients"):
         paddle.ones([1]).backward()
 
 

@@ -234,7 +234,7 @@ def test_errors_of_gradients() -> None:
         x += 1
     with pytest.raises(RuntimeError, match=r"shape \(2,\) needs a gradient"):
         (x * 2).backward()
-    with pytest.raises(RuntimeError, match="asks for gradients"):
+    with pytest.raises(RuntimeError, match="requires gradients"):
         torch.ones(1).backward()
     with pytest.raises(RuntimeError, match="int64"):
         torch.tensor([1], requires_grad=True)

@@ -87,7 +87,7 @@ def test_a_block_that_does_not_say_its_shapes() -> None:
 
     net = Free()
     net.initialize()
-    with pytest.raises(gluon.DeferredInitializationError, match=r"Free does not say the shape of weight"):
+    with pytest.raises(gluon.DeferredInitializationError, match=r"Free does not determine the shape of weight"):
         net(np.ones((1, 2)))
 
 

@@ -155,7 +155,7 @@ class Peeking(gluon.HybridBlock):
 def test_a_block_that_reads_a_value_stays_plain() -> None:
     net = Peeking()
     net.hybridize()
-    with pytest.warns(UserWarning, match="Peeking is not captured: it reads a value on the way"):
+    with pytest.warns(UserWarning, match="Peeking is not captured: it reads a value"):
         assert net(np.ones((1,))).tolist() == [2.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -193,7 +193,7 @@ def test_mistakes() -> None:
     numbers = data.SimpleDataset([1, 2])
     with pytest.raises(ValueError, match="DataLoader: give batch_size or batch_sampler"):
         data.DataLoader(numbers)
-    with pytest.raises(ValueError, match="shuffle must not be given with it"):
+    with pytest.raises(ValueError, match="shuffle cannot be combined with sampler"):
         data.DataLoader(numbers, 2, shuffle=True, sampler=data.SequentialSampler(2))
     with pytest.raises(ValueError, match="must not be given with batch_sampler"):
         data.DataLoader(numbers, 2, batch_sampler=data.BatchSampler(data.SequentialSampler(2), 2))

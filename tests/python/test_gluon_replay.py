@@ -218,7 +218,7 @@ def test_a_block_that_attaches_gradients_stays_plain() -> None:
         ("mark", "it marks variables"),
         ("grad", "it computes gradients"),
         ("backward", "it computes gradients"),
-        ("method", ".* asks for gradients"),
+        ("method", ".* computes gradients"),
     ],
 )
 def test_a_block_that_computes_gradients_stays_plain(way: str, why: str) -> None:

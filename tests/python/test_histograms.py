@@ -75,7 +75,7 @@ def test_histograms_of_other_kinds() -> None:
     same(np.histogram(np.array(whole), 6)[0], numpy.histogram(whole, 6)[0])
     with pytest.raises(ValueError, match="histogram: bins must be positive: 0"):
         np.histogram(np.ones((3,)), 0)
-    with pytest.raises(ValueError, match="histogram: range must be finite and rise"):
+    with pytest.raises(ValueError, match="histogram: range must be finite and increasing"):
         np.histogram(np.ones((3,)), 3, (2, 1))
     with pytest.raises(ValueError, match="histogram: unknown rule best"):
         np.histogram(np.ones((3,)), "best")

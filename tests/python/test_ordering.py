@@ -171,7 +171,7 @@ def test_scans(dtype: str, axis: int | None) -> None:
                 close=True,
             )
     same(np.cumsum(np.array(x[0, 0])), numpy.cumsum(x[0, 0]))
-    with pytest.raises(ValueError, match="cumulative_sum: say along which axis"):
+    with pytest.raises(ValueError, match="cumulative_sum: axis is required"):
         np.cumulative_sum(np.array(x))
 
 

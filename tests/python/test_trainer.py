@@ -199,7 +199,7 @@ def test_schedules() -> None:
     assert [constant(n) for n in (0, 2, 3)] == [0.5, 0.5, 1.0]
     floor = lr_scheduler.FactorScheduler(1, 0.1, stop_factor_lr=0.05, base_lr=1.0)
     numpy.testing.assert_allclose([floor(n) for n in (1, 2, 3, 9)], [1.0, 0.1, 0.05, 0.05])
-    with pytest.raises(ValueError, match=r"step must be rising numbers from 1 on, got \[3, 2\]"):
+    with pytest.raises(ValueError, match=r"step must be increasing numbers of at least 1, got \[3, 2\]"):
         lr_scheduler.MultiFactorScheduler([3, 2])
     with pytest.raises(ValueError, match="CosineScheduler: max_update must exceed the 5 steps of warm-up, got 5"):
         lr_scheduler.CosineScheduler(5, warmup_steps=5)
@@ -271,7 +271,7 @@ def test_mistakes() -> None:
         gluon.Trainer(parameters(), "sgd", {"learning_rat": 1})
     with pytest.raises(TypeError, match="Trainer: params are parameters, not str"):
         gluon.Trainer(["weight"], "sgd")  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="SGD is made already"):
+    with pytest.raises(ValueError, match="SGD already exists"):
         gluon.Trainer(parameters(), optimizer.SGD(), {"learning_rate": 1})
 
 
@@ -290,9 +290,9 @@ def test_split_data() -> None:
     x = np.arange(12).reshape(2, 6)
     parts = gluon.utils.split_data(x, 3, batch_axis=1)
     assert [part.tolist() for part in parts] == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [10, 11]]]
-    with pytest.raises(ValueError, match=r"6 samples along axis 1 .* cannot be cut evenly into 4 slices"):
+    with pytest.raises(ValueError, match=r"6 samples along axis 1 .* cannot be split evenly into 4 slices"):
         gluon.utils.split_data(x, 4, batch_axis=1)
-    with pytest.raises(ValueError, match="2 samples cannot be cut into 3 slices"):
+    with pytest.raises(ValueError, match="2 samples cannot be split into 3 slices"):
         gluon.utils.split_data(x, 3)
     (whole,) = gluon.utils.split_and_load(numpy.ones((3, 2)), [npx.cpu()])
     assert whole.shape == (3, 2)

@@ -25,7 +25,7 @@ usage: cargo xtask <verb>
                               --quick  one engine mode, no slow tests, kernel texts or models
                               --long   whatever the records say; adds a release build, ignored tests, a million
                                        tasks, long fuzzing, sanitizers
-  tidy                      the invariants of ARCHITECTURE.md that can be read off the sources
+  tidy                      the invariants that can be read off the sources
   planted [PART]            breaks the invariants one by one, in a copy, and says which checks see it;
                             of those whose invariant, file or command contains PART
   supply                    holds what the project depends on against deny.toml

@@ -4,7 +4,7 @@ use crate::holders::{Holder, Holders};
 use crate::memory::empty_cache;
 use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
-use forerun_cuda::{Cuda, SharedCuda};
+use forerun_cuda::Cuda;
 use forerun_engine::{Budget, Driver};
 use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
@@ -143,7 +143,7 @@ pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
 }
 
 fn cuda() -> Vec<Present> {
-    let open = |number: usize| -> Result<Arc<dyn Accelerator>> { Ok(Arc::new(SharedCuda(Cuda::open(number)?))) };
+    let open = |number: usize| -> Result<Arc<dyn Accelerator>> { Ok(Cuda::open(number)?) };
     let present = |number| Present { open: Box::new(move || open(number)), own: OnceLock::new() };
     (0..Cuda::count()).map(present).collect()
 }
@@ -166,9 +166,13 @@ fn make(count: usize, options: SimOptions) -> Vec<Present> {
     (0..count).map(present).collect()
 }
 
-/// The accelerator that elements live on; `None` for the host. Whoever gets that far has checked that it is there.
+/// The accelerator that elements live on; `None` for the host.
+///
+/// # Panics
+/// If the accelerator cannot be opened: [`check_device`] says why, and comes before anything is placed on a device.
 pub(crate) fn of(device: Device) -> Option<&'static OwnDevice> {
-    device.accelerator().and_then(|number| all()[number].own(number).ok())
+    let opened = |number: usize| all()[number].own(number);
+    device.accelerator().map(|number| opened(number).unwrap_or_else(|e| panic!("{device} was not checked: {e}")))
 }
 
 /// Whether a value with this meta has a buffer: the small ones of the host live in their nodes.

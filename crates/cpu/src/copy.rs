@@ -5,8 +5,8 @@
 
 use crate::bulk;
 use crate::gather::strided;
-use crate::stream;
-use crate::turn;
+use crate::nontemporal;
+use crate::transpose_tile;
 use forerun_base::{Layout, MAX_RANK, Shape};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) struct Copy {
     size: usize,
 }
 
-/// A block of a transposing copy: elements adjacent in the source, long enough to stream, and in the target.
+/// A block of a transposing copy: elements adjacent in the source, long enough to nontemporal, and in the target.
 const LONG: usize = 64;
 const SIDE: usize = 32;
 /// Elements of a row that are moved one by one.
@@ -104,10 +104,10 @@ impl Copy {
             let dims = &mut dims[..self.dims.len()];
             dims.copy_from_slice(&self.dims);
             dims[0].0 = last - first;
-            let past = self.size * size_of::<T>() >= stream::WORTH;
+            let past = self.size * size_of::<T>() >= nontemporal::WORTH;
             nest(dims, from, to, past);
             if past {
-                stream::fence();
+                nontemporal::fence();
             }
         }
     }
@@ -185,8 +185,8 @@ unsafe fn blocks<T: std::marker::Copy>(
     to: *mut T,
     past: bool,
 ) {
-    let tiles = size_of::<T>() == 4 && to_column == 1 && turn::is_available();
-    let stream = past && (to as usize).is_multiple_of(64) && (to_row * 4) % 64 == 0;
+    let tiles = size_of::<T>() == 4 && to_column == 1 && transpose_tile::is_available();
+    let nontemporal = past && (to as usize).is_multiple_of(64) && (to_row * 4) % 64 == 0;
     // SAFETY: every offset is that of an element of both layouts.
     unsafe {
         for r in (0..rows).step_by(LONG) {
@@ -196,11 +196,11 @@ unsafe fn blocks<T: std::marker::Copy>(
                 let from = from.offset(r as isize + c as isize * from_column);
                 let to = to.offset(r as isize * to_row + c as isize * to_column);
                 if tiles {
-                    let (high, wide) = (height - height % turn::SIDE, width - width % turn::SIDE);
-                    for j in (0..wide as isize).step_by(turn::SIDE) {
-                        for i in (0..high as isize).step_by(turn::SIDE) {
+                    let (high, wide) = (height - height % transpose_tile::SIDE, width - width % transpose_tile::SIDE);
+                    for j in (0..wide as isize).step_by(transpose_tile::SIDE) {
+                        for i in (0..high as isize).step_by(transpose_tile::SIDE) {
                             let (from, to) = (from.offset(i + j * from_column), to.offset(i * to_row + j));
-                            turn::tile(from.cast(), from_column, to.cast(), to_row, stream);
+                            transpose_tile::copy(from.cast(), from_column, to.cast(), to_row, nontemporal);
                         }
                     }
                     plain((0..high, wide..width), (from, from_column), (to, to_row, 1));

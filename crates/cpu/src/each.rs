@@ -7,7 +7,7 @@
 //! its results is written.
 
 use crate::casts::CastFrom;
-use crate::loops::Operand;
+use crate::loops::LoopInput;
 use crate::simd::{Set, Work};
 use forerun_ops::Body;
 use std::marker::PhantomData;
@@ -20,17 +20,17 @@ const BLOCK: usize = 256;
 pub(crate) trait Each {
     /// # Safety
     /// As for [`crate::loops::Loop`].
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize);
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize);
 }
 
 /// A loop with the features of a set.
 ///
 /// # Safety
 /// As for [`crate::loops::Loop`]; the processor must have the set's features.
-pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[Operand; 3], count: usize) {
+pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     struct Job<'a, K> {
         to: *mut u8,
-        from: &'a [Operand; 3],
+        from: &'a [LoopInput; 3],
         count: usize,
         kind: PhantomData<K>,
     }
@@ -68,7 +68,7 @@ struct Source<T> {
 
 impl<T: Copy> Source<T> {
     #[inline(always)]
-    fn new<B>(operand: Operand, to: *mut B, count: usize) -> Source<T> {
+    fn new<B>(operand: LoopInput, to: *mut B, count: usize) -> Source<T> {
         let moves = operand.step != 0;
         let (from, to) = (operand.from as usize, to as usize);
         let apart = !moves || from + count * size_of::<T>() <= to || to + count * size_of::<B>() <= from;
@@ -132,7 +132,7 @@ pub(crate) struct One<A, B>(PhantomData<(A, B)>);
 
 impl<A: Copy, B: Body<(A,)>> Each for One<A, B> {
     #[inline(always)]
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B::Out>();
         let mut a = Source::<A>::new(from[0], to, count);
         // SAFETY: the caller promises the elements.
@@ -150,7 +150,7 @@ pub(crate) struct Two<A, B>(PhantomData<(A, B)>);
 
 impl<A: Copy, B: Body<(A, A)>> Each for Two<A, B> {
     #[inline(always)]
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B::Out>();
         let (mut a, mut b) = (Source::<A>::new(from[0], to, count), Source::<A>::new(from[1], to, count));
         // SAFETY: the caller promises the elements.
@@ -170,7 +170,7 @@ pub(crate) struct Three<M, A, B>(PhantomData<(M, A, B)>);
 
 impl<M: Copy, A: Copy, B: Body<(M, A, A)>> Each for Three<M, A, B> {
     #[inline(always)]
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B::Out>();
         let mut m = Source::<M>::new(from[0], to, count);
         let (mut a, mut b) = (Source::<A>::new(from[1], to, count), Source::<A>::new(from[2], to, count));
@@ -205,7 +205,7 @@ pub(crate) struct Move<T>(PhantomData<T>);
 
 impl<T: Copy> Each for Move<T> {
     #[inline(always)]
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let (to, from, moves) = (to.cast::<T>(), from[0].from.cast::<T>(), from[0].step != 0);
         // SAFETY: the caller promises the elements.
         unsafe {
@@ -222,7 +222,7 @@ pub(crate) struct Cast<A, B>(PhantomData<(A, B)>);
 
 impl<A: Copy, B: CastFrom<A>> Each for Cast<A, B> {
     #[inline(always)]
-    unsafe fn each(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B>();
         let mut a = Source::<A>::new(from[0], to, count);
         // SAFETY: the caller promises the elements.

@@ -105,9 +105,9 @@ impl Walk {
 
     /// The length of a row, if elements are adjacent down the columns of matrices and these are large: rows are then best
     /// gathered several at a time, by [`Walk::panel`].
-    pub(crate) fn turned(&self) -> Option<usize> {
+    pub(crate) fn transposed(&self) -> Option<usize> {
         let last = self.rank - 1;
-        let large = |d: usize| self.extents[d] >= crate::turn::SIDE;
+        let large = |d: usize| self.extents[d] >= crate::transpose_tile::SIDE;
         (self.rank >= 2 && self.strides[last - 1] == 1 && self.strides[last] != 1 && large(last) && large(last - 1))
             .then_some(self.extents[last])
     }
@@ -116,7 +116,7 @@ impl Walk {
     /// they lie `apart` elements apart.
     ///
     /// # Safety
-    /// [`Walk::turned`] must hold, `base` must be the operand's first element, of `size` bytes, and `to` must take the elements.
+    /// [`Walk::transposed`] must hold, `base` must be the operand's first element, of `size` bytes, and `to` must take the elements.
     pub(crate) unsafe fn panel(
         &self,
         (base, size): (*const u8, usize),
@@ -222,8 +222,8 @@ mod tests {
     fn adjacent_dimensions_collapse() {
         let dense = Layout::dense(Shape::of(&[2, 1, 3, 4]));
         assert_eq!(Walk::new(&dense).extents[..1], [24]);
-        let turned = dense.permute(&[3, 0, 1, 2]);
-        let walk = Walk::new(&turned);
+        let transposed = dense.permute(&[3, 0, 1, 2]);
+        let walk = Walk::new(&transposed);
         assert_eq!((walk.rank, &walk.extents[..2], &walk.strides[..2]), (2, &[4, 6][..], &[1, 4][..]));
         let row = Layout::dense(Shape::of(&[4])).broadcast_to(Shape::of(&[5, 6, 4])).unwrap();
         assert_eq!(Walk::new(&row).extents[..2], [30, 4]);
@@ -249,8 +249,8 @@ mod tests {
     fn panels_are_what_rows_are() {
         let dense = Layout::dense(Shape::of(&[3, 20, 40]));
         let walk = Walk::new(&dense.permute(&[0, 2, 1]));
-        assert_eq!(walk.turned(), Some(20));
-        assert_eq!(Walk::new(&dense).turned(), None);
+        assert_eq!(walk.transposed(), Some(20));
+        assert_eq!(Walk::new(&dense).transposed(), None);
         let data: Vec<u64> = (0..2400).collect();
         // Rows on both sides of where a matrix ends.
         for (row, rows, column, width) in [(0, 16, 0, 20), (35, 10, 3, 7), (0, 120, 0, 20), (119, 1, 19, 1)] {
@@ -274,9 +274,9 @@ mod tests {
     #[test]
     fn gathers_from_anywhere() {
         let data: Vec<u32> = (0..24).collect();
-        let turned = Layout::dense(Shape::of(&[4, 6])).permute(&[1, 0]);
+        let transposed = Layout::dense(Shape::of(&[4, 6])).permute(&[1, 0]);
         let all: Vec<u32> = (0..24).map(|i| (i % 4) * 6 + i / 4).collect();
-        let walk = Walk::new(&turned);
+        let walk = Walk::new(&transposed);
         for start in 0..24 {
             for count in 0..=24 - start {
                 let mut to = vec![0u32; count];

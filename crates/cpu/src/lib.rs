@@ -1,9 +1,9 @@
 //! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
 
-mod alone;
 mod backend;
 mod bulk;
 mod casts;
+mod complex;
 mod copy;
 mod each;
 mod fill;
@@ -11,9 +11,10 @@ mod gather;
 mod jit;
 mod loops;
 mod need;
+mod nontemporal;
 mod pages;
 mod pairs;
-mod parts;
+mod partition;
 mod philox;
 mod place;
 mod pointwise;
@@ -25,12 +26,11 @@ mod routine;
 mod rows;
 mod scratch;
 mod simd;
+mod single_op;
 mod size_class;
-mod stream;
-mod stretch;
 mod target;
 mod tile;
-mod turn;
+mod transpose_tile;
 mod weight;
 mod whole;
 

@@ -9,33 +9,33 @@
 //! the rest, so no result depends on where a piece of work was cut.
 
 use crate::casts;
+use crate::complex;
 use crate::each;
-use crate::parts;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set};
 use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
 
-/// Where a loop reads: an address, and how far it moves from one vector to the next. A scalar is a vector of
-/// copies that does not move.
+/// An input of a loop: an address, and the bytes from one vector to the next. A broadcast element is a vector of copies
+/// with a step of 0.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand {
+pub(crate) struct LoopInput {
     pub(crate) from: *const u8,
     pub(crate) step: usize,
 }
 
-impl Operand {
-    pub(crate) const NONE: Operand = Operand { from: std::ptr::null(), step: 0 };
+impl LoopInput {
+    pub(crate) const NONE: LoopInput = LoopInput { from: std::ptr::null(), step: 0 };
 }
 
 /// A compiled loop: `to[i] = op(from[0][i], ...)` for `count` elements. `to` may be one of the operands.
-pub(crate) type Loop = unsafe fn(to: *mut u8, from: &[Operand; 3], count: usize);
+pub(crate) type Loop = unsafe fn(to: *mut u8, from: &[LoopInput; 3], count: usize);
 
 /// # Safety
 /// `count` elements must be readable at the operand and writable at `to`, and the set's features present.
 #[inline(always)]
-pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
-    let [Operand { from: mut a, step: a_step }, _, _] = *from;
+pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
+    let [LoopInput { from: mut a, step: a_step }, _, _] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
     if B::IS_LONG {
         for start in (0..count).step_by(V::LANES) {
@@ -71,8 +71,8 @@ pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, f
 /// # Safety
 /// As for [`unary`].
 #[inline(always)]
-pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
-    let [Operand { from: mut a, step: a_step }, Operand { from: mut b, step: b_step }, _] = *from;
+pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
+    let [LoopInput { from: mut a, step: a_step }, LoopInput { from: mut b, step: b_step }, _] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
     if B::IS_LONG {
         for start in (0..count).step_by(V::LANES) {
@@ -112,7 +112,7 @@ pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8
 #[inline(always)]
 pub(crate) unsafe fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
     to: *mut u8,
-    from: &[Operand; 3],
+    from: &[LoopInput; 3],
     count: usize,
 ) {
     let [mut m, mut a, mut b] = *from;
@@ -141,7 +141,7 @@ pub(crate) unsafe fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, 
 #[inline(always)]
 pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
     to: *mut u8,
-    from: &[Operand; 3],
+    from: &[LoopInput; 3],
     count: usize,
 ) {
     let [mut a, mut b, mut c] = *from;
@@ -157,7 +157,7 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
         }
         let rest = count % V::LANES;
         if rest != 0 {
-            let first = |operand: Operand| V::load_first(operand.from.cast(), rest);
+            let first = |operand: LoopInput| V::load_first(operand.from.cast(), rest);
             B::apply((first(a), first(b), first(c))).store_first(to, rest);
         }
     }
@@ -244,15 +244,15 @@ fn find_of<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
 
 /// A loop, and how many elements its vectors have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct VectorLoop {
     pub(crate) run: Loop,
     pub(crate) lanes: usize,
 }
 
 /// The loop for operands of `dtype`, and for a cast with a result of `out`; `None` if the op does not take that dtype.
-pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Found> {
-    if let Some(run) = parts::find(op, dtype).or_else(|| find_move(op, dtype)) {
-        return Some(Found { run, lanes: parts::LANES });
+pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<VectorLoop> {
+    if let Some(run) = complex::find(op, dtype).or_else(|| find_move(op, dtype)) {
+        return Some(VectorLoop { run, lanes: complex::LANES });
     }
     let run = match isa {
         Isa::Baseline => find_of::<Baseline>(op, dtype, out),
@@ -270,7 +270,7 @@ pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Foun
         _ if is_fast(dtype) => lanes(isa),
         _ => 8,
     };
-    run.map(|run| Found { run, lanes })
+    run.map(|run| VectorLoop { run, lanes })
 }
 
 /// Whether a dtype has vectors in every instruction set.

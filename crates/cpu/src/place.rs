@@ -3,7 +3,7 @@
 use crate::copy::Copy;
 use crate::fill::full;
 use crate::gather::Walk;
-use crate::loops::{self, Found, Loop, Operand};
+use crate::loops::{self, Loop, LoopInput, VectorLoop};
 use crate::pointwise::Shared;
 use crate::simd::Isa;
 use forerun_base::{Layout, Team};
@@ -120,7 +120,7 @@ impl Overwrite {
             None => With::Scalar,
             Some(value) if value.dtype == update.dtype => With::Value(Copy::new(&value.layout, &update.region)),
             Some(value) => {
-                let Found { run, lanes } = loops::find(isa, Point::Cast, value.dtype, update.dtype)
+                let VectorLoop { run, lanes } = loops::find(isa, Point::Cast, value.dtype, update.dtype)
                     .unwrap_or_else(|| panic!("cast: no loop for {}", value.dtype));
                 let from_size = value.dtype.size();
                 With::Cast { run, from: Walk::new(&value.layout), from_size, step: lanes * from_size }
@@ -249,8 +249,8 @@ impl Executable for Overwrite {
                     for start in (0..count).step_by(512) {
                         let n = 512.min(count - start);
                         from.gather(io.inputs[1], *from_size, start, n, before.as_mut_ptr().cast());
-                        let operand = Operand { from: before.as_ptr().cast(), step: *step };
-                        run(after.as_mut_ptr().cast(), &[operand, Operand::NONE, Operand::NONE], n);
+                        let operand = LoopInput { from: before.as_ptr().cast(), step: *step };
+                        run(after.as_mut_ptr().cast(), &[operand, LoopInput::NONE, LoopInput::NONE], n);
                         let after = after.as_ptr().cast::<u8>();
                         region.runs(start, n, |offset, stride, done, length| {
                             for i in 0..length as isize {

@@ -1,7 +1,7 @@
 //! Pointwise kernels: a fused program over its whole iteration space.
 
-use crate::alone::Alone;
-use crate::stretch;
+use crate::partition;
+use crate::single_op::SingleOp;
 use crate::target::Target;
 use crate::tile::Tiles;
 use crate::weight::weight;
@@ -17,7 +17,7 @@ const WORTH_SPLITTING: usize = 256 * 1024;
 
 /// A compiled pointwise kernel.
 pub(crate) enum Pointwise {
-    Alone(Alone),
+    SingleOp(SingleOp),
     Tiles(Box<Tiles>),
 }
 
@@ -30,9 +30,9 @@ impl Pointwise {
         }
         let size = program.shape.size();
         let whole = size < target.emit_from && size * weight(program).max(1) < WORTH_SPLITTING;
-        match whole.then(|| Alone::new(target.isa, program)).flatten() {
-            Some(alone) => Pointwise::Alone(alone),
-            None => Pointwise::Tiles(Box::new(Tiles::streamed(target, program))),
+        match whole.then(|| SingleOp::new(target.isa, program)).flatten() {
+            Some(op) => Pointwise::SingleOp(op),
+            None => Pointwise::Tiles(Box::new(Tiles::with_nontemporal_stores(target, program))),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Executable for Pointwise {
         // SAFETY: the caller's promise is this one.
         unsafe {
             match self {
-                Pointwise::Alone(alone) => alone.run(io),
+                Pointwise::SingleOp(op) => op.run(io),
                 Pointwise::Tiles(tiles) if tiles.small => tiles.run_small(io),
                 Pointwise::Tiles(tiles) => run_range(tiles, io, 0, tiles.size, team),
             }
@@ -61,7 +61,7 @@ pub(crate) unsafe fn run_range(tiles: &Tiles, io: Io<'_>, start: usize, end: usi
         return unsafe { tiles.run(io, start, end) };
     }
     let shared = Shared(io);
-    stretch::split(team, count.div_ceil(size), &|i| {
+    partition::split(team, count.div_ceil(size), &|i| {
         let from = start + i * size;
         // SAFETY: pieces do not overlap, and the caller's promise covers each.
         unsafe { tiles.run(shared.get(), from, end.min(from + size)) }

@@ -5,11 +5,11 @@
 //! nothing is allocated. A program's result does not depend on where its iteration space is cut.
 
 use crate::gather::Walk;
-use crate::jit::{Compiled, RegisterMap, Tier};
-use crate::loops::{self, Found, Loop, Operand};
+use crate::jit::{MachineCode, RegisterMap, Tier};
+use crate::loops::{self, Loop, LoopInput, VectorLoop};
+use crate::nontemporal::{self, NontemporalCopy};
 use crate::pairs;
 use crate::simd::Isa;
-use crate::stream::{self, Stream};
 use crate::target::Target;
 use crate::weight::weight;
 use forerun_base::DType;
@@ -45,16 +45,16 @@ pub(crate) struct Tiles {
     /// What an element costs, in units of the cheapest instruction.
     pub(crate) weight: usize,
     /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
-    stream: Option<Stream>,
+    nontemporal: Option<NontemporalCopy>,
     /// The rows in which inputs that are adjacent down their columns are gathered, several at a time.
-    turned: Option<Turned>,
+    panel_shape: Option<PanelShape>,
     /// Machine code that does what `code` does.
     tier: Tier,
 }
 
 /// Rows that are gathered several at a time.
 #[derive(Clone, Copy, Debug)]
-struct Turned {
+struct PanelShape {
     /// Elements of a row of the iteration space, and of what is gathered of it at a time.
     length: usize,
     width: usize,
@@ -91,8 +91,8 @@ impl Tiles {
     }
 
     /// The same for a program whose outputs pass by the cache if they are too large to be found there again.
-    pub(crate) fn streamed(target: Target, program: &Program) -> Tiles {
-        Tiles::interpreted(target, program, None).streaming(target).emitted(target, program, None)
+    pub(crate) fn with_nontemporal_stores(target: Target, program: &Program) -> Tiles {
+        Tiles::interpreted(target, program, None).use_nontemporal_stores(target).emitted(target, program, None)
     }
 
     fn interpreted(Target { isa, .. }: Target, program: &Program, watched: Option<Reg>) -> Tiles {
@@ -116,7 +116,7 @@ impl Tiles {
             .collect();
         let place = Places { inputs: inputs.len(), scalars: program.scalars.len(), outputs: program.outputs.len() };
         let moves = |reg: Reg| moves(&inputs, reg);
-        let step = |Found { run, lanes }: Found, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
+        let step = |VectorLoop { run, lanes }: VectorLoop, dst: Reg, args: [Reg; 3], dtypes: [DType; 3]| Step {
             run,
             to: place.of(dst),
             from: args.map(|reg| place.of(reg)),
@@ -126,7 +126,7 @@ impl Tiles {
         let mut left = &program.code[..];
         while let [instr, rest @ ..] = left {
             if let Some(pair) = pairs::join(isa, left, watched) {
-                code.push(step(Found { run: pair.run, lanes }, pair.dst, pair.args, [instr.dtype; 3]));
+                code.push(step(VectorLoop { run: pair.run, lanes }, pair.dst, pair.args, [instr.dtype; 3]));
                 left = &rest[1..];
                 continue;
             }
@@ -142,21 +142,21 @@ impl Tiles {
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
         let widest = program.code.iter().flat_map(|i| [i.dtype, i.out]).map(DType::size).max().unwrap_or(8).max(8);
         // Who watches a register reads tiles in an order of its own.
-        let length = turned_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
-        let at_once = code.len() == 1 && inputs.iter().all(Input::is_dense_or_turned);
+        let length = transposed_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
+        let at_once = code.len() == 1 && inputs.iter().all(Input::is_dense_or_transposed);
         let panels = |width: usize| inputs.iter().map(|input| input.panel(width)).sum::<usize>();
-        let turned = length.map(|length| {
+        let panel_shape = length.map(|length| {
             let width = [PANEL_WIDTH, 256, 64].into_iter().find(|width| panels(*width) <= LARGE / 2).unwrap_or(16);
-            Turned { length, width: width.min(length), at_once }
+            PanelShape { length, width: width.min(length), at_once }
         });
-        let panels = turned.map_or(0, |turned| panels(turned.width));
+        let panels = panel_shape.map_or(0, |panel_shape| panels(panel_shape.width));
         let mut tile = TILE;
         while tile > 64 && (temps + strided) * tile * widest > LARGE - 64 * 1024 {
             tile /= 2;
         }
         let scratch = constants * SPLAT + (temps + strided) * tile * widest + panels;
-        let turned = turned.filter(|_| scratch <= LARGE);
-        let scratch = if turned.is_some() { scratch } else { scratch - panels };
+        let panel_shape = panel_shape.filter(|_| scratch <= LARGE);
+        let scratch = if panel_shape.is_some() { scratch } else { scratch - panels };
         let size = program.shape.size();
         Tiles {
             code: code.into_boxed_slice(),
@@ -169,19 +169,19 @@ impl Tiles {
             scratch,
             small: size <= tile && strided == 0 && scratch <= SMALL && place.count(temps) <= SMALL_SLOTS,
             weight,
-            stream: None,
-            turned,
+            nontemporal: None,
+            panel_shape,
             tier: Tier::default(),
             inputs,
         }
     }
 
-    fn streaming(mut self, target: Target) -> Tiles {
+    fn use_nontemporal_stores(mut self, target: Target) -> Tiles {
         let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
         // Loads of the copy are aligned, so tiles of scratch must be.
         let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * self.widest;
-        if bytes >= stream::WORTH && self.tile == TILE && self.turned.is_none() && scratch <= MEDIUM {
-            self.stream = stream::find(target.isa);
+        if bytes >= nontemporal::WORTH && self.tile == TILE && self.panel_shape.is_none() && scratch <= MEDIUM {
+            self.nontemporal = nontemporal::find(target.isa);
             self.scratch = scratch;
         }
         self
@@ -197,8 +197,8 @@ impl Tiles {
         }
         if self.size >= target.emit_from {
             self.tier = Tier::now(self.emit(target.isa, program, watched));
-            if let (Some(turned), Some(_)) = (&mut self.turned, self.tier.code()) {
-                turned.at_once = self.inputs.iter().all(Input::is_dense_or_turned);
+            if let (Some(panel_shape), Some(_)) = (&mut self.panel_shape, self.tier.code()) {
+                panel_shape.at_once = self.inputs.iter().all(Input::is_dense_or_transposed);
             }
         } else if target.emits() && program.code.len() > 1 && !self.small {
             self.tier = Tier::later(target.isa, program, watched);
@@ -207,10 +207,10 @@ impl Tiles {
     }
 
     /// Machine code for the program, if there is some.
-    fn emit(&self, isa: Isa, program: &Program, watched: Option<Reg>) -> Option<Compiled> {
+    fn emit(&self, isa: Isa, program: &Program, watched: Option<Reg>) -> Option<MachineCode> {
         let (places, inputs) = (self.places(), &self.inputs);
         let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
-        Compiled::new(isa, program, places.count(self.temps), &map, self.stream.is_some())
+        MachineCode::new(isa, program, places.count(self.temps), &map, self.nontemporal.is_some())
     }
 
     /// Whether the program has no outputs: somebody reads a register after each tile, and may stop early.
@@ -220,12 +220,12 @@ impl Tiles {
 
     /// Elements of a piece of work, `about` so many: whole panels, where there are some.
     pub(crate) fn piece(&self, about: usize) -> usize {
-        self.turned.map_or(about, |turned| about.next_multiple_of(PANEL_ROWS * turned.length))
+        self.panel_shape.map_or(about, |panel_shape| about.next_multiple_of(PANEL_ROWS * panel_shape.length))
     }
 
     /// Elements of a row of a panel, at most.
     fn panel_width(&self) -> usize {
-        self.turned.map_or(0, |turned| turned.width)
+        self.panel_shape.map_or(0, |panel_shape| panel_shape.width)
     }
 
     /// Whether an input may have to be gathered.
@@ -235,7 +235,7 @@ impl Tiles {
 
     /// Whether nothing passes through scratch: machine code or one instruction, reading and writing in place.
     fn is_in_place(&self) -> bool {
-        !self.gathers() && (self.tier.code().is_some() || self.code.len() == 1 && self.stream.is_none())
+        !self.gathers() && (self.tier.code().is_some() || self.code.len() == 1 && self.nontemporal.is_none())
     }
 
     fn places(&self) -> Places {
@@ -251,8 +251,8 @@ impl Tiles {
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
-                if let Some(turned) = self.turned {
-                    at = self.run_panels(machine, start, end, turned);
+                if let Some(panel_shape) = self.panel_shape {
+                    at = self.run_panels(machine, start, end, panel_shape);
                 }
                 let most = if self.is_in_place() { usize::MAX } else { self.tile };
                 while at < end {
@@ -261,8 +261,8 @@ impl Tiles {
                     at += count;
                 }
             });
-            if self.stream.is_some() {
-                stream::fence();
+            if self.nontemporal.is_some() {
+                nontemporal::fence();
             }
         }
     }
@@ -272,8 +272,8 @@ impl Tiles {
     ///
     /// # Safety
     /// As for [`Tiles::run`].
-    unsafe fn run_panels(&self, machine: &mut Machine<'_>, start: usize, end: usize, turned: Turned) -> usize {
-        let Turned { length, width, at_once } = turned;
+    unsafe fn run_panels(&self, machine: &mut Machine<'_>, start: usize, end: usize, panel_shape: PanelShape) -> usize {
+        let PanelShape { length, width, at_once } = panel_shape;
         let (first, last) = (start.div_ceil(length), end / length);
         if last < first + PANEL_ROWS {
             return start;
@@ -357,32 +357,32 @@ const PANEL_WIDTH: usize = 1024;
 
 impl Input {
     /// Whether it is gathered in panels.
-    fn is_turned(&self) -> bool {
-        matches!(&self.access, Access::Strided(walk) if walk.turned().is_some())
+    fn is_transposed(&self) -> bool {
+        matches!(&self.access, Access::Strided(walk) if walk.transposed().is_some())
     }
 
-    fn is_dense_or_turned(&self) -> bool {
-        !matches!(self.access, Access::Strided(_)) || self.is_turned()
+    fn is_dense_or_transposed(&self) -> bool {
+        !matches!(self.access, Access::Strided(_)) || self.is_transposed()
     }
 
     /// Bytes of a panel of this input; none if it is not gathered so.
     fn panel(&self, width: usize) -> usize {
-        if self.is_turned() { PANEL_ROWS * width * self.size as usize } else { 0 }
+        if self.is_transposed() { PANEL_ROWS * width * self.size as usize } else { 0 }
     }
 }
 
 /// The length of the rows of inputs that are best gathered in panels, if there are some and they agree.
-fn turned_rows(inputs: &[Input], size: usize) -> Option<usize> {
+fn transposed_rows(inputs: &[Input], size: usize) -> Option<usize> {
     let mut lengths = inputs.iter().filter_map(|input| match &input.access {
-        Access::Strided(walk) => walk.turned(),
+        Access::Strided(walk) => walk.transposed(),
         _ => None,
     });
     let length = lengths.next()?;
-    (size >= LEAST_TURNED && lengths.all(|other| other == length)).then_some(length)
+    (size >= LEAST_TRANSPOSED && lengths.all(|other| other == length)).then_some(length)
 }
 
 /// Programs of fewer elements gather row by row.
-const LEAST_TURNED: usize = 512;
+const LEAST_TRANSPOSED: usize = 512;
 const SMALL: usize = 4 * 1024;
 const SMALL_SLOTS: usize = 16;
 const MEDIUM: usize = 40 * 1024;
@@ -503,7 +503,7 @@ impl<'a> Machine<'a> {
                 match &input.access {
                     Access::Dense => self.slots[i] = self.io.inputs[i].add(start * size).cast_mut(),
                     Access::Constant => {}
-                    Access::Strided(_) if panel.is_some() && input.is_turned() => {
+                    Access::Strided(_) if panel.is_some() && input.is_transposed() => {
                         if let Some((at, first)) = &mut panel {
                             self.slots[i] = first.add(*at * size);
                             *first = first.add(input.panel(self.tiles.panel_width()));
@@ -523,32 +523,35 @@ impl<'a> Machine<'a> {
                 }
             }
             let first = self.tiles.inputs.len() + self.tiles.scalars.len();
-            if let Some(compiled) = self.tiles.tier.code() {
-                let mut streams = self.tiles.stream.is_some();
+            if let Some(code) = self.tiles.tier.code() {
+                let mut past_cache = self.tiles.nontemporal.is_some();
                 for (i, &size) in self.tiles.outputs.iter().enumerate() {
                     let to = self.io.outputs[i].add(start * size as usize);
-                    streams &= is_aligned(to);
+                    past_cache &= is_aligned(to);
                     self.slots[first + i] = to;
                 }
-                return compiled.run(self.slots, count, streams);
+                return code.run(self.slots, count, past_cache);
             }
-            let stream = self.tiles.stream.filter(|_| count == TILE);
+            let nontemporal = self.tiles.nontemporal.filter(|_| count == TILE);
             scratch = scratch.add(scratch.align_offset(64));
             for (i, &size) in self.tiles.outputs.iter().enumerate() {
                 let to = self.io.outputs[i].add(start * size as usize);
-                self.slots[first + i] =
-                    if stream.is_some() && is_aligned(to) { scratch.add(i * TILE * self.tiles.widest) } else { to };
+                self.slots[first + i] = if nontemporal.is_some() && is_aligned(to) {
+                    scratch.add(i * TILE * self.tiles.widest)
+                } else {
+                    to
+                };
             }
             for step in &self.tiles.code {
                 let operand =
-                    |n: usize| Operand { from: self.slots[step.from[n] as usize], step: step.steps[n] as usize };
+                    |n: usize| LoopInput { from: self.slots[step.from[n] as usize], step: step.steps[n] as usize };
                 (step.run)(self.slots[step.to as usize], &[operand(0), operand(1), operand(2)], count);
             }
-            if let Some(stream) = stream {
+            if let Some(copy) = nontemporal {
                 for (i, &size) in self.tiles.outputs.iter().enumerate() {
                     let to = self.io.outputs[i].add(start * size as usize);
                     if is_aligned(to) {
-                        stream(self.slots[first + i], to, TILE * size as usize);
+                        copy(self.slots[first + i], to, TILE * size as usize);
                     }
                 }
             }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: every element is the reference's, whatever the operands; what double precision cannot do, the reference does.
 
-use crate::loops::{Loop, Operand};
+use crate::loops::{Loop, LoopInput};
 use crate::simd::{Set, Work};
 use forerun_base::DType;
 use forerun_ops::{NumSigned, Point};
@@ -213,7 +213,7 @@ impl<E: Whole> Blocks<E> for Powers {
 /// The elements of one call, to be run with a set's features.
 struct Job<'a, E, F> {
     to: *mut E,
-    from: &'a [Operand; 3],
+    from: &'a [LoopInput; 3],
     count: usize,
     function: std::marker::PhantomData<F>,
 }
@@ -222,7 +222,7 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        let [Operand { from: a, step: a_step }, Operand { from: b, step: b_step }, _] = *self.from;
+        let [LoopInput { from: a, step: a_step }, LoopInput { from: b, step: b_step }, _] = *self.from;
         let (a, b) = (a.cast::<E>(), b.cast::<E>());
         let bytes = self.count * size_of::<E>();
         let is_apart = |from: *const E, step: usize| {
@@ -264,7 +264,7 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
 
 /// The loop of an op on integers that is made here, if it is one of these.
 pub(crate) fn find<S: Set>(op: Point, dtype: DType) -> Option<Loop> {
-    unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+    unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let job = Job::<E, F> { to: to.cast(), from, count, function: std::marker::PhantomData };
         // SAFETY: whoever calls a loop of a set promises its features, and the elements.
         unsafe { S::vectorize(job) }

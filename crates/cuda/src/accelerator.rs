@@ -1,38 +1,37 @@
-//! A device as plans and engines see it: lanes with tickets, memory in the order of the compute lane, kernels.
+//! The [`Accelerator`] of a CUDA device: lanes with tickets, memory in the order of the compute lane, kernels.
 //!
-//! Launches are told to the compute stream by whoever issues. Small copies go there too, by way of pinned slots; large ones to the
-//! copiers. A fault of the device shows when somebody asks how far it is: from then on it is lost, everything counts as
-//! passed and has failed.
+//! The issuing thread enqueues kernels on the compute stream, in batches. Small copies go there too, through pinned slots; large ones to
+//! the copier threads. A device fault shows when somebody asks for progress: from then on the device is lost, and every command
+//! counts as completed with an error.
 
 use crate::batch::Batch;
 use crate::copier::Copier;
-use crate::gpu::{Gpu, Io as DeviceIo};
-use crate::lanes::Lane as OwnLane;
+use crate::gpu::{DeviceIo, Gpu};
 use crate::memory::{Memory, Taken};
 use crate::pinned::Slots;
-use crate::run::{Complain, Launch, complaint};
+use crate::run::{Complain, LaunchableKernel, complaint};
 use crate::sys::Nvtx;
 use forerun_base::{Error, ErrorKind, Result, WordHash};
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-/// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
+/// Copies of at most this many bytes go to the compute stream: waiting for another stream costs more.
 const SMALL_COPY: usize = 64 << 10;
-/// How long a wait looks before it naps, and how long a nap is.
+/// How long a wait spins before it sleeps, and how long each sleep is.
 const LOOK: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(30);
 
-/// What is left to do once a command has passed.
+/// What is left to do once a command has completed.
 enum Rest {
-    /// Bytes wait in a slot for their place.
+    /// Copy bytes from a pinned slot to their destination.
     Fetch { slot: usize, to: usize, bytes: usize },
-    /// A status says whether the kernel found something that it cannot take.
+    /// Read the kernel's status, which says whether it found invalid data.
     Status { slot: usize, complain: Arc<Complain> },
-    /// It was never launched.
+    /// The launch failed.
     Failed(Error),
 }
 
@@ -44,23 +43,25 @@ struct Pending {
 
 /// A device; see the module.
 pub struct Cuda {
+    /// This device: kernels keep a way back to it.
+    own: Weak<Cuda>,
     number: usize,
     gpu: Arc<Gpu>,
-    /// What was launched and not told yet.
+    /// Launches that are not submitted yet.
     batch: Mutex<Batch>,
-    /// Whether there is anything in it, and the tickets it gave so far; written under its lock, which may be held for as long as it takes
-    /// to tell the device a turn.
+    /// Whether the batch has launches, and the tickets it has given out. Written under its lock, which may be held while a whole
+    /// batch is submitted.
     holds: AtomicBool,
     given: AtomicU64,
-    /// A mark that the compute lane is known to have passed, and the last ticket that passed with it or a later one.
+    /// A mark that the compute stream is known to have passed, and the last ticket that completed with it or a later one.
     mark: AtomicU64,
     passed: AtomicU64,
     copiers: [Arc<Copier>; 2],
     pending: Mutex<Pending>,
-    /// How many commands have something left to do.
+    /// The number of entries in `rests`.
     rests: AtomicUsize,
     lost: OnceLock<Error>,
-    /// The process was forked, and this is the child.
+    /// Whether this process is a forked child of the one that opened the device.
     forked: AtomicBool,
     nudged: Mutex<bool>,
     bell: Condvar,
@@ -76,13 +77,14 @@ impl Cuda {
     pub fn open(number: usize) -> Result<Arc<Cuda>> {
         let gpu = Gpu::open(number)?;
         gpu.warm_up();
-        let copiers = [Copier::new(OwnLane::ToDevice), Copier::new(OwnLane::FromDevice)];
+        let copiers = [Copier::new(Lane::In), Copier::new(Lane::Out)];
         let pending = Pending {
             statuses: Slots::new(gpu.driver, Gpu::STATUS_BYTES, 128),
             fetches: Slots::new(gpu.driver, SMALL_COPY, 8),
             rests: HashMap::default(),
         };
-        Ok(Arc::new(Cuda {
+        Ok(Arc::new_cyclic(|own| Cuda {
+            own: own.clone(),
             number,
             gpu,
             batch: Mutex::default(),
@@ -117,7 +119,7 @@ impl Cuda {
         self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// A call went wrong in a way that the device does not get over.
+    /// Marks the device as lost after an unrecoverable error.
     fn lose_to(&self, error: Error) -> Error {
         let text = format!("gpu({}) is lost: {error}", self.number);
         self.lost.get_or_init(|| Error::new(ErrorKind::Runtime, text)).clone()
@@ -127,7 +129,7 @@ impl Cuda {
         self.batch.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The batch, unless somebody has it. Those who look again and again need not sleep for it.
+    /// The batch, unless another thread holds its lock: pollers try again instead of sleeping.
     fn batch_if_free(&self) -> Option<MutexGuard<'_, Batch>> {
         match self.batch.try_lock() {
             Ok(batch) => Some(batch),
@@ -136,21 +138,21 @@ impl Cuda {
         }
     }
 
-    /// Tells the device what is held, unless more is about to come with which it should go. Those who look again and again
-    /// ask this way, so it takes the lock only for something.
-    fn flush(&self, more: bool) {
+    /// Submits the batch; with `more`, only if the device is about to run dry. Pollers call this, so it takes the lock only if there
+    /// is something to submit.
+    fn flush_batch(&self, more: bool) {
         if !self.holds.load(Ordering::Relaxed) {
             return;
         }
-        // Whoever has it may be telling the device already.
+        // The thread that holds the lock may be submitting already.
         let Some(mut batch) = (if more { self.batch_if_free() } else { Some(self.batch()) }) else { return };
         if !more || batch.is_due() {
-            // A device that was lost says so to whoever asks it next.
-            let _ = self.tell(&mut batch);
+            // A lost device reports its error to the next caller that asks.
+            let _ = self.submit(&mut batch);
         }
     }
 
-    /// The last ticket passed, when the lane has passed this mark.
+    /// The last ticket that has completed, given that the stream has passed this mark.
     fn pass(&self, mark: u64) -> u64 {
         if self.mark.load(Ordering::Acquire) < mark
             && let Some(mut batch) = self.batch_if_free()
@@ -162,25 +164,25 @@ impl Cuda {
         self.passed.load(Ordering::Acquire)
     }
 
-    /// Tells the device everything that is held.
-    fn tell(&self, batch: &mut Batch) -> Result<()> {
+    /// Submits all pending launches to the device.
+    fn submit(&self, batch: &mut Batch) -> Result<()> {
         self.holds.store(false, Ordering::Relaxed);
-        // SAFETY: each launch was promised to hold from when it was held until it has passed.
-        let failed = unsafe { batch.tell(&self.gpu) }.map_err(|error| self.lose_to(error))?;
+        // SAFETY: the caller of each launch promised its addresses until the launch completes.
+        let failed = unsafe { batch.submit(&self.gpu) }.map_err(|error| self.lose_to(error))?;
         for (ticket, error) in failed {
             self.leave(ticket, Rest::Failed(error));
         }
         Ok(())
     }
 
-    /// Something is left to do once a command has passed. The last word wins: what failed has nothing else left.
+    /// Sets what is left to do once a command has completed. A failure replaces an earlier entry.
     fn leave(&self, ticket: u64, rest: Rest) {
         if self.pending().rests.insert(ticket, rest).is_none() {
             self.rests.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Marks the end of a command of the compute lane that is told at once, after everything that is held.
+    /// Takes a ticket for a command that was enqueued on the compute stream directly, after the batch was submitted.
     fn take_ticket(&self, batch: &mut Batch) -> Result<u64> {
         let ticket = batch.take_ticket(&self.gpu).map_err(|error| self.lose_to(error))?;
         self.given.store(ticket, Ordering::Release);
@@ -199,13 +201,13 @@ impl Cuda {
         match rest {
             Rest::Failed(error) => Err(error),
             Rest::Fetch { slot, to, bytes } => {
-                // SAFETY: the copy into the slot has passed; whoever told it promised the place.
+                // SAFETY: the copy into the slot has completed; the caller of `copy_out` promised the destination.
                 unsafe { std::ptr::copy_nonoverlapping(slot as *const u8, to as *mut u8, bytes) };
                 self.pending().fetches.give_back(slot);
                 Ok(())
             }
             Rest::Status { slot, complain } => {
-                // SAFETY: a slot of that size, which the kernel is done with.
+                // SAFETY: a slot of `STATUS_BYTES`, aligned to a page, whose kernel has completed.
                 let raised = Gpu::read_status(unsafe { &*(slot as *const [u8; Gpu::STATUS_BYTES]) });
                 self.pending().statuses.give_back(slot);
                 raised.map_or(Ok(()), |raised| Err(complain(raised)))
@@ -214,21 +216,21 @@ impl Cuda {
     }
 }
 
-/// Addresses as the words they are.
+/// Reads a slice of addresses as 64-bit words.
 ///
 /// # Safety
-/// As for [`std::slice::from_raw_parts`], of words that addresses fit.
+/// As for [`std::slice::from_raw_parts`].
 unsafe fn words_of<'a>(first: *const u64, count: usize) -> &'a [u64] {
     const { assert!(size_of::<*const u8>() == size_of::<u64>()) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises `count` words.
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
 /// A kernel of one device.
 struct CudaKernel {
-    device: std::sync::Weak<Cuda>,
-    launch: Arc<Launch>,
-    /// What a raised status says, of a kernel that may raise one.
+    device: Weak<Cuda>,
+    kernel: Arc<LaunchableKernel>,
+    /// The error of a raised status, for a kernel that may raise one.
     may_raise: Option<Arc<Complain>>,
 }
 
@@ -236,7 +238,7 @@ impl DeviceKernel for CudaKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
         let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device is gone"))?;
         device.refuse_if_lost()?;
-        // SAFETY: addresses are 64-bit numbers on every machine that has such a device.
+        // SAFETY: the slices are valid, and an address has the size of a word, which `words_of` asserts.
         let (inputs, outputs) = unsafe {
             (
                 words_of(io.inputs.as_ptr().cast(), io.inputs.len()),
@@ -248,49 +250,45 @@ impl DeviceKernel for CudaKernel {
             Some(_) => {
                 device.gpu.enter()?;
                 let slot = device.pending().statuses.take()?;
-                // SAFETY: a slot of that size that nobody else has.
+                // SAFETY: a slot of `STATUS_BYTES` that was just taken, so nobody else uses it.
                 unsafe { std::ptr::write_bytes(slot as *mut u8, 0, Gpu::STATUS_BYTES) };
                 slot
             }
         };
         let io = DeviceIo { inputs, outputs, scalars: io.scalars, status: status as u64 };
         let mut batch = device.batch();
-        let (ticket, ends) = batch.hold(&self.launch, io);
+        let (ticket, is_full) = batch.push(&self.kernel, io);
         device.holds.store(true, Ordering::Relaxed);
         device.given.store(ticket, Ordering::Release);
         if let Some(complain) = &self.may_raise {
             device.leave(ticket, Rest::Status { slot: status, complain: complain.clone() });
         }
-        if ends { device.tell(&mut batch) } else { Ok(()) }
+        if is_full { device.submit(&mut batch) } else { Ok(()) }
     }
 }
 
-/// A device that plans can be run on. (A newtype: kernels need to find the way back to the shared device.)
-pub struct SharedCuda(pub Arc<Cuda>);
-
-impl Accelerator for SharedCuda {
+impl Accelerator for Cuda {
     fn describe(&self) -> String {
-        self.0.gpu.name().to_owned()
+        self.gpu.name().to_owned()
     }
 
     fn capacity(&self) -> usize {
-        self.0.gpu.memory_info().map_or(0, |info| info.limit)
+        self.gpu.memory_info().map_or(0, |info| info.limit)
     }
 
     fn alloc(&self, bytes: usize) -> Option<DeviceBlock> {
-        let device = &*self.0;
-        device.refuse_if_lost().ok()?;
-        if let Some(Taken { address, bytes, since: Some(since) }) = device.gpu.memory.take_cached(bytes) {
+        self.refuse_if_lost().ok()?;
+        if let Some(Taken { address, bytes, since: Some(since) }) = self.gpu.memory.take_cached(bytes) {
             return Some(DeviceBlock { address: std::ptr::without_provenance_mut(address as usize), bytes, since });
         }
-        // The driver makes memory, and takes it back, in the order of the compute lane.
-        let mut batch = device.batch();
-        device.tell(&mut batch).ok()?;
-        let taken = device.gpu.take_block(bytes).ok()?;
-        // Other lanes wait for this place in it.
+        // The driver allocates and frees memory in stream order, so pending launches go first.
+        let mut batch = self.batch();
+        self.submit(&mut batch).ok()?;
+        let taken = self.gpu.take_block(bytes).ok()?;
+        // Other lanes wait for this ticket before they touch the memory.
         let since = match taken.since {
             Some(since) => since,
-            None => device.take_ticket(&mut batch).ok()?,
+            None => self.take_ticket(&mut batch).ok()?,
         };
         Some(DeviceBlock {
             address: std::ptr::without_provenance_mut(taken.address as usize),
@@ -300,34 +298,33 @@ impl Accelerator for SharedCuda {
     }
 
     fn free(&self, block: DeviceBlock) {
-        let device = &*self.0;
-        if device.refuse_if_lost().is_ok() {
-            // The driver takes large ones back in the order of the lane, which must not be captured meanwhile.
-            let mut batch = Memory::is_large(block.bytes).then(|| device.batch());
-            if batch.as_mut().is_some_and(|batch| device.tell(batch).is_err()) {
+        if self.refuse_if_lost().is_ok() {
+            // Large blocks are freed in stream order, which is not allowed during a capture: the batch's lock excludes one.
+            let mut batch = Memory::is_large(block.bytes).then(|| self.batch());
+            if batch.as_mut().is_some_and(|batch| self.submit(batch).is_err()) {
                 return;
             }
-            // Those who used it have their tickets.
-            let since = device.given.load(Ordering::Acquire);
-            // A block that cannot be given back is lost with the device.
-            let _ = device.gpu.give_block(block.address.addr() as u64, block.bytes, since);
+            // All commands that use the block have their tickets.
+            let since = self.given.load(Ordering::Acquire);
+            // A block that cannot be freed is lost with the device.
+            let _ = self.gpu.give_block(block.address.addr() as u64, block.bytes, since);
         }
     }
 
     fn cached(&self) -> usize {
-        self.0.gpu.memory_info().map_or(0, |info| info.cached)
+        self.gpu.memory_info().map_or(0, |info| info.cached)
     }
 
     fn empty_cache(&self) {
-        let mut batch = self.0.batch();
-        if self.0.tell(&mut batch).is_ok() {
-            let _ = self.0.gpu.empty_cache();
+        let mut batch = self.batch();
+        if self.submit(&mut batch).is_ok() {
+            let _ = self.gpu.empty_cache();
         }
     }
 
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
         let may_raise = complaint(kernel);
-        Arc::new(CudaKernel { device: Arc::downgrade(&self.0), launch: self.0.gpu.compile(kernel), may_raise })
+        Arc::new(CudaKernel { device: self.own.clone(), kernel: self.gpu.compile(kernel), may_raise })
     }
 
     fn shows_ranges(&self) -> bool {
@@ -335,37 +332,36 @@ impl Accelerator for SharedCuda {
     }
 
     fn begin_range(&self, label: &str) {
-        // What was held belongs to others.
-        self.0.flush(false);
+        // Pending launches belong to earlier ranges.
+        self.flush_batch(false);
         if let Some(nvtx) = Nvtx::of_process() {
             nvtx.begin(label);
         }
     }
 
     fn end_range(&self) {
-        self.0.flush(false);
+        self.flush_batch(false);
         if let Some(nvtx) = Nvtx::of_process() {
             nvtx.end();
         }
     }
 
     fn runs(&self, routine: Routine, given: &[Given]) -> bool {
-        self.0.gpu.runs(routine, given)
+        self.gpu.runs(routine, given)
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
-        let device = &*self.0;
-        device.refuse_if_lost()?;
+        self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::In, bytes);
         // SAFETY: the caller's promise is this one.
         unsafe {
-            match device.copier(lane) {
-                Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
+            match self.copier(lane) {
+                Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),
                 None => {
-                    let mut batch = device.batch();
-                    device.tell(&mut batch)?;
-                    device.gpu.copy_in_small(from, to.addr() as u64, bytes)?;
-                    device.take_ticket(&mut batch)?;
+                    let mut batch = self.batch();
+                    self.submit(&mut batch)?;
+                    self.gpu.copy_in_small(from, to.addr() as u64, bytes)?;
+                    self.take_ticket(&mut batch)?;
                 }
             }
         }
@@ -373,21 +369,20 @@ impl Accelerator for SharedCuda {
     }
 
     unsafe fn copy_out(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
-        let device = &*self.0;
-        device.refuse_if_lost()?;
+        self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::Out, bytes);
         // SAFETY: the caller's promise is this one.
         unsafe {
-            match device.copier(lane) {
-                Some(copier) => copier.copy(&device.gpu, from.addr(), to.addr(), bytes),
+            match self.copier(lane) {
+                Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),
                 None => {
-                    device.gpu.enter()?;
-                    let slot = device.pending().fetches.take()?;
-                    let mut batch = device.batch();
-                    device.tell(&mut batch)?;
-                    device.gpu.copy_out_small(from.addr() as u64, slot as *mut u8, bytes)?;
-                    let ticket = device.take_ticket(&mut batch)?;
-                    device.leave(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
+                    self.gpu.enter()?;
+                    let slot = self.pending().fetches.take()?;
+                    let mut batch = self.batch();
+                    self.submit(&mut batch)?;
+                    self.gpu.copy_out_small(from.addr() as u64, slot as *mut u8, bytes)?;
+                    let ticket = self.take_ticket(&mut batch)?;
+                    self.leave(ticket, Rest::Fetch { slot, to: to.addr(), bytes });
                 }
             }
         }
@@ -399,85 +394,81 @@ impl Accelerator for SharedCuda {
     }
 
     fn wait(&self, lane: Lane, other: Lane, ticket: u64) {
-        let device = &*self.0;
-        let told = match (device.copier(lane), device.copier(other)) {
+        let waited = match (self.copier(lane), self.copier(other)) {
             (Some(copier), Some(other)) => {
-                copier.after(&device.gpu, other, ticket);
+                copier.after(&self.gpu, other, ticket);
                 Ok(())
             }
             (Some(copier), None) => {
-                let mut batch = device.batch();
-                let told = if ticket > batch.told { device.tell(&mut batch) } else { Ok(()) };
-                copier.after_compute(&device.gpu, batch.mark_of(ticket));
-                told
+                let mut batch = self.batch();
+                let submitted = if ticket > batch.submitted { self.submit(&mut batch) } else { Ok(()) };
+                copier.after_compute(&self.gpu, batch.mark_of(ticket));
+                submitted
             }
             (None, Some(copier)) => {
-                let mut batch = device.batch();
-                let told = device.tell(&mut batch);
-                told.and_then(|()| copier.hold_back(&device.gpu, OwnLane::Compute, ticket))
+                let mut batch = self.batch();
+                let submitted = self.submit(&mut batch);
+                submitted.and_then(|()| copier.hold_back(&self.gpu, Lane::Compute, ticket))
             }
             (None, None) => Ok(()),
         };
-        if let Err(error) = told {
-            device.lose_to(error);
+        if let Err(error) = waited {
+            self.lose_to(error);
         }
     }
 
     fn told(&self, lane: Lane) -> u64 {
-        match self.0.copier(lane) {
-            Some(copier) => copier.told(),
-            None => self.0.given.load(Ordering::Acquire),
+        match self.copier(lane) {
+            Some(copier) => copier.enqueued(),
+            None => self.given.load(Ordering::Acquire),
         }
     }
 
     fn passed(&self, lane: Lane) -> u64 {
-        let device = &*self.0;
-        if device.refuse_if_lost().is_err() {
+        if self.refuse_if_lost().is_err() {
             return self.told(lane);
         }
-        let passed = match device.copier(lane) {
-            Some(copier) => copier.passed(&device.gpu),
-            None => device.gpu.passed(OwnLane::Compute).map(|mark| device.pass(mark.0)),
+        let passed = match self.copier(lane) {
+            Some(copier) => copier.passed(&self.gpu),
+            None => self.gpu.passed(Lane::Compute).map(|mark| self.pass(mark.0)),
         };
-        // Before the device was found to be lost, nothing was; afterwards everything has passed, and failed.
+        // From here on the device is lost: every command counts as completed, with an error.
         passed.unwrap_or_else(|error| {
-            device.lose_to(error);
+            self.lose_to(error);
             self.told(lane)
         })
     }
 
     fn outcome(&self, lane: Lane, ticket: u64) -> Result<()> {
-        let device = &*self.0;
-        device.refuse_if_lost()?;
-        match device.copier(lane) {
+        self.refuse_if_lost()?;
+        match self.copier(lane) {
             Some(copier) => copier.outcome(ticket),
-            None if device.rests.load(Ordering::Relaxed) == 0 => Ok(()),
+            None if self.rests.load(Ordering::Relaxed) == 0 => Ok(()),
             None => {
-                let Some(rest) = device.pending().rests.remove(&ticket) else { return Ok(()) };
-                device.rests.fetch_sub(1, Ordering::Relaxed);
-                device.finish(rest)
+                let Some(rest) = self.pending().rests.remove(&ticket) else { return Ok(()) };
+                self.rests.fetch_sub(1, Ordering::Relaxed);
+                self.finish(rest)
             }
         }
     }
 
     fn block(&self, tickets: &[u64], at_most: u64) {
-        let device = &*self.0;
         let start = Instant::now();
         let deadline = start + Duration::from_micros(at_most);
         let has_passed =
             || tickets.iter().zip(Lane::ALL).any(|(ticket, lane)| *ticket > 0 && self.passed(lane) >= *ticket);
         loop {
-            device.flush(true);
+            self.flush_batch(true);
             if has_passed() {
                 return;
             }
-            let mut nudged = device.nudged.lock().unwrap_or_else(|e| e.into_inner());
+            let mut nudged = self.nudged.lock().unwrap_or_else(|e| e.into_inner());
             let now = Instant::now();
             if std::mem::take(&mut *nudged) || now >= deadline {
                 return;
             }
             if now - start > LOOK {
-                drop(device.bell.wait_timeout(nudged, NAP));
+                drop(self.bell.wait_timeout(nudged, NAP));
             } else {
                 drop(nudged);
                 std::hint::spin_loop();
@@ -486,43 +477,41 @@ impl Accelerator for SharedCuda {
     }
 
     fn nudge(&self) {
-        *self.0.nudged.lock().unwrap_or_else(|e| e.into_inner()) = true;
-        self.0.bell.notify_all();
+        *self.nudged.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        self.bell.notify_all();
     }
 
     fn set_fast_products(&self, on: bool) {
-        let mut batch = self.0.batch();
-        // What is held was launched under the former setting, and graphs were captured under it. A device that was lost says so to
-        // whoever asks it next.
-        let _ = self.0.tell(&mut batch);
+        let mut batch = self.batch();
+        // Pending launches and captured graphs belong to the former setting. A lost device reports its error to the next caller.
+        let _ = self.submit(&mut batch);
         batch.forget_graphs();
-        self.0.gpu.set_tf32(on);
+        self.gpu.set_tf32(on);
     }
 
     fn launches(&self) -> Launches {
-        self.0.batch().counts
+        self.batch().counts
     }
 
     fn flush(&self, more: bool) {
-        self.0.flush(more);
+        self.flush_batch(more);
     }
 
     fn stop(&self) {
-        self.0.gpu.stop();
+        self.gpu.stop();
     }
 
     fn cuda_number(&self) -> Option<usize> {
-        Some(self.0.number)
+        Some(self.number)
     }
 
     fn settle_all(&self) -> Result<()> {
-        let device = &*self.0;
-        device.refuse_if_lost()?;
-        device.flush(false);
-        device.gpu.synchronize_all().map_err(|error| device.lose_to(error))
+        self.refuse_if_lost()?;
+        self.flush_batch(false);
+        self.gpu.synchronize_all().map_err(|error| self.lose_to(error))
     }
 
     fn lose(&self) {
-        self.0.forked.store(true, Ordering::Relaxed);
+        self.forked.store(true, Ordering::Relaxed);
     }
 }

@@ -1,18 +1,18 @@
-//! Batches: launches are held back for a moment and told to the device together, as a graph where they came before.
+//! Batches: launches are collected for a moment and submitted together, as a CUDA graph if the sequence has been seen before.
 //!
-//! A launch alone costs the host some microseconds, a node of a graph a fraction of that. What is held goes out when a turn of the
-//! program's [`Rhythm`] ends, when the device would soon have nothing to do, and whenever somebody needs it. Each launch has a ticket;
-//! all tickets of a batch pass together.
+//! A single launch costs the host some microseconds, a graph node a fraction of that. A batch is submitted when a period of the
+//! [`PeriodDetector`] ends, when the device is about to run dry, and when somebody waits for it. Each launch has a ticket; all
+//! tickets of a batch complete together.
 //!
-//! A sequence of launches that comes for the second time is made a graph. With the same addresses and scalars the graph is launched
-//! as it is; else the sequence is captured again, which does not run it, and the graph is brought up to date. Memory goes round: the same
-//! few sets of addresses come again and again, and each that does gets a graph that stays as it is.
+//! A sequence of launches that is seen for the second time becomes a graph. If addresses and scalars are the same as before, the graph is
+//! replayed unchanged; else the sequence is captured again, which does not run it, and the graph is updated. The memory pool reuses
+//! blocks, so a few sets of addresses recur, and each that does gets a graph of its own.
 
-use crate::gpu::{Gpu, Io};
+use crate::gpu::{DeviceIo, Gpu};
 use crate::graph::{Captured, Graph};
-use crate::lanes::Mark;
-use crate::rhythm::Rhythm;
-use crate::run::Launch;
+use crate::period::PeriodDetector;
+use crate::run::LaunchableKernel;
+use crate::streams::MarkWord;
 use forerun_base::{Error, Result, WordHash};
 use forerun_plan::Launches;
 use std::collections::{HashMap, VecDeque};
@@ -20,80 +20,80 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Launches held at the most.
+/// The maximum number of launches in a batch.
 const MOST: usize = 512;
-/// Fewer launches than this are told one by one.
+/// Fewer launches than this are enqueued one by one.
 const FEWEST: usize = 4;
-/// Sequences remembered; the one that came least lately goes.
+/// The maximum number of known sequences; the least recently used is evicted.
 const MOST_KNOWN: usize = 128;
-/// Graphs of a sequence that stay as they are; one that was not launched in the last turns goes.
+/// The maximum number of unchanging graphs of a sequence; one that was not replayed lately is evicted.
 const MOST_FIXED: usize = 6;
-/// So many of the last sets of words are known again.
+/// How many of the latest argument sets of a sequence are recognised.
 const REMEMBERED: usize = 16;
-/// How long the end of a turn is waited for while the device is idle.
+/// How long to wait for the end of a period while the device is idle.
 const PATIENCE: Duration = Duration::from_micros(25);
 
-/// A launch that was not told yet: its words lie in the batch.
-struct Held {
-    launch: Arc<Launch>,
+/// A launch that is not submitted yet. Its addresses and scalars are in the batch's `words`.
+struct PendingLaunch {
+    kernel: Arc<LaunchableKernel>,
     words: usize,
     inputs: usize,
     outputs: usize,
     scalars: usize,
 }
 
-/// Launches on their way to the device.
+/// Launches that are not submitted yet, and what is known of earlier ones.
 #[derive(Default)]
 pub(crate) struct Batch {
-    held: Vec<Held>,
+    held: Vec<PendingLaunch>,
     words: Vec<u64>,
-    /// Tickets given so far, and those of launches that were told.
+    /// The last ticket given out, and the last that was submitted.
     given: u64,
-    pub(crate) told: u64,
-    /// The last ticket of what was told up to each mark of the lane that is not known to have passed.
+    pub(crate) submitted: u64,
+    /// Marks of the compute stream that are not known to have passed: mark, and the last ticket submitted before it.
     marks: VecDeque<(u64, u64)>,
     passed: u64,
-    rhythm: Rhythm,
-    known: HashMap<Vec<usize>, Known>,
+    period: PeriodDetector,
+    known: HashMap<Vec<usize>, KnownSequence>,
     last: Option<Instant>,
     pub(crate) counts: Launches,
 }
 
-/// A sequence that came before: what comes a single time is not worth a graph.
-struct Known {
-    /// Brought up to date for words that are new.
-    changing: Option<Bound>,
-    /// For words that came before.
-    fixed: Vec<Bound>,
-    /// Hashes of the last sets of words.
+/// A sequence of launches that was seen before.
+struct KnownSequence {
+    /// The graph that is updated for new arguments.
+    changing: Option<BoundGraph>,
+    /// Graphs for recurring arguments.
+    fixed: Vec<BoundGraph>,
+    /// Hashes of the latest arguments.
     seen: VecDeque<u64>,
-    /// How often it came as a graph.
+    /// How often the sequence was submitted as a graph.
     turns: u64,
-    /// When it came last: the tickets given by then.
+    /// The last ticket given out when the sequence was last submitted.
     last: u64,
-    /// Kept, so that no other launch has the address of one of these.
-    _launches: Vec<Arc<Launch>>,
+    /// Kept alive, since their addresses are the key of the sequence.
+    _launches: Vec<Arc<LaunchableKernel>>,
 }
 
-/// A graph, and the addresses and scalars that it is up to date for.
-struct Bound {
+/// A graph, and the addresses and scalars that it was last updated for.
+struct BoundGraph {
     graph: Graph,
     words: Vec<u64>,
-    /// The turn in which it was launched last.
+    /// The value of `turns` when it was last replayed.
     last: u64,
 }
 
 impl Batch {
-    /// Holds a launch; gives its ticket, and whether the batch is to be told now.
-    pub(crate) fn hold(&mut self, launch: &Arc<Launch>, io: Io<'_>) -> (u64, bool) {
+    /// Adds a launch; returns its ticket, and whether the batch should be submitted now.
+    pub(crate) fn push(&mut self, kernel: &Arc<LaunchableKernel>, io: DeviceIo<'_>) -> (u64, bool) {
         let words = self.words.len();
         self.words.extend_from_slice(io.inputs);
         self.words.extend_from_slice(io.outputs);
         self.words.extend_from_slice(io.scalars);
-        // Part of what must be the same for a graph to be launched as it is.
+        // The status address is an argument like the others: a graph is replayed unchanged only if it is the same.
         self.words.push(io.status);
-        self.held.push(Held {
-            launch: launch.clone(),
+        self.held.push(PendingLaunch {
+            kernel: kernel.clone(),
             words,
             inputs: io.inputs.len(),
             outputs: io.outputs.len(),
@@ -101,32 +101,32 @@ impl Batch {
         });
         self.given += 1;
         self.last = Some(Instant::now());
-        let ends = self.rhythm.note(Arc::as_ptr(launch).addr());
-        (self.given, ends || self.held.len() >= MOST)
+        let period_ends = self.period.observe(Arc::as_ptr(kernel).addr());
+        (self.given, period_ends || self.held.len() >= MOST)
     }
 
-    /// Notes that something else was told, after everything that is held: its ticket.
+    /// Takes a ticket for a command that was enqueued after everything in the batch was submitted.
     pub(crate) fn take_ticket(&mut self, gpu: &Gpu) -> Result<u64> {
         self.given += 1;
         self.mark_after(gpu, |_| false)?;
         Ok(self.given)
     }
 
-    /// Marks the end of what was told, and of what `last` tells; it says whether that writes the mark itself.
-    fn mark_after(&mut self, gpu: &Gpu, last: impl FnOnce(Option<Mark>) -> bool) -> Result<()> {
+    /// Marks the end of what was enqueued, including what `last` enqueues. It returns whether its kernel writes the mark itself.
+    fn mark_after(&mut self, gpu: &Gpu, last: impl FnOnce(Option<MarkWord>) -> bool) -> Result<()> {
         let mark = gpu.record_after(last)?.0;
-        self.told = self.given;
-        self.marks.push_back((mark, self.told));
+        self.submitted = self.given;
+        self.marks.push_back((mark, self.submitted));
         Ok(())
     }
 
-    /// Whether what is held should go out although more may come: the device has nearly nothing to do.
+    /// Whether the batch should be submitted although more may come: the device is about to run dry.
     pub(crate) fn is_due(&self) -> bool {
-        let soon = || self.rhythm.is_known() && self.last.is_some_and(|last| last.elapsed() < PATIENCE);
+        let soon = || self.period.is_periodic() && self.last.is_some_and(|last| last.elapsed() < PATIENCE);
         !self.held.is_empty() && self.marks.len() <= 1 && !soon()
     }
 
-    /// The last ticket passed, when the lane has passed this mark.
+    /// The last ticket that has completed, given that the stream has passed this mark.
     pub(crate) fn pass(&mut self, mark: u64) -> u64 {
         while let Some(&(_, ticket)) = self.marks.front().filter(|(number, _)| *number <= mark) {
             self.passed = ticket;
@@ -135,65 +135,65 @@ impl Batch {
         self.passed
     }
 
-    /// The mark with which a ticket passes; 0 if it has.
+    /// The mark with which a ticket completes; 0 if it has completed.
     pub(crate) fn mark_of(&self, ticket: u64) -> u64 {
         self.marks.iter().find(|(_, last)| *last >= ticket).map_or(0, |(number, _)| *number)
     }
 
-    /// Tells everything that is held. What went wrong in a launch comes back with its ticket.
+    /// Submits all launches. Returns the launches that failed, by ticket.
     ///
     /// # Safety
-    /// What was promised for each launch holds now.
-    pub(crate) unsafe fn tell(&mut self, gpu: &Arc<Gpu>) -> Result<Vec<(u64, Error)>> {
+    /// What the callers promised for each launch must still hold.
+    pub(crate) unsafe fn submit(&mut self, gpu: &Arc<Gpu>) -> Result<Vec<(u64, Error)>> {
         if self.held.is_empty() {
             return Ok(Vec::new());
         }
         let (held, words) = (std::mem::take(&mut self.held), std::mem::take(&mut self.words));
         let mut failed = Vec::new();
-        // SAFETY: the caller's promise.
-        if unsafe { self.tell_graph(gpu, &held, &words) } {
+        // SAFETY: the caller promises the arguments of each launch.
+        if unsafe { self.submit_graph(gpu, &held, &words) } {
             self.mark_after(gpu, |_| false)?;
         } else {
             let first = self.given - held.len() as u64 + 1;
-            let mut launch = |n: usize, mark| {
+            let mut enqueue = |n: usize, mark| {
                 // SAFETY: as above.
-                let launched = unsafe { held[n].launch(&words, mark) };
-                launched.unwrap_or_else(|error| {
+                let enqueued = unsafe { held[n].enqueue(&words, mark) };
+                enqueued.unwrap_or_else(|error| {
                     failed.push((first + n as u64, error));
                     false
                 })
             };
             let last = held.len() - 1;
             for n in 0..last {
-                launch(n, None);
+                enqueue(n, None);
             }
-            self.mark_after(gpu, |mark| launch(last, mark))?;
+            self.mark_after(gpu, |mark| enqueue(last, mark))?;
             self.counts.alone += held.len() as u64;
         }
-        // Both lists are used again.
+        // Keep the allocations of both lists.
         (self.held, self.words) = (held, words);
         self.held.clear();
         self.words.clear();
         Ok(failed)
     }
 
-    /// Tells what is held as a graph, if that is worth while and goes.
+    /// Submits the launches as a graph. Returns false if that does not pay, or the driver refuses.
     ///
     /// # Safety
-    /// As for [`Batch::tell`].
-    unsafe fn tell_graph(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> bool {
-        if held.len() < FEWEST || !self.rhythm.is_known() || !held.iter().all(|h| h.launch.is_ready()) {
+    /// As for [`Batch::submit`].
+    unsafe fn submit_graph(&mut self, gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> bool {
+        if held.len() < FEWEST || !self.period.is_periodic() || !held.iter().all(|h| h.kernel.is_ready()) {
             return false;
         }
-        let key: Vec<usize> = held.iter().map(|h| Arc::as_ptr(&h.launch).addr()).collect();
+        let key: Vec<usize> = held.iter().map(|h| Arc::as_ptr(&h.kernel).addr()).collect();
         let Some(known) = self.known.get_mut(&key) else {
             self.remember(key, held);
             return false;
         };
         known.last = self.given;
         let Some((bound, same)) = known.bind(gpu, held, words) else { return false };
-        // SAFETY: the caller's promise, for every launch in it.
-        if unsafe { bound.graph.launch() }.is_err() {
+        // SAFETY: the caller promises the arguments of each launch in the graph.
+        if unsafe { bound.graph.replay() }.is_err() {
             self.known.remove(&key);
             return false;
         }
@@ -203,7 +203,7 @@ impl Batch {
         true
     }
 
-    /// Something changes that graphs were captured under.
+    /// Drops all graphs: a setting that they were captured under changes.
     pub(crate) fn forget_graphs(&mut self) {
         for known in self.known.values_mut() {
             known.changing = None;
@@ -211,14 +211,14 @@ impl Batch {
         }
     }
 
-    fn remember(&mut self, key: Vec<usize>, held: &[Held]) {
+    fn remember(&mut self, key: Vec<usize>, held: &[PendingLaunch]) {
         if self.known.len() >= MOST_KNOWN
             && let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.last).map(|(key, _)| key.clone())
         {
             self.known.remove(&oldest);
         }
-        let launches = held.iter().map(|held| held.launch.clone()).collect();
-        let known = Known {
+        let launches = held.iter().map(|held| held.kernel.clone()).collect();
+        let known = KnownSequence {
             changing: None,
             fixed: Vec::new(),
             seen: VecDeque::new(),
@@ -230,12 +230,12 @@ impl Batch {
     }
 }
 
-impl Known {
-    /// A graph that is up to date for these words, and whether it was before.
-    fn bind(&mut self, gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> Option<(&mut Bound, bool)> {
+impl KnownSequence {
+    /// A graph for these arguments, and whether it was up to date already.
+    fn bind(&mut self, gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> Option<(&mut BoundGraph, bool)> {
         self.turns += 1;
         let turn = self.turns;
-        // (By place: one that is found cannot be given away in the middle of looking.)
+        // By index: the borrow checker does not accept a returned reference inside the search.
         if let Some(n) = self.fixed.iter().position(|bound| bound.words == words) {
             self.fixed[n].last = turn;
             return Some((&mut self.fixed[n], true));
@@ -246,11 +246,11 @@ impl Known {
         let captured = capture(gpu, held, words)?;
         let hash = WordHash::default().hash_one(words);
         if self.seen.contains(&hash) {
-            // More sets that come round than there is room for: those that have a graph keep it.
+            // If more argument sets recur than there is room for, those that have a graph keep it.
             self.fixed.retain(|bound| bound.last + REMEMBERED as u64 >= turn);
             if self.fixed.len() < MOST_FIXED {
                 let graph = captured.instantiate().ok()?;
-                self.fixed.push(Bound { graph, words: words.to_vec(), last: turn });
+                self.fixed.push(BoundGraph { graph, words: words.to_vec(), last: turn });
                 return self.fixed.last_mut().map(|bound| (bound, false));
             }
         } else {
@@ -264,36 +264,36 @@ impl Known {
             Some(graph) => graph,
             None => captured.instantiate().ok()?,
         };
-        let bound = self.changing.insert(Bound { graph, words: words.to_vec(), last: turn });
+        let bound = self.changing.insert(BoundGraph { graph, words: words.to_vec(), last: turn });
         Some((bound, false))
     }
 }
 
-/// Captures the launches with these words.
-fn capture(gpu: &Arc<Gpu>, held: &[Held], words: &[u64]) -> Option<Captured> {
+/// Captures the launches with these arguments.
+fn capture(gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> Option<Captured> {
     gpu.memory.seal(true);
     let captured = Graph::record(gpu, || {
-        // SAFETY: nothing runs while it is captured; whoever launches the graph makes the promise.
-        held.iter().try_for_each(|launch| unsafe { launch.launch(words, None) }.map(drop))
+        // SAFETY: a capture runs nothing; whoever replays the graph promises the arguments.
+        held.iter().try_for_each(|launch| unsafe { launch.enqueue(words, None) }.map(drop))
     });
     gpu.memory.seal(false);
     captured.ok()
 }
 
-impl Held {
-    /// Launches it, the last one before a mark if there is one. True if its kernel writes the mark itself.
+impl PendingLaunch {
+    /// Enqueues the launch; `mark` is the mark that follows it, if one does. Returns whether its kernel writes the mark itself.
     ///
     /// # Safety
-    /// As for [`Launch::launch`].
-    unsafe fn launch(&self, words: &[u64], mark: Option<Mark>) -> Result<bool> {
+    /// As for [`LaunchableKernel::launch`].
+    unsafe fn enqueue(&self, words: &[u64], mark: Option<MarkWord>) -> Result<bool> {
         let (inputs, rest) = words[self.words..].split_at(self.inputs);
         let (outputs, rest) = rest.split_at(self.outputs);
-        let io = Io { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
-        // SAFETY: the caller's promise.
+        let io = DeviceIo { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
+        // SAFETY: the caller promises the arguments.
         unsafe {
             match mark {
-                Some(mark) => self.launch.launch_to(io, mark),
-                None => self.launch.launch(io).map(|()| false),
+                Some(mark) => self.kernel.enqueue_marked(io, mark),
+                None => self.kernel.enqueue(io).map(|()| false),
             }
         }
     }

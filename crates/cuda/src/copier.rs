@@ -1,23 +1,24 @@
-//! Copiers: the threads behind the lanes of copies. Memory of the host that the driver does not know goes through pinned
-//! pieces, and that takes a thread of the host; so it is not the one that tells the device what to compute.
+//! Copiers: the threads behind the copy lanes. Pageable host memory is staged through pinned buffers, which keeps a host thread
+//! busy; so that thread is not the one that launches kernels.
 //!
-//! A copy to the device has its place in the lane once the copier has staged it: whoever must come after it waits for that, which is a
-//! matter of the host's memory alone. A copier sleeps while it has nothing to do.
+//! A copy to the device has its place in the stream once the copier has staged it. A command that must follow it waits for the staging,
+//! which depends on host memory alone. A copier sleeps while its queue is empty.
 
 use crate::gpu::Gpu;
-use crate::lanes::{Lane, Ticket};
+use crate::streams::Mark;
 use forerun_base::{Error, Result, Solo};
+use forerun_plan::Lane;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// What a copier is told.
+/// A command in a copier's queue.
 enum Order {
     /// Copies bytes; takes the next ticket.
     Copy { from: usize, to: usize, bytes: usize },
-    /// What follows comes after that mark of the compute lane.
+    /// Later commands wait for that mark of the compute stream.
     AfterCompute(u64),
-    /// What follows comes after that ticket of another copier.
+    /// Later commands wait for that ticket of another copier.
     After(Arc<Copier>, u64),
 }
 
@@ -25,7 +26,7 @@ enum Order {
 struct Queue {
     orders: VecDeque<Order>,
     has_thread: bool,
-    /// Copies that have their place in the lane.
+    /// Copies that have their place in the stream.
     staged: u64,
     failures: Vec<(u64, Error)>,
 }
@@ -33,8 +34,8 @@ struct Queue {
 /// One lane of copies.
 pub(crate) struct Copier {
     lane: Lane,
-    told: AtomicU64,
-    /// Copies to the host that are there.
+    enqueued: AtomicU64,
+    /// Copies to the host that are complete.
     arrived: AtomicU64,
     queue: Mutex<Queue>,
     called: Condvar,
@@ -45,7 +46,7 @@ impl Copier {
     pub(crate) fn new(lane: Lane) -> Arc<Copier> {
         Arc::new(Copier {
             lane,
-            told: AtomicU64::new(0),
+            enqueued: AtomicU64::new(0),
             arrived: AtomicU64::new(0),
             queue: Mutex::default(),
             called: Condvar::new(),
@@ -57,14 +58,14 @@ impl Copier {
         self.queue.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub(crate) fn told(&self) -> u64 {
-        self.told.load(Ordering::Acquire)
+    pub(crate) fn enqueued(&self) -> u64 {
+        self.enqueued.load(Ordering::Acquire)
     }
 
     /// The last ticket that was passed.
     pub(crate) fn passed(&self, gpu: &Gpu) -> Result<u64> {
         match self.lane {
-            Lane::FromDevice => Ok(self.arrived.load(Ordering::Acquire)),
+            Lane::Out => Ok(self.arrived.load(Ordering::Acquire)),
             _ => gpu.passed(self.lane).map(|ticket| ticket.0),
         }
     }
@@ -77,24 +78,24 @@ impl Copier {
         }
     }
 
-    /// What is told from now on comes after that mark of the compute lane.
+    /// Makes commands enqueued from now on wait for that mark of the compute stream.
     pub(crate) fn after_compute(self: &Arc<Copier>, gpu: &Arc<Gpu>, mark: u64) {
-        self.tell(gpu, Order::AfterCompute(mark));
+        self.enqueue(gpu, Order::AfterCompute(mark));
     }
 
-    /// What is told from now on comes after that ticket of another copier.
+    /// Makes commands enqueued from now on wait for that ticket of another copier.
     pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, other: &Arc<Copier>, ticket: u64) {
-        self.tell(gpu, Order::After(other.clone(), ticket));
+        self.enqueue(gpu, Order::After(other.clone(), ticket));
     }
 
-    /// Lets another lane wait, on the device, until a copy to the device is there.
+    /// Makes another lane wait, on the device, until a copy to the device is complete.
     pub(crate) fn hold_back(&self, gpu: &Gpu, lane: Lane, ticket: u64) -> Result<()> {
         let mut queue = self.queue();
         while queue.staged < ticket {
             queue = self.staged.wait(queue).unwrap_or_else(|e| e.into_inner());
         }
         drop(queue);
-        gpu.wait(lane, self.lane, Ticket(ticket))
+        gpu.wait(lane, self.lane, Mark(ticket))
     }
 
     /// Copies bytes between the host and the device, in the copier's direction.
@@ -102,13 +103,13 @@ impl Copier {
     /// # Safety
     /// Both addresses must reach so many bytes, which nobody else changes until the ticket is passed.
     pub(crate) unsafe fn copy(self: &Arc<Copier>, gpu: &Arc<Gpu>, from: usize, to: usize, bytes: usize) {
-        self.tell(gpu, Order::Copy { from, to, bytes });
+        self.enqueue(gpu, Order::Copy { from, to, bytes });
     }
 
-    fn tell(self: &Arc<Copier>, gpu: &Arc<Gpu>, order: Order) {
+    fn enqueue(self: &Arc<Copier>, gpu: &Arc<Gpu>, order: Order) {
         let mut queue = self.queue();
         if matches!(order, Order::Copy { .. }) {
-            self.told.fetch_add(1, Ordering::AcqRel);
+            self.enqueued.fetch_add(1, Ordering::AcqRel);
         }
         queue.orders.push_back(order);
         if !queue.has_thread {
@@ -121,7 +122,7 @@ impl Copier {
             self.called.notify_one();
             return;
         }
-        // Without a thread whoever tells does it.
+        // Without a thread the caller runs the commands itself.
         let orders = std::mem::take(&mut queue.orders);
         drop(queue);
         for order in orders {
@@ -144,14 +145,14 @@ impl Copier {
 
     fn follow(&self, gpu: &Gpu, order: Order) {
         let (result, copies) = match order {
-            Order::AfterCompute(mark) => (gpu.wait(self.lane, Lane::Compute, Ticket(mark)), false),
+            Order::AfterCompute(mark) => (gpu.wait(self.lane, Lane::Compute, Mark(mark)), false),
             Order::After(other, ticket) => (other.hold_back(gpu, self.lane, ticket), false),
             Order::Copy { from, to, bytes } => {
-                // SAFETY: whoever told the copier promised what the copies ask for.
+                // SAFETY: the caller of `Copier::copy` promised both addresses until the ticket has passed.
                 let copied = unsafe { self.copy_now(gpu, from, to, bytes) };
                 // A copy that failed has its place in the lane too: its ticket has to be passed.
                 let marked = match self.lane {
-                    Lane::FromDevice => Ok(()),
+                    Lane::Out => Ok(()),
                     _ => gpu.record(self.lane).map(drop),
                 };
                 (copied.and(marked), true)
@@ -176,9 +177,7 @@ impl Copier {
         // SAFETY: the caller's promise is this one.
         unsafe {
             match self.lane {
-                Lane::FromDevice => {
-                    gpu.copy_out(from as u64, std::slice::from_raw_parts_mut(to as *mut u8, bytes), &Solo)
-                }
+                Lane::Out => gpu.copy_out(from as u64, std::slice::from_raw_parts_mut(to as *mut u8, bytes), &Solo),
                 _ => gpu.copy_in(std::slice::from_raw_parts(from as *const u8, bytes), to as u64, &Solo),
             }
         }

@@ -1,20 +1,20 @@
-//! A device: its context, its lanes, its memory, its compiler.
+//! A device: its context, its streams, its memory, its compiler.
 
-use crate::alone::Command;
 use crate::compile::{Compiler, Counts, Unit};
-use crate::lanes::{Lane, Lanes, Mark, Ticket};
+use crate::kernel_graph::Command;
 use crate::memory::{Memory, MemoryInfo, Taken};
-use crate::run::{Launch, Products};
+use crate::run::{LaunchableKernel, Products};
 use crate::staging::Staging;
+use crate::streams::{Mark, MarkWord, Streams};
 use crate::sys::{Blas, Context, Driver, Fourier, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::{Given, Routine};
-use forerun_plan::Kernel;
+use forerun_plan::{Kernel, Lane};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A device, ready for work. What is launched runs in order on its compute lane.
+/// An open device. Kernels run in order on its compute stream.
 pub struct Gpu {
     pub(crate) driver: &'static Driver,
     context: Context,
@@ -22,12 +22,12 @@ pub struct Gpu {
     arch: (i32, i32),
     processors: usize,
     pub(crate) compiler: Compiler,
-    pub(crate) lanes: Lanes,
+    pub(crate) streams: Streams,
     pub(crate) memory: Memory,
     staging: [Mutex<Staging>; 2],
     products: OnceLock<Result<Products>>,
     tf32: AtomicBool,
-    /// What is launched on the compute lane is captured.
+    /// Whether the compute stream is being captured.
     pub(crate) captures: AtomicBool,
     generic: OnceLock<Arc<Unit>>,
 }
@@ -39,7 +39,7 @@ unsafe impl Sync for Gpu {}
 
 /// The addresses one launch works on: device addresses of first elements, and the scalars as bits.
 #[derive(Clone, Copy, Debug)]
-pub struct Io<'a> {
+pub struct DeviceIo<'a> {
     /// First element of each input, in the kernel's order.
     pub inputs: &'a [u64],
     /// First element of each output, in the kernel's order.
@@ -95,8 +95,8 @@ impl Gpu {
             driver.check(error, "cuDeviceGetAttribute").map(|()| value)
         };
         let arch = (attribute(code::ATTRIBUTE_MAJOR)?, attribute(code::ATTRIBUTE_MINOR)?);
-        let lanes = Lanes::new(driver)?;
-        let memory = Memory::new(driver, device, lanes.stream(Lane::Compute))?;
+        let streams = Streams::new(driver)?;
+        let memory = Memory::new(driver, device, streams.get(Lane::Compute))?;
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         Ok(Arc::new(Gpu {
             driver,
@@ -106,7 +106,7 @@ impl Gpu {
             processors: attribute(code::ATTRIBUTE_PROCESSORS)? as usize,
             compiler: Compiler::new(driver, context, format!("sm_{}{}", arch.0, arch.1)),
             memory,
-            lanes,
+            streams,
             staging: [Mutex::new(Staging::new(driver)), Mutex::new(Staging::new(driver))],
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
@@ -130,7 +130,7 @@ impl Gpu {
         self.processors
     }
 
-    /// Makes the device's context that of this thread. Every call of the driver needs it.
+    /// Makes the device's context current on this thread, which every driver call needs.
     pub(crate) fn enter(&self) -> Result<()> {
         // SAFETY: a context that is never released.
         self.driver.check(unsafe { (self.driver.context_set)(self.context) }, "cuCtxSetCurrent")
@@ -147,8 +147,8 @@ impl Gpu {
     }
 
     /// The kernel, ready to be launched. Returns at once: texts are compiled in the background.
-    pub fn compile(self: &Arc<Gpu>, kernel: &Kernel) -> Arc<Launch> {
-        Arc::new(Launch::new(self.clone(), kernel))
+    pub fn compile(self: &Arc<Gpu>, kernel: &Kernel) -> Arc<LaunchableKernel> {
+        Arc::new(LaunchableKernel::new(self.clone(), kernel))
     }
 
     /// Starts compiling what serves while other kernels are compiled.
@@ -184,23 +184,31 @@ impl Gpu {
         crate::run::runs(routine, given) && (!matches!(routine, Routine::Fft(_)) || self.fourier().is_ok())
     }
 
-    /// Launches a kernel whose argument is these words.
-    pub(crate) fn launch(&self, unit: &Unit, grid: usize, block: usize, words: &[u64]) -> Result<()> {
+    /// Launches a kernel on the compute stream. Its one argument is a struct of these words.
+    ///
+    /// # Safety
+    /// The kernel's source must take at least these words, and the addresses among them must reach what the kernel reads and writes
+    /// until the stream has completed it.
+    pub(crate) unsafe fn launch_kernel(&self, unit: &Unit, grid: usize, block: usize, words: &[u64]) -> Result<()> {
         if grid == 0 {
             return Ok(());
         }
-        let (function, alone) = self.compiler.function(unit)?;
-        let stream = self.lanes.stream(Lane::Compute);
+        let (function, graph) = self.compiler.function(unit)?;
+        let stream = self.streams.get(Lane::Compute);
         let command = Command { function, grid: grid as u32, block: block as u32, words };
         let captured = self.captures.load(Ordering::Relaxed);
-        if !captured && alone.lock().unwrap_or_else(|e| e.into_inner()).launch(self.driver, command, stream) {
-            return Ok(());
+        if !captured {
+            let mut graph = graph.lock().unwrap_or_else(|e| e.into_inner());
+            // SAFETY: the caller promises the words and the addresses.
+            if unsafe { graph.try_launch(self.driver, command, stream) } {
+                return Ok(());
+            }
         }
         let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];
-        // SAFETY: the text's one argument has as many words; the driver copies them before it returns.
+        // SAFETY: the caller promises the words and the addresses; the driver copies the words before it returns.
         let error = unsafe {
             let (none, words) = (std::ptr::null_mut(), params.as_mut_ptr());
-            (self.driver.launch)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
+            (self.driver.launch_kernel)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
         };
         self.driver.check(error, "cuLaunchKernel")
     }
@@ -217,8 +225,7 @@ impl Gpu {
         self.memory.alloc(bytes)
     }
 
-    /// Gives bytes back. What was launched before may still use them; if another lane does, the compute lane must have been
-    /// told to wait for it.
+    /// Frees bytes. Earlier launches may still use them; if another lane does, the compute lane must already wait for it.
     pub fn free(&self, address: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         self.memory.free(address, bytes)
@@ -242,7 +249,7 @@ impl Gpu {
     /// Both addresses must have as many bytes.
     pub(crate) unsafe fn copy_in_small(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
-        let stream = self.lanes.stream(Lane::Compute);
+        let stream = self.streams.get(Lane::Compute);
         // SAFETY: the caller's promise is this one; the driver takes so few bytes along with the command.
         self.driver.check(unsafe { (self.driver.copy_in)(to, from.cast(), bytes, stream) }, "cuMemcpyHtoDAsync")
     }
@@ -253,7 +260,7 @@ impl Gpu {
     /// Both addresses must have as many bytes; those of the host are pinned, and nobody touches them until the lane has passed.
     pub(crate) unsafe fn copy_out_small(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
         self.enter()?;
-        let stream = self.lanes.stream(Lane::Compute);
+        let stream = self.streams.get(Lane::Compute);
         // SAFETY: the caller's promise is this one.
         self.driver.check(unsafe { (self.driver.copy_out)(to.cast(), from, bytes, stream) }, "cuMemcpyDtoHAsync")
     }
@@ -275,55 +282,54 @@ impl Gpu {
         self.memory.empty_cache()
     }
 
-    /// Marks the end of what was given to a lane so far.
-    pub fn record(&self, lane: Lane) -> Result<Ticket> {
+    /// Marks the end of what was enqueued on a lane so far.
+    pub fn record(&self, lane: Lane) -> Result<Mark> {
         self.enter()?;
-        self.lanes.record(lane)
+        self.streams.record(lane)
     }
 
-    /// Marks the end of what was given to the compute lane, `last` included: see [`Lanes::record_after`].
-    pub(crate) fn record_after(&self, last: impl FnOnce(Option<Mark>) -> bool) -> Result<Ticket> {
+    /// Marks the end of what was enqueued on the compute lane, `last` included: see [`Streams::record_after`].
+    pub(crate) fn record_after(&self, last: impl FnOnce(Option<MarkWord>) -> bool) -> Result<Mark> {
         self.enter()?;
-        self.lanes.record_after(Lane::Compute, last)
+        self.streams.record_after(Lane::Compute, last)
     }
 
-    /// Lets a lane wait, on the device, until another has passed a ticket.
-    pub fn wait(&self, lane: Lane, other: Lane, ticket: Ticket) -> Result<()> {
+    /// Makes a lane wait, on the device, until another has passed a mark.
+    pub fn wait(&self, lane: Lane, other: Lane, mark: Mark) -> Result<()> {
         self.enter()?;
-        self.lanes.wait(lane, other, ticket)
+        self.streams.wait(lane, other, mark)
     }
 
-    /// The last ticket that a lane has passed. An error of the device shows here.
-    pub fn passed(&self, lane: Lane) -> Result<Ticket> {
-        if let Some(ticket) = self.lanes.glance(lane) {
-            return Ok(ticket);
+    /// The last mark that a lane has passed. Returns the error of a device that faulted.
+    pub fn passed(&self, lane: Lane) -> Result<Mark> {
+        if let Some(mark) = self.streams.poll(lane) {
+            return Ok(mark);
         }
         self.enter()?;
-        self.lanes.passed(lane)
+        self.streams.passed(lane)
     }
 
-    /// Blocks this thread until a lane has passed a ticket.
-    pub fn block(&self, lane: Lane, ticket: Ticket) -> Result<()> {
+    /// Blocks this thread until a lane has passed a mark.
+    pub fn block(&self, lane: Lane, mark: Mark) -> Result<()> {
         self.enter()?;
-        self.lanes.block(lane, ticket)
+        self.streams.block(lane, mark)
     }
 
-    /// Blocks this thread until everything is done.
+    /// Blocks this thread until all lanes are idle.
     pub fn synchronize(&self) -> Result<()> {
         for lane in Lane::ALL {
-            let ticket = self.record(lane)?;
-            self.block(lane, ticket)?;
+            let mark = self.record(lane)?;
+            self.block(lane, mark)?;
         }
         Ok(())
     }
 
-    /// Blocks this thread until everything is done that anybody told the device, in streams of other libraries too. The thread
-    /// keeps the context it had.
+    /// Blocks this thread until the whole device is idle, streams of other libraries included. The thread keeps the context it had.
     pub fn synchronize_all(&self) -> Result<()> {
         let driver = self.driver;
         let mut popped = std::ptr::null_mut();
-        // A context cannot be waited for while one of its streams is captured.
-        let _still = self.lanes.hold_still();
+        // A context cannot be synchronized while one of its streams is captured.
+        let _still = self.streams.block_queries();
         // SAFETY: a context that is never released, taken back from where it was put.
         unsafe {
             driver.check((driver.context_push)(self.context), "cuCtxPushCurrent")?;
@@ -339,7 +345,7 @@ impl Gpu {
     pub unsafe fn copy_in(&self, from: &[u8], to: u64, team: &dyn Team) -> Result<()> {
         self.enter()?;
         let mut staging = self.staging[0].lock().unwrap_or_else(|e| e.into_inner());
-        staging.copy_in(self.lanes.stream(Lane::ToDevice), from, to, team)
+        staging.copy_in(self.streams.get(Lane::In), from, to, team)
     }
 
     /// Copies bytes of the device to the host, on the lane for that. Returns when they are there.
@@ -349,7 +355,7 @@ impl Gpu {
     pub unsafe fn copy_out(&self, from: u64, to: &mut [u8], team: &dyn Team) -> Result<()> {
         self.enter()?;
         let mut staging = self.staging[1].lock().unwrap_or_else(|e| e.into_inner());
-        staging.copy_out(self.lanes.stream(Lane::FromDevice), from, to, team)
+        staging.copy_out(self.streams.get(Lane::Out), from, to, team)
     }
 
     /// Copies bytes within the device, on the compute lane.
@@ -358,7 +364,7 @@ impl Gpu {
     /// Both addresses must have as many bytes, which do not overlap.
     pub unsafe fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
-        let stream = self.lanes.stream(Lane::Compute);
+        let stream = self.streams.get(Lane::Compute);
         // SAFETY: the caller's promise is this one.
         self.driver.check(unsafe { (self.driver.copy_within)(to, from, bytes, stream) }, "cuMemcpyDtoDAsync")
     }
@@ -369,7 +375,7 @@ impl Gpu {
     /// The address must have as many bytes.
     pub unsafe fn set_bytes(&self, to: u64, byte: u8, count: usize) -> Result<()> {
         self.enter()?;
-        let stream = self.lanes.stream(Lane::Compute);
+        let stream = self.streams.get(Lane::Compute);
         // SAFETY: the caller's promise is this one.
         self.driver.check(unsafe { (self.driver.set_bytes)(to, byte, count, stream) }, "cuMemsetD8Async")
     }

@@ -4,9 +4,9 @@
 //! before, so that its kernels are compiled and its memory is in the cache.
 
 use crate::gpu::Gpu;
-use crate::lanes::Lane;
 use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, UpdateOutcome, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result};
+use forerun_plan::Lane;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl Graph {
     /// Captures what `launches` gives to the compute lane; none of it runs.
     pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
         gpu.enter()?;
-        let _still = gpu.lanes.hold_still();
-        let (driver, stream) = (gpu.driver, gpu.lanes.stream(Lane::Compute));
+        let _still = gpu.streams.block_queries();
+        let (driver, stream) = (gpu.driver, gpu.streams.get(Lane::Compute));
         // SAFETY: a stream of this device; the capture is ended below, on every path.
         driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
         gpu.captures.store(true, Ordering::Relaxed);
@@ -149,9 +149,9 @@ impl Graph {
     ///
     /// # Safety
     /// As for each launch that was captured.
-    pub unsafe fn launch(&self) -> Result<()> {
+    pub unsafe fn replay(&self) -> Result<()> {
         self.gpu.enter()?;
-        let stream = self.gpu.lanes.stream(Lane::Compute);
+        let stream = self.gpu.streams.get(Lane::Compute);
         // SAFETY: the caller's promise is this one.
         self.gpu.driver.check(unsafe { (self.gpu.driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
     }

@@ -2,29 +2,29 @@
 //! without a driver there is no device, and nothing else changes. Knows nothing of arrays, engines or the host's kernels.
 
 mod accelerator;
-mod alone;
 mod batch;
 mod compile;
 mod copier;
 mod gpu;
 mod graph;
-mod lanes;
+mod kernel_graph;
 mod memory;
+mod period;
 mod pinned;
-mod rhythm;
 mod routine_texts;
 mod run;
 mod staging;
+mod streams;
 mod sys;
 mod text;
 mod texts;
 
-pub use accelerator::{Cuda, SharedCuda};
+pub use accelerator::Cuda;
 pub use compile::{Counts, TextCompiler};
-pub use gpu::{Gpu, Io, Raised};
+pub use gpu::{DeviceIo, Gpu, Raised};
 pub use graph::Graph;
-pub use lanes::{Lane, Ticket};
 pub use memory::MemoryInfo;
-pub use run::{Complain, Launch, complaint, runs};
+pub use run::{Complain, LaunchableKernel, complaint, runs};
+pub use streams::Mark;
 pub use sys::search_in;
 pub use texts::{ptx_texts, texts};

@@ -1,5 +1,6 @@
 //! Gradients: a tape that observes its thread's submissions, and the walk back over it. The rules are the catalogue's; what
-//! flows back is made of ordinary ops, so it is fused, asynchronous and bounded like everything else. Knows no device.
+//! flows back is made of ordinary ops, so it is fused, asynchronous and bounded like everything else. New arrays are placed on the
+//! device of the value they belong to; no kind of device is known here.
 
 mod custom;
 mod entry;

@@ -1,5 +1,5 @@
 //! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
-//! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no device.
+//! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no kind of device.
 
 mod checkpoint;
 mod data;

@@ -97,7 +97,7 @@ pub fn write_tensors(
     for (name, snapshot) in tensors {
         let (shown, dtype, shape) = (name.escape_debug(), snapshot.dtype(), snapshot.layout().shape);
         if name == METADATA {
-            let text = format!("the file format keeps notes under the name '{shown}': rename the array");
+            let text = format!("the file format reserves the name '{shown}': rename the array");
             return Err(named.value(text).into());
         }
         let Some(code) = stored(dtype) else {

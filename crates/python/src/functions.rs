@@ -297,7 +297,7 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let inner = outcall::function(py, "forerun.np.products", "inner_of_any")?;
+            let inner = outcall::function(py, "forerun.np._products", "inner_of_any")?;
             outcall::call(&inner, (a, b)).map(Bound::unbind)
         }
     }
@@ -315,7 +315,7 @@ pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let vdot = outcall::function(py, "forerun.np.products", "vdot_of_any")?;
+            let vdot = outcall::function(py, "forerun.np._products", "vdot_of_any")?;
             outcall::call(&vdot, (a, b)).map(Bound::unbind)
         }
     }

@@ -473,7 +473,7 @@ impl PyArray {
     /// The elements in one dimension, to go through, read and write.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun.np.iteration", "flatiter")?, (slf,))
+        outcall::call(&outcall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
     }
 
     #[setter]

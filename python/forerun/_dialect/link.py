@@ -1,4 +1,4 @@
-"""Which leaves a tensor was made of.
+"""Which leaves a tensor was computed from.
 
 The engine's tape knows the gradients; this chain of links only says whose ``grad`` a backward pass fills, because a
 dialect's ``grad`` is ``None`` until then. A link holds no array, so it keeps no buffer alive.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """What one operation read: the links of its operands; or a leaf."""
+    """The inputs of one operation: the links of its operands; or a leaf."""
 
     __slots__ = ("inputs", "leaf")
 
@@ -25,7 +25,7 @@ class Link:
 
 
 def reach(head: Link) -> list[Link]:
-    """Return every link that leads to this one, itself included, each once."""
+    """Return every link that leads to this one, including itself, each once."""
     seen = {id(head)}
     found = [head]
     # The list grows while it is walked: a deep network must not meet Python's limit on recursion.

@@ -1,4 +1,4 @@
-"""Dropout and losses on tensors of any dialect; a loss is reduced to one number unless the caller wants one a row."""
+"""Dropout and losses on tensors of any dialect; losses are reduced to one number unless requested per row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T", bound=Tensor)
 def dropout(x: _T, p: float, training: bool) -> _T:
     """Replace elements by zero with probability ``p`` and scale the rest up, in training."""
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout: {p} is no probability")
+        raise ValueError(f"dropout: p must be a probability, got {p}")
     if not training or p == 0:
         return x
     if p == 1:
@@ -36,9 +36,9 @@ def absolute(x: _T, target: Any, reduction: str) -> _T:
 
 
 def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore_index: int = -100) -> _T:
-    """Return how badly scores along the last dimension predict classes, or chances of the classes, reduced.
+    """Return the cross-entropy between scores along the last dimension and classes or class probabilities, reduced.
 
-    Rows whose class is ``ignore_index`` count for nothing. Another number that is no class fails when the loss is read.
+    Rows whose class is ``ignore_index`` are ignored. Any other invalid class raises when the loss is read.
     """
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:

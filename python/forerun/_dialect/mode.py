@@ -1,7 +1,7 @@
-"""Whether a thread's tensor operations are noted for gradients. They are, unless it says otherwise.
+"""Whether a thread's tensor operations are recorded for gradients. They are by default.
 
-The engine's own tape is off unless it is turned on. A dialect turns it on for the length of one operation, and only if
-an operand asks for gradients; so programs that use ``forerun.np`` beside a dialect are not recorded.
+The engine's own tape is off by default. A dialect turns it on for the duration of one operation, and only if an operand
+requires gradients. Programs that use ``forerun.np`` next to a dialect are therefore not recorded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class GradMode:
         MODE.grad = self._on
 
     def __exit__(self, *exception: object) -> None:
-        """Put the former mode back."""
+        """Restore the former mode."""
         MODE.grad = self._before.pop()
 
     def __call__(self, function: _F) -> _F:
@@ -62,7 +62,7 @@ class GradMode:
 
 
 def grad_mode(on: bool, function: Callable[..., Any] | None) -> Any:
-    """Make a mode, or, used as a decorator without brackets, the decorated function."""
+    """Make a mode; used as a decorator without parentheses, decorate the function."""
     mode = GradMode(on)
     return mode if function is None else mode(function)
 

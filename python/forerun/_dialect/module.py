@@ -12,12 +12,12 @@ _M = TypeVar("_M", bound="Module")
 
 
 class Module:
-    """The part of a dialect's module that all dialects have.
+    """Base class of the dialects' modules.
 
     Attributes
     ----------
     training : bool
-        Whether the module is being trained; ``train`` and ``eval`` set it here and below.
+        Whether the module is in training mode; ``train`` and ``eval`` set it for this module and its children.
 
     Examples
     --------
@@ -74,19 +74,19 @@ class Module:
         return self.forward(*inputs, **options)
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
-        """Compute the module's function: what a subclass defines."""
+        """Compute the module's function. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Go through the modules directly below, with their names."""
+        """Iterate over the modules directly below, with their names."""
         return iter(list(self._children.items()))
 
     def children(self) -> Iterator[Module]:
-        """Go through the modules directly below."""
+        """Iterate over the modules directly below."""
         return (child for _, child in self.named_children())
 
     def _tree(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Go through this module and all below, each once, with their paths."""
+        """Iterate over this module and all below, each once, with their paths."""
         seen: set[int] = set()
 
         def walk(path: str, module: Module) -> Iterator[tuple[str, Module]]:
@@ -100,7 +100,7 @@ class Module:
         return walk(prefix, self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
-        """Go through the parameters here and below, each once, with their paths."""
+        """Iterate over the parameters here and below, each once, with their paths."""
         seen: set[int] = set()
         for path, module in self._tree(prefix):
             for name, parameter in module._parameters.items():
@@ -116,13 +116,13 @@ class Module:
         return self
 
     def train(self: _M, mode: bool = True) -> _M:
-        """Say that this module and all below are being trained."""
+        """Set training mode for this module and its children."""
         for _, module in self._tree():
             module.training = mode
         return self
 
     def eval(self: _M) -> _M:
-        """Say that this module and all below are being used, not trained."""
+        """Set evaluation mode for this module and its children."""
         return self.train(False)
 
     def state_dict(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Module:
         return {path: parameter.detach() for path, parameter in self.named_parameters()}
 
     def _load(self, state: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Copy elements into the parameters; return the paths that are missing in ``state`` and those too many."""
+        """Copy elements into the parameters; return the paths missing from ``state`` and the unexpected ones."""
         own = dict(self.named_parameters())
         for path, parameter in own.items():
             if path in state and tuple(state[path].shape) != tuple(parameter.shape):
@@ -144,7 +144,7 @@ class Module:
         return [path for path in own if path not in state], [path for path in state if path not in own]
 
     def extra_repr(self) -> str:
-        """Return what stands between the brackets when the module is printed."""
+        """Return the text between the parentheses when the module is printed."""
         return ""
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Module:
 
 
 class Sequential(Module):
-    """Modules one after the other: mixed into a dialect's own class."""
+    """A sequence of modules; a mixin for a dialect's own class."""
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class Sequential(Module):
         return len(self._children)
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the modules."""
+        """Iterate over the modules."""
         return iter(list(self._children.values()))
 
     def __getitem__(self, index: Any) -> Any:

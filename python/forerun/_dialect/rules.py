@@ -1,4 +1,4 @@
-"""Update rules over many parameters at once: one native call a step, whatever the number of tensors."""
+"""Update rules over many parameters at once: one native call per step, for any number of tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forerun import _forerun, np
 class Momentum:
     """Stochastic gradient descent: ``v = momentum * v + g``, then ``w -= lr * v``.
 
-    The native rule keeps ``lr * v`` and scales it when the rate changes.
+    The native rule keeps ``lr * v`` and rescales it when the learning rate changes.
     """
 
     def __init__(self) -> None:

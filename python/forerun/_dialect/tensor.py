@@ -1,7 +1,7 @@
-"""A tensor: a thin object around an array that forwards operations to it and follows who asks for gradients.
+"""A tensor: a thin wrapper around an array that forwards operations to it and tracks which leaves require gradients.
 
-Invariant: a tensor asks for gradients if and only if it has a link. A leaf's array has a gradient attached, which
-backward passes add to.
+Invariant: a tensor requires gradients if and only if it has a link. A leaf's array has a gradient attached, to which
+backward passes add.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _T = TypeVar("_T", bound="Tensor")
 
 
 def to_array(value: Any) -> Any:
-    """Give the array of a tensor; anything else, inside tuples and lists too, as it is."""
+    """Return the array of a tensor; anything else, inside tuples and lists too, as it is."""
     if isinstance(value, Tensor):
         return value._array
     if isinstance(value, tuple):
@@ -69,7 +69,7 @@ def _rebuild(kind: type[_T], array: ndarray, asks: bool) -> _T:
 
 
 class Tensor:
-    """The part of a dialect's tensor that all dialects have.
+    """Base class of the dialects' tensors.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Tensor:
 
     @classmethod
     def _run(cls, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call a function of arrays on tensors; on the tape if an operand asks for gradients."""
+        """Call a function of arrays on tensors; on the tape if an operand requires gradients."""
         links = [operand._link for operand in operands if isinstance(operand, Tensor) and operand._link is not None]
         arrays = [to_array(operand) for operand in operands]
         if not (links and MODE.grad):
@@ -118,7 +118,7 @@ class Tensor:
             function(self._array, to_array(other))
             return self
         if self._is_leaf() and self._link is not None:
-            raise RuntimeError("a leaf that asks for gradients is written in place: do it inside no_grad()")
+            raise RuntimeError("a leaf that requires gradients cannot be changed in place outside no_grad()")
         recorded(function, self._array, to_array(other))
         self._link = Link(links)
         return self
@@ -129,12 +129,12 @@ class Tensor:
         return self._link is None or self._link.leaf is not None
 
     def _ask(self, on: bool) -> None:
-        """Ask for gradients, or no longer."""
+        """Set whether the tensor requires gradients."""
         if on == (self._link is not None):
             return
         if not on:
             if not self._is_leaf():
-                raise RuntimeError("only a leaf can stop asking for gradients: use detach()")
+                raise RuntimeError("only a leaf can stop requiring gradients: use detach()")
             self._array.drop_grad()
             self._link = self._grad = None
             return
@@ -148,7 +148,7 @@ class Tensor:
     def _backward(self, gradient: Any, retain: bool) -> None:
         """Run backwards from here, and give every leaf that was reached its gradient."""
         if self._link is None:
-            raise RuntimeError("backward: neither this tensor nor anything it was made of asks for gradients")
+            raise RuntimeError("backward: this tensor neither requires gradients nor was computed from one that does")
         links = reach(self._link)
         self._array.backward(to_array(gradient), retain)
         for link in links:
@@ -174,7 +174,7 @@ class Tensor:
 
     @property
     def grad(self) -> Any:
-        """The gradient that backward passes have added up, or None before the first."""
+        """The gradient accumulated by backward passes, or None before the first."""
         return self._grad
 
     @grad.setter
@@ -183,9 +183,9 @@ class Tensor:
             self._clear_grad(to_none=True)
             return
         if self._link is None or not self._is_leaf():
-            raise RuntimeError("only a leaf that asks for gradients can be given one")
+            raise RuntimeError("only a leaf that requires gradients can be given a gradient")
         grad = self._array.grad
-        assert grad is not None, "a leaf that asks for gradients has one attached"
+        assert grad is not None, "a leaf that requires gradients has one attached"
         grad[...] = to_array(value)
         self._grad = self._of(grad)
 
@@ -209,7 +209,7 @@ class Tensor:
         return self._array.tolist()
 
     def numpy(self) -> Any:
-        """Return the elements as a NumPy array of its own, which can be written."""
+        """Return the elements as a writable NumPy array."""
         return self._array.asnumpy().copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -217,19 +217,19 @@ class Tensor:
         return self._array.__array__(dtype, copy)
 
     def __bool__(self) -> bool:
-        """Give the truth of the only element."""
+        """Return the truth of the only element."""
         return bool(self._array)
 
     def __float__(self) -> float:
-        """Give the only element."""
+        """Return the only element."""
         return float(self._array)
 
     def __int__(self) -> int:
-        """Give the only element."""
+        """Return the only element."""
         return int(self._array)
 
     def __index__(self) -> int:
-        """Give the only element."""
+        """Return the only element."""
         return operator.index(self._array)
 
     def __format__(self, spec: str) -> str:
@@ -245,7 +245,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return self._array.ndim
 
     def __len__(self) -> int:
@@ -253,11 +253,11 @@ class Tensor:
         return len(self._array)
 
     def __iter__(self: _T) -> Iterator[_T]:
-        """Go through the first dimension."""
+        """Iterate over the first dimension."""
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self: _T, index: Any) -> _T:
-        """Look at a part."""
+        """Return a view of a part."""
         return self._run(operator.getitem, self, to_array(index))  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -279,7 +279,7 @@ class Tensor:
         return self._run(lambda array: array.copy(), self)  # type: ignore[no-any-return]
 
     def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:
-        """Copy a leaf, which asks for gradients where this one does. That is how modules are copied."""
+        """Copy a leaf, which requires gradients if this one does. Used to copy modules."""
         if not self._is_leaf():
             raise RuntimeError("only a leaf can be copied with its gradients: use detach()")
         made = object.__new__(type(self))
@@ -289,13 +289,13 @@ class Tensor:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a leaf: its elements, and whether it asks for gradients. Waits for its value."""
+        """Pickle a leaf: its elements, and whether it requires gradients. Waits for its value."""
         if not self._is_leaf():
             raise RuntimeError("only a leaf can be pickled with its gradients: use detach()")
         return _rebuild, (type(self), self._array.detach(), self._link is not None)
 
     def __getattr__(self, name: str) -> Any:
-        """Say what is nearest to a name that is not there."""
+        """Raise an error that suggests the nearest existing name."""
         raise lacking(f"{type(self).__name__!r} object", name, dir(type(self)), self._hints)
 
     __hash__ = object.__hash__
@@ -359,5 +359,5 @@ class Tensor:
 
 
 def is_float(kind: DType) -> bool:
-    """Say whether elements of this type can have gradients."""
+    """Return whether elements of this type can have gradients."""
     return kind.name.startswith("float")

@@ -1,6 +1,6 @@
-"""The timing helpers of the book *Dive into Deep Learning*, so that its programs run with their imports changed.
+"""The timing helpers of the book *Dive into Deep Learning*, so that its programs run with only their imports changed.
 
-The book's own package has one module a framework, and so has this one: ``from forerun.d2l import mxnet as d2l``,
+Like the book's own package, this one has a module per framework: ``from forerun.d2l import mxnet as d2l``,
 ``torch as d2l``, ``paddle as d2l``. Without a framework the names are those of MXNet, in which the book began.
 """
 

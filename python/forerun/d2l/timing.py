@@ -12,7 +12,7 @@ __all__ = ["Benchmark", "Timer", "benchmark"]
 class Timer:
     """Record several running times.
 
-    A timer starts when it is made.
+    A timer starts when it is created.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Timer:
         self.start()
 
     def start(self) -> None:
-        """Begin to measure.
+        """Start measuring.
 
         Examples
         --------
@@ -84,7 +84,7 @@ class Timer:
         return sum(self.times)
 
     def cumsum(self) -> list[float]:
-        """Return the recorded times added up so far, one entry a time.
+        """Return the cumulative sums of the recorded times.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Benchmark:
     Parameters
     ----------
     description : str
-        What stands before the seconds.
+        The text printed before the seconds.
 
     Examples
     --------
@@ -121,23 +121,23 @@ class Benchmark:
         self.description = description
 
     def __enter__(self) -> Benchmark:
-        """Begin to measure."""
+        """Start measuring."""
         self.timer = Timer()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Print the time, also when the block raised."""
+        """Print the time, even if the block raised."""
         print(f"{self.description}: {self.timer.stop():.4f} sec")
 
 
 @contextlib.contextmanager
 def benchmark(fmt: str = "Done in %.4f sec") -> Iterator[Timer]:
-    """Print how long a ``with`` block took, in a format of the caller's.
+    """Print how long a ``with`` block took, in a custom format.
 
     Parameters
     ----------
     fmt : str
-        A ``%``-format with one place, for the seconds.
+        A ``%``-format with one field, for the seconds.
 
     Examples
     --------

@@ -9,7 +9,7 @@ __all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
 
 
 def try_gpu(i: int = 0) -> torch.device:
-    """Return the GPU of that number if there is one, and the CPU otherwise.
+    """Return a GPU if it exists, otherwise the CPU.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def try_gpu(i: int = 0) -> torch.device:
 
 
 def try_all_gpus() -> list[torch.device]:
-    """Return all GPUs there are, and the CPU if there is none.
+    """Return all GPUs, or the CPU if there is none.
 
     Examples
     --------

@@ -14,7 +14,7 @@ _WIDTHS = (20, 30, 15)
 
 
 def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
-    """Call a block and print one line a layer."""
+    """Call a block and print one line per layer."""
     rows: list[tuple[str, str, int]] = [("Input", _shapes(inputs if len(inputs) > 1 else inputs[0]), 0)]
     seen: set[int] = set()
     total, trainable, shared = 0, 0, 0

@@ -1,8 +1,8 @@
-"""What the code of blocks reads besides their inputs and arrays, so that a capture is taken anew when it changes.
+"""Tracks what the code of a block reads besides inputs and arrays, so that a capture is renewed when it changes.
 
-A rebound attribute is noticed where it is set, which costs a replay nothing. What can change unseen is compared before
-each replay: global variables, variables of enclosing functions, attributes of classes, and what is inside lists,
-dictionaries and other objects. The package's own layers read none of these.
+A rebound attribute is noticed when it is set, which costs a replay nothing. Everything else is compared before each
+replay: global variables, variables of enclosing functions, class attributes, and the contents of lists, dictionaries
+and other objects. The package's own layers read none of these.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _INTERNAL = frozenset(
 
 
 class Incomparable(Exception):
-    """Something that is read cannot be compared from call to call; the text names it."""
+    """The code reads something that cannot be compared between calls; the message names it."""
 
 
 class Watched(NamedTuple):
-    """A name in a namespace, its value, and the form of what is inside, if that may change."""
+    """A name in a namespace, its value, and a comparable copy of its contents, if they may change."""
 
     where: str
     look: Callable[[], Any]
@@ -52,7 +52,7 @@ class Watched(NamedTuple):
 
 
 def changed(watched: Iterable[Watched]) -> str | None:
-    """Name the first thing that is no longer what it was."""
+    """Return the name of the first thing that has changed."""
     for where, look, value, form in watched:
         now = look()
         if now is value and form is None:
@@ -87,12 +87,12 @@ def watch(blocks: Iterable[Any]) -> list[Watched]:
 
 
 def reads(kind: Any, name: str) -> bool:
-    """Say whether the computation of a kind of block reads an attribute of that name."""
+    """Return whether the computation of a kind of block reads an attribute of that name."""
     return name in _reached(kind)[0]
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Say whether values are one object, or equal numbers or texts of one type."""
+    """Return whether values are the same object, or equal numbers or strings of one type."""
     return one is other or (type(one) is type(other) and type(one) in _PLAIN and repr(one) == repr(other))
 
 
@@ -116,7 +116,7 @@ def _reached(kind: Any) -> tuple[frozenset[str], frozenset[FunctionType]]:
 
 
 def _follow(functions: Iterable[FunctionType], found: dict[tuple[int, str], Watched]) -> None:
-    """Watch the variables around functions, and those around the functions they call."""
+    """Watch the global and enclosing variables of functions and of the functions they call."""
     seen: set[FunctionType] = set()
     left = list(functions)
     while left:
@@ -142,7 +142,7 @@ def _follow(functions: Iterable[FunctionType], found: dict[tuple[int, str], Watc
 
 
 def _package(of: Any) -> str:
-    """Name the package that a function or a class belongs to."""
+    """Return the package that a function or a class belongs to."""
     return str(of.__module__).split(".")[0]
 
 
@@ -174,14 +174,14 @@ def _add(
 
 
 def _inside(value: Any, where: str) -> Any:
-    """Give the form of what may change inside a value; nothing for one that is what it is."""
+    """Return a comparable copy of a value's mutable contents; None for an immutable value."""
     if type(value) in _PLAIN or _is_known(value):
         return None
     return _form(value, where)
 
 
 def _is_known(value: Any) -> bool:
-    """Say whether a value is told apart by who it is: arrays, blocks, code, and objects with nothing inside."""
+    """Return whether a value is compared by identity: arrays, blocks, code, and objects without contents."""
     if isinstance(value, (ndarray, Parameter, FunctionType, MethodType, ModuleType, type)) or value is _MISSING:
         return True
     if isinstance(value, (list, tuple, dict, set, frozenset)):
@@ -201,7 +201,7 @@ def _is_own(kind: type[Any]) -> bool:
 
 
 def _form(value: Any, where: str) -> Any:
-    """Give a copy of what is inside a value that can be compared."""
+    """Return a comparable copy of a value's contents."""
     left = [_MOST_ITEMS]
 
     def form(value: Any, above: tuple[int, ...]) -> Any:
@@ -233,7 +233,7 @@ def _form(value: Any, where: str) -> Any:
 
 
 class _Same:
-    """Equal to what holds the same object, which it keeps alive."""
+    """Compare an object by identity and keep it alive."""
 
     __slots__ = ("value",)
 

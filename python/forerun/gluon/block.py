@@ -1,4 +1,4 @@
-"""Blocks: what layers, losses and networks are. A block has parameters, children, and a forward computation."""
+"""Blocks: layers, losses and networks. A block has parameters, children, and a forward computation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _numbers: dict[str, itertools.count[int]] = {}
 
 
 class HookHandle:
-    """What registering a hook returns: ``detach`` takes the hook away, and so does the end of a ``with`` block."""
+    """Handle of a registered hook: ``detach``, or the end of a ``with`` block, removes the hook."""
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self._hooks = hooks
@@ -35,30 +35,30 @@ class HookHandle:
         epoch.now += 1
 
     def detach(self) -> None:
-        """Take the hook away."""
+        """Remove the hook."""
         if self._hooks.pop(id(self), None) is not None:
             epoch.now += 1
 
     def __enter__(self) -> HookHandle:
-        """Do nothing: the hook is there already."""
+        """Do nothing: the hook is already registered."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Take the hook away."""
+        """Remove the hook."""
         self.detach()
 
 
 class Block:
-    """The base of layers and networks.
+    """Base class of layers and networks.
 
-    A subclass makes its children and parameters in ``__init__``, as attributes, and defines ``forward``.
+    A subclass creates its children and parameters as attributes in ``__init__``, and defines ``forward``.
 
     Parameters
     ----------
     prefix
-        What the block's name is made of, as in MXNet 1. Names of parameters come from the structure.
+        The prefix of the block's name, as in MXNet 1. Names of parameters follow from the structure.
     params
-        Parameters to use in place of the block's own ones of the same names.
+        Parameters that replace the block's own parameters of the same names.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Block:
         self._settled = False
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a block becomes a child, a parameter one of this block's."""
+        """Set an attribute; register blocks as children and parameters as this block's own."""
         former = self.__dict__.get(name)
         if isinstance(value, ndarray) or isinstance(former, ndarray):
             self._note_array(name)
@@ -115,21 +115,21 @@ class Block:
         super().__setattr__(name, value)
 
     def _note_array(self, name: str) -> None:
-        """Let captures be taken anew: they read arrays, not attributes. What ``forward`` keeps, they do not read."""
+        """Invalidate captures, which hold arrays, not attributes; attributes set by ``forward`` do not count."""
         if thread.capturing:
             self._kept |= {name}
         elif self._captured and name not in self._kept:
             epoch.now += 1
 
     def _note_plain(self, name: str, former: Any, value: Any) -> None:
-        """Let captures be taken anew if they read what changes. What ``forward`` keeps, they do not read."""
+        """Invalidate captures that read the changed attribute; attributes set by ``forward`` do not count."""
         if thread.capturing:
             self.__dict__["_kept"] = self._kept | {name}
         elif name not in self._kept and not is_same(former, value) and reads(type(self), name):
             epoch.now += 1
 
     def __delattr__(self, name: str) -> None:
-        """Delete an attribute; a block is no child any more, a parameter none of this block's."""
+        """Delete an attribute; unregister blocks and parameters."""
         self._unregister(name)
         super().__delattr__(name)
 
@@ -152,7 +152,7 @@ class Block:
         return parameter
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a block a child of this one; without a name, under its number."""
+        """Register a block as a child, by name or else by its number."""
         self._children[str(len(self._children)) if name is None else name] = block
         epoch.now += 1
 
@@ -176,13 +176,13 @@ class Block:
         return HookHandle(self._forward_pre_hooks, hook)
 
     def __repr__(self) -> str:
-        """Write the class and, indented, the children."""
+        """Return the class and, indented, the children."""
         lines = [f"  ({name}): {_indented(repr(child))}" for name, child in self._children.items()]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     @property
     def name(self) -> str:
-        """A name of the block's own: its prefix, or its class in lower case and a number."""
+        """The name of the block: its prefix, or its class in lower case and a number."""
         if self._prefix is None:
             kind = type(self).__name__.lower()
             self._prefix = f"{kind}{next(_numbers.setdefault(kind, itertools.count()))}_"
@@ -194,7 +194,7 @@ class Block:
         return f"{self.name}_"
 
     def name_scope(self) -> AbstractContextManager[None]:
-        """Accept the ``with`` block around children that MXNet 1 asks for. Nothing changes."""
+        """Return a context manager for compatibility with MXNet 1; it does nothing."""
         return nullcontext()
 
     @property
@@ -203,7 +203,7 @@ class Block:
         return self._reg_params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """Return the parameters of the block and of everything below it, by their names in the structure.
+        """Return the parameters of the block and all its descendants, by their structural names.
 
         Parameters
         ----------
@@ -243,18 +243,18 @@ class Block:
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Initialise the parameters of the block and of everything below it.
+        """Initialise the parameters of the block and all its descendants.
 
         Parameters
         ----------
         init
-            The initialiser of parameters that have none of their own.
+            The initialiser for parameters without their own.
         ctx, device
-            Where they live: a device, or several, each of which gets the same numbers.
+            The device, or several, each of which gets the same numbers.
         verbose
-            Whether to print what each is initialised with.
+            Whether to print the initialiser of each parameter.
         force_reinit
-            Whether to start again those that are initialised already.
+            Whether to initialise parameters again that are already initialised.
 
         Examples
         --------
@@ -268,7 +268,7 @@ class Block:
         self.collect_params().initialize(init, ctx, verbose, force_reinit, device=device)
 
     def apply(self: _Self, fn: Callable[[Block], object]) -> _Self:
-        """Call a function with every block below this one, and then with this one."""
+        """Call a function with every descendant block, and then with this one."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -296,7 +296,7 @@ class Block:
     reset_device = reset_ctx
 
     def share_parameters(self: _Self, shared: Mapping[str, Parameter]) -> _Self:
-        """Use parameters of another block in place of this one's of the same names.
+        """Share parameters of another block that have the same names.
 
         Examples
         --------
@@ -320,14 +320,14 @@ class Block:
             child._share(shared, left, f"{path}{name}.")
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
-        """Let every :class:`HybridBlock` below capture its computation at the first call and replay it after.
+        """Make every :class:`HybridBlock` below capture its computation at the first call and replay it afterwards.
 
         Parameters
         ----------
         active
-            Whether to do so.
+            Whether to capture.
         **flags
-            Accepted for programs written for MXNet.
+            Accepted for compatibility with MXNet.
         """
         for child in self._children.values():
             child.hybridize(active, **flags)
@@ -338,7 +338,7 @@ class Block:
         Parameters
         ----------
         filename
-            The file. It is replaced as a whole.
+            The file. It is replaced atomically.
         deduplicate
             Whether a parameter with several names is written once.
         """
@@ -368,15 +368,15 @@ class Block:
         filename
             The file.
         ctx, device
-            Where they shall live: a device, or several.
+            The device or devices to place them on.
         allow_missing
-            Whether parameters may be absent from the file.
+            Whether parameters may be missing from the file.
         ignore_extra
-            Whether the file may hold more.
+            Whether the file may contain additional arrays.
         cast_dtype
             Whether a tensor of another dtype is converted.
         dtype_source
-            With ``cast_dtype``: whose dtype stays, the parameter's (``"current"``) or the file's (``"saved"``).
+            With ``cast_dtype``: whose dtype to keep, the parameter's (``"current"``) or the file's (``"saved"``).
         """
         self.collect_params().load(
             filename,
@@ -399,7 +399,7 @@ class Block:
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Set the parameters from arrays by name; the arguments are those of :meth:`load_parameters`."""
+        """Set the parameters from named arrays; for the arguments see :meth:`load_parameters`."""
         load_into(
             self.collect_params(),
             param_dict,
@@ -413,21 +413,21 @@ class Block:
         )
 
     def summary(self, *inputs: Any) -> None:
-        """Call the block and print its layers, the shapes of what they give, and how many parameters they have."""
+        """Call the block and print its layers, their output shapes and numbers of parameters."""
         from forerun.gluon._summary import print_summary
 
         print_summary(self, inputs)
 
     def infer_shape(self, *inputs: Any) -> None:
-        """Set the shapes of the block's own parameters from its inputs. Defined by a subclass that defers them."""
+        """Set the shapes of the block's own parameters from its inputs. Subclasses with deferred shapes define this."""
         waiting = [name for name, parameter in self._reg_params.items() if not parameter._known()]
         raise DeferredInitializationError(
-            f"{type(self).__name__} does not say the shape of {', '.join(waiting)}:"
+            f"{type(self).__name__} does not determine the shape of {', '.join(waiting)}:"
             " give the whole shape, or define infer_shape(self, *inputs)"
         )
 
     def _settle(self, inputs: tuple[Any, ...]) -> None:
-        """Fill the parameters that waited for the shapes of the inputs."""
+        """Initialise the parameters whose shapes depend on the inputs."""
         parameters = self._reg_params.values()
         if any(parameter._deferred for parameter in parameters):
             self.infer_shape(*inputs)
@@ -436,11 +436,11 @@ class Block:
         self._settled = all(parameter._data for parameter in parameters)
 
     def _signature(self) -> inspect.Signature:
-        """Return what a call accepts."""
+        """Return the signature of a call."""
         return inspect.signature(self.forward)
 
     def _place(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give inputs that came by name their positions; return also those that have none."""
+        """Convert keyword inputs to positional ones; also return those without a position."""
         try:
             bound = self._signature().bind(*inputs, **named)
         except TypeError as error:
@@ -451,7 +451,7 @@ class Block:
         return bound.args, bound.kwargs
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Call the hooks and ``forward``, with the device of the first input as the current one."""
+        """Call the hooks and ``forward``, with the device of the first input as the current device."""
         if named:
             inputs, named = self._place(inputs, named)
         place = elsewhere(inputs)
@@ -473,7 +473,7 @@ class Block:
         return output
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Compute the output. Defined by a subclass."""
+        """Compute the output. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
 

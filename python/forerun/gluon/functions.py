@@ -55,7 +55,7 @@ _OLD: dict[str, Callable[..., Any]] = {
 
 
 class _Functions:
-    """The functions, found when they are asked for."""
+    """The functions, resolved on access."""
 
     np = np
     npx = npx

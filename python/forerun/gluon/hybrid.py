@@ -1,4 +1,4 @@
-"""Blocks that can be captured: their records are noted at the first call and submitted at once at later ones."""
+"""Blocks that can be captured: ops are recorded at the first call and replayed in one call afterwards."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["HybridBlock"]
 
 
 class _Node(NamedTuple):
-    """Stands for a list or tuple."""
+    """Placeholder for a list or tuple."""
 
     kind: type[Any]
     items: tuple[Any, ...]
 
 
 class _Fixed(NamedTuple):
-    """Stands for something that is the same at every call; with its type, since 1 and True compare equal."""
+    """A value that is the same at every call, with its type, because 1 and True compare equal."""
 
     kind: type[Any]
     value: Any
 
 
 class _Opaque(Exception):
-    """Something may hold arrays that cannot be found."""
+    """An object may contain arrays that cannot be found."""
 
 
 # How many traces a block keeps; of more, those that were not replayed for longest go.
@@ -45,9 +45,9 @@ _MOST_CHANGES = 8
 
 
 def _flatten(value: Any, arrays: dict[int, tuple[int, ndarray]]) -> Any:
-    """Take the arrays out of nested lists and tuples, each once, by identity and with its number.
+    """Extract the arrays from nested lists and tuples, each once, by identity.
 
-    Return the form that is left, which can be hashed: a number stands for an array.
+    Return the remaining structure, which is hashable; numbers stand for arrays.
     """
     kind = type(value)
     if kind is ndarray:
@@ -60,7 +60,7 @@ def _flatten(value: Any, arrays: dict[int, tuple[int, ndarray]]) -> Any:
 
 
 def _restore(form: Any, arrays: Sequence[ndarray]) -> Any:
-    """Put arrays back into a form."""
+    """Put arrays back into a structure."""
     if type(form) is int:
         return arrays[form]
     if type(form) is _Node:
@@ -69,7 +69,7 @@ def _restore(form: Any, arrays: Sequence[ndarray]) -> Any:
 
 
 class _Trace:
-    """A captured computation, the form of what it returns, and when it was last replayed."""
+    """A captured computation, the structure of its result, and when it was last replayed."""
 
     __slots__ = ("captured", "form", "used")
 
@@ -83,16 +83,16 @@ class HybridBlock(Block):
     """A block whose computation can be captured.
 
     A subclass defines ``forward(self, x)``, or ``hybrid_forward(self, F, x, **parameters)`` as in MXNet 1. After
-    :meth:`hybridize`, the first call with inputs of some shapes and dtypes captures what it submits, and later ones
-    submit all of it in one call. Where that would not give the same results, because a value is read on the way or
-    there are hooks, the calls stay plain ones, and a warning says why.
+    :meth:`hybridize`, the first call with given shapes and dtypes captures the ops that it submits, and later calls
+    submit all of them at once. If a replay might give different results, because a value is read or because there are
+    hooks, calls are not captured, and a warning gives the reason.
 
-    A replay submits ops and does nothing else. What ``forward`` reads is watched, and captures are taken anew when it
-    changes: parameters, children, hooks, attributes, global variables and those of enclosing functions, and what is in
-    lists, dictionaries and objects among them. If it cannot be compared from call to call, the calls stay plain ones,
-    and the warning names it. Not repeated is what ``forward`` does besides: after ``self.last = x * 2`` the attribute
-    stays what it was when the capture was taken. A result that is a view of an input is a copy of it. An array that
-    ``forward`` reaches both as an input and as a global variable counts as the input.
+    A replay only submits ops. Captures are renewed when something that ``forward`` reads changes: parameters, children,
+    hooks, attributes, global variables, variables of enclosing functions, and the contents of lists, dictionaries and
+    objects among them. If something cannot be compared between calls, calls are not captured, and a warning names it.
+    Side effects are not repeated: after ``self.last = x * 2`` the attribute keeps the value of the captured call. A
+    result that is a view of an input becomes a copy. An array that ``forward`` reads both as an input and as a global
+    variable counts as the input.
 
     Examples
     --------
@@ -120,18 +120,18 @@ class HybridBlock(Block):
         self._changes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was captured: a copy has arrays of its own."""
+        """Omit captures: a copy has its own arrays."""
         return {**self.__dict__, "_traces": {}, "_traced_at": -1, "_watched": []}
 
     def hybridize(self, active: bool = True, **flags: Any) -> None:
-        """Say whether to capture the computation at the first call and replay it after.
+        """Set whether to capture the computation at the first call and replay it afterwards.
 
         Parameters
         ----------
         active
-            Whether to do so.
+            Whether to capture.
         **flags
-            Accepted for programs written for MXNet: ``static_alloc``, ``static_shape`` and others. Nothing changes.
+            Accepted for compatibility with MXNet: ``static_alloc``, ``static_shape`` and others. Ignored.
         """
         self._active = active
         self._plain = None
@@ -139,7 +139,7 @@ class HybridBlock(Block):
         super().hybridize(active, **flags)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Replay what was captured, or call ``forward``."""
+        """Replay the capture, or call ``forward``."""
         if named:
             inputs, named = self._place(inputs, named)
         if not self._active or thread.capturing or named:
@@ -171,7 +171,7 @@ class HybridBlock(Block):
         return _restore(trace.form, trace.captured.replay(arrays))
 
     def _is_unchanged(self) -> bool:
-        """Forget traces if what they read has changed; say whether calls may still be captured."""
+        """Drop captures if what they read has changed; return whether calls may still be captured."""
         where = changed(self._watched)
         if where is None:
             return True
@@ -184,7 +184,7 @@ class HybridBlock(Block):
         return True
 
     def _prepare(self) -> bool:
-        """Forget traces of an earlier epoch; say whether the block is ready to be captured."""
+        """Drop captures of an earlier epoch; return whether the block is ready to be captured."""
         self._traces.clear()
         self._watched = []
         # A call that fills parameters is a plain one: a replay would fill them again.
@@ -204,7 +204,7 @@ class HybridBlock(Block):
         return blocks
 
     def _own_arrays(self) -> list[ndarray]:
-        """Return the parameters' arrays and those that are attributes, of this block and of all below."""
+        """Return the arrays of parameters and attributes, of this block and all its descendants."""
         own = [array for parameter in self.collect_params().values() for array in parameter.list_data()]
         return own + [value for block in self._blocks() for value in vars(block).values() if type(value) is ndarray]
 
@@ -214,7 +214,7 @@ class HybridBlock(Block):
         self._plain = why
 
     def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
-        """Call ``forward``, and keep what it submitted if that can be submitted again."""
+        """Call ``forward`` and keep the submitted ops if they can be replayed."""
         result: Any = None
         result_form: Any = None
         opaque: str | None = None
@@ -239,7 +239,7 @@ class HybridBlock(Block):
             if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
                 # Nobody can tell which of them was read. The next call may be another matter.
                 return result
-            obstacle = "it reads a value on the way, writes into its inputs, or asks for gradients"
+            obstacle = "it reads a value, writes into its inputs, or computes gradients"
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now and self._watch():
@@ -251,7 +251,7 @@ class HybridBlock(Block):
         return result
 
     def _watch(self) -> bool:
-        """Note what the computation reads; say whether it can be compared from call to call."""
+        """Record what the computation reads; return whether it can be compared between calls."""
         try:
             self._watched = watch(self._blocks())
         except Incomparable as error:
@@ -260,7 +260,7 @@ class HybridBlock(Block):
         return True
 
     def _signature(self) -> inspect.Signature:
-        """Return what a call accepts: with ``hybrid_forward``, neither the namespace nor parameters."""
+        """Return the signature of a call: with ``hybrid_forward``, without the namespace and parameters."""
         if type(self).forward is not HybridBlock.forward:
             return super()._signature()
         signature = inspect.signature(self.hybrid_forward)
@@ -268,7 +268,7 @@ class HybridBlock(Block):
         return signature.replace(parameters=[given for given in rest if given.name not in self._reg_params])
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Compute the output: that of ``hybrid_forward``, unless a subclass defines it."""
+        """Compute the output, by default with ``hybrid_forward``."""
         parameters = {name: parameter.data() for name, parameter in self._reg_params.items()}
         return self.hybrid_forward(F, *inputs, **named, **parameters)
 

@@ -1,8 +1,7 @@
-"""Losses: one number a sample, the smaller the better.
+"""Losses: one number per sample, averaged over the elements of the sample.
 
-When it is made, a loss takes ``weight``, a factor, and ``batch_axis``, the axis of the samples; when it is called,
-``sample_weight``: one factor a sample, or factors that broadcast to the loss of each element. The elements of a sample
-are averaged.
+The constructor takes ``weight``, a factor, and ``batch_axis``, the axis of the samples. A call takes ``sample_weight``:
+one factor per sample, or factors that broadcast to the loss of each element.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = [
 
 
 class Loss(HybridBlock):
-    """The base of losses.
+    """Base class of losses.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ class Loss(HybridBlock):
     batch_axis
         The axis of the samples.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -61,7 +60,7 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
     def _finish(self, loss: ndarray, sample_weight: ndarray | None, factor: float = 1.0) -> ndarray:
-        """Weigh the losses of the elements and average them over each sample."""
+        """Weight the losses of the elements and average them over each sample."""
         if sample_weight is not None:
             loss = loss * self._laid(sample_weight, loss.shape)
         weight = factor if self._weight is None else self._weight * factor
@@ -71,7 +70,7 @@ class Loss(HybridBlock):
         return loss.mean(axes) if axes else loss
 
     def _laid(self, sample_weight: ArrayLike, shape: tuple[int, ...]) -> ndarray:
-        """Lay the weights of samples along the batch axis of losses of a shape."""
+        """Reshape sample weights to broadcast along the batch axis of the losses."""
         weights = np.asarray(sample_weight)
         if weights.ndim == 1 and len(shape) > 1 and weights.size == shape[self._batch_axis]:
             along = [1] * len(shape)
@@ -125,7 +124,7 @@ class L1Loss(Loss):
 
 
 def _logistic(pred: ndarray, label: ndarray, pos_weight: ndarray | None = None) -> ndarray:
-    """Cross-entropy of logits and probabilities of one class: without an overflow, exact for those that are sure."""
+    """Cross-entropy of logits and probabilities of one class, without overflow, exact for probabilities of 0 and 1."""
     hit = npx.activation(-pred, act_type="softrelu") * label
     miss = npx.activation(pred, act_type="softrelu") * (1.0 - label)
     return (hit if pos_weight is None else hit * pos_weight) + miss
@@ -137,9 +136,9 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     Parameters
     ----------
     from_sigmoid
-        Whether the predictions are probabilities already.
+        Whether the predictions are probabilities instead of logits.
     weight, batch_axis, **arguments
-        Those of :class:`Loss`.
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -162,7 +161,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         sample_weight: ndarray | None = None,
         pos_weight: ndarray | None = None,
     ) -> ndarray:
-        """Compute the loss; ``pos_weight`` multiplies what labels of 1 contribute."""
+        """Compute the loss; ``pos_weight`` multiplies the loss of positive labels."""
         label = _like(label, pred)
         if self._from_sigmoid:
             hit = np.log(pred + 1e-12) * label
@@ -181,12 +180,12 @@ class SoftmaxCrossEntropyLoss(Loss):
     axis
         The axis of the classes.
     sparse_label
-        Whether labels are numbers of classes; else they are probabilities of each. A number that is no class is an
-        ``IndexError`` when the loss is read; floats will do, and their fractions are cut off.
+        Whether labels are class indices; otherwise they are probabilities of each class. An invalid class raises
+        ``IndexError`` when the loss is read. Float labels are truncated to integers.
     from_logits
-        Whether the predictions are logarithms of probabilities already.
+        Whether the predictions are log-probabilities.
     weight, batch_axis, **arguments
-        Those of :class:`Loss`.
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -222,16 +221,16 @@ class SoftmaxCrossEntropyLoss(Loss):
 
 
 class KLDivLoss(Loss):
-    """The divergence of Kullback and Leibler of label and predicted probabilities.
+    """The Kullback-Leibler divergence between label and predicted probabilities.
 
     Parameters
     ----------
     from_logits
-        Whether the predictions are logarithms of probabilities already.
+        Whether the predictions are log-probabilities.
     axis
         The axis of the classes.
     weight, batch_axis, **arguments
-        Those of :class:`Loss`.
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -261,7 +260,7 @@ class KLDivLoss(Loss):
 
 
 class HuberLoss(Loss):
-    """Squares below ``rho``, absolute values above.
+    """The Huber loss: squared differences below ``rho``, absolute differences above.
 
     Examples
     --------
@@ -322,7 +321,7 @@ class LogisticLoss(Loss):
     Parameters
     ----------
     weight, batch_axis, **arguments
-        Those of :class:`Loss`.
+        Passed to :class:`Loss`.
     label_format
         ``"signed"`` for labels -1 and 1, ``"binary"`` for 0 and 1.
 

@@ -1,6 +1,6 @@
-"""Parameters: arrays with a gradient that a block owns and a trainer changes.
+"""Parameters: arrays with gradients that a block owns and a trainer updates.
 
-A parameter has one array a device it lives on. They start out equal, and a trainer keeps them so.
+A parameter has one array per device. They start out equal, and a trainer keeps them equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter", "epoch"]
 
 
 class DeferredInitializationError(RuntimeError):
-    """A parameter is used whose shape is not known yet.
+    """A parameter was used before its shape is known.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class DeferredInitializationError(RuntimeError):
 
 
 class _Epoch:
-    """Counts changes of what a block is made of, so that what was captured before is not replayed after."""
+    """Counts structural changes of blocks, so that outdated captures are not replayed."""
 
     __slots__ = ("now",)
 
@@ -54,11 +54,11 @@ class Parameter:
     Parameters
     ----------
     name
-        What errors call it.
+        The name in error messages.
     grad_req
         What ``backward`` does with the gradient: ``"write"``, ``"add"``, or ``"null"`` for none.
     shape
-        The shape; a dimension of 0 or -1 is not known yet.
+        The shape; 0 or -1 marks an unknown dimension.
     dtype
         The dtype.
     lr_mult, wd_mult
@@ -66,9 +66,9 @@ class Parameter:
     init
         The initialiser; that of the block if not given.
     allow_deferred_init
-        Whether it may be initialised before its shape is known.
+        Whether ``initialize`` may be called before the shape is known.
     differentiable
-        Whether it can have a gradient at all.
+        Whether it can have a gradient.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class Parameter:
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
-        """Write name, shape and dtype."""
+        """Return name, shape and dtype."""
         return f"Parameter {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        """Make a parameter of the same numbers, with arrays of its own."""
+        """Return a copy with its own arrays."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if self._data:
@@ -125,7 +125,7 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape; -1 where it is not known, ``None`` where nothing is."""
+        """The shape; -1 marks an unknown dimension, ``None`` an unknown shape."""
         return None if self._shape is None else tuple(-1 if size in (0, -1) else size for size in self._shape)
 
     @shape.setter
@@ -168,7 +168,7 @@ class Parameter:
         return shape is not None and -1 not in shape
 
     def _attach(self, data: list[ndarray]) -> None:
-        """Make arrays the parameter's own, with gradients as asked for."""
+        """Attach arrays to the parameter, with gradients if required."""
         for array in data:
             if self._grad_req == "null":
                 array.drop_grad()
@@ -186,18 +186,18 @@ class Parameter:
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Fill the parameter, now or as soon as its shape is known.
+        """Initialise the parameter, now or as soon as its shape is known.
 
         Parameters
         ----------
         init
             The initialiser; the parameter's own if not given.
         ctx, device
-            Where it lives: a device, or several, each of which gets the same numbers.
+            The device, or several, each of which gets the same numbers.
         default_init
-            The initialiser where neither ``init`` nor the parameter says one.
+            The initialiser if neither ``init`` nor the parameter has one.
         force_reinit
-            Whether to start again if it is initialised already.
+            Whether to initialise again if already initialised.
 
         Examples
         --------
@@ -229,11 +229,11 @@ class Parameter:
         return self._waiting is not None
 
     def _finish_deferred_init(self) -> None:
-        """Fill a parameter that waited for its shape, if it did."""
+        """Finish a deferred initialisation, if there is one."""
         if self._waiting is not None:
             if not self._known():
                 raise DeferredInitializationError(
-                    f"parameter {self._path} has the unknown shape {self.shape} even after a look at the data"
+                    f"parameter {self._path} still has the unknown shape {self.shape} after infer_shape"
                 )
             self._fill()
 
@@ -250,7 +250,7 @@ class Parameter:
         self._attach([data.as_in_ctx(device) for device in devices])
 
     def data(self, ctx: Device | None = None, *, device: Device | None = None) -> ndarray:
-        """Return the array on a device. It stays the same object when it is set or updated.
+        """Return the array on a device. Updates write into the same array object.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Parameter:
         return RuntimeError(f"parameter {self._path} is not initialised: call initialize() on its block first")
 
     def grad(self, ctx: Device | None = None, *, device: Device | None = None) -> ndarray:
-        """Return the gradient on a device; which one, :meth:`data` says.
+        """Return the gradient on a device, chosen as in :meth:`data`.
 
         Examples
         --------
@@ -312,17 +312,17 @@ class Parameter:
         return grad
 
     def list_data(self) -> list[ndarray]:
-        """Return the arrays, one a device."""
+        """Return the arrays, one per device."""
         if not self._data:
             raise self._missing()
         return list(self._data)
 
     def list_grad(self) -> list[ndarray]:
-        """Return the gradients, one a device."""
+        """Return the gradients, one per device."""
         return [self._grad_of(array) for array in self.list_data()]
 
     def list_ctx(self) -> list[Device]:
-        """Return the devices it lives on, or will live on."""
+        """Return the devices of the parameter."""
         if not self._data and self._waiting is not None:
             return list(self._waiting[1])
         return [array.device for array in self.list_data()]
@@ -330,9 +330,9 @@ class Parameter:
     list_device = list_ctx
 
     def _reduce(self) -> ndarray:
-        """Return one array for those of all devices: their mean, bit for bit what they hold where they agree.
+        """Return one array for those of all devices: their mean, exact where they agree.
 
-        What a trainer changes agrees; running statistics do not.
+        Trained weights agree; running statistics do not.
         """
         first, *others = self.list_data()
         if not others:
@@ -344,7 +344,7 @@ class Parameter:
         return (first.detach() + total / (1 + len(others))).astype(self._dtype, copy=False)
 
     def set_data(self, data: ArrayLike) -> None:
-        """Write other numbers into the arrays of all devices.
+        """Write values into the arrays of all devices.
 
         Examples
         --------
@@ -367,7 +367,7 @@ class Parameter:
             raise self._missing()
 
     def _restore(self) -> int:
-        """Take back what failed of the parameter, and of a gradient that is added to; return how many writes."""
+        """Restore the last good values of the parameter and an accumulated gradient; return the number of writes."""
         if self.grad_req == "add":
             for grad in self.list_grad():
                 grad.restore()
@@ -405,12 +405,12 @@ def _named(kind: Any) -> dtype:
 
 
 class Constant(Parameter):
-    """A parameter that holds given numbers and has no gradient.
+    """A parameter with constant values and no gradient.
 
     Parameters
     ----------
     name, value
-        A name and the numbers, or the numbers alone.
+        A name and the values, or the values alone.
 
     Examples
     --------
@@ -431,5 +431,5 @@ class Constant(Parameter):
         self.value = value
 
     def __repr__(self) -> str:
-        """Write name, shape and dtype."""
+        """Return name, shape and dtype."""
         return f"Constant {self.name} (shape={self.shape}, dtype={self._dtype.name})"

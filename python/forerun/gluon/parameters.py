@@ -1,4 +1,4 @@
-"""Named parameters: a dict with the methods that MXNet's programs call on it."""
+"""Named parameters: a dict with MXNet's additional methods."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class ParameterDict(dict[str, Parameter]):
         self._unclaimed: set[str] = set()
 
     def __repr__(self) -> str:
-        """Write one line a parameter."""
+        """Return one line per parameter."""
         lines = [f"  {repr(value).replace(value.name, name, 1)}" for name, value in self.items()]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     def get(self, name: str, default: Any = None, /, **attributes: Any) -> Any:
-        """Return a parameter; with attributes, make it if it is not there.
+        """Return a parameter; if attributes are given, create it if it does not exist.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class ParameterDict(dict[str, Parameter]):
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Initialise every parameter that has not an initialiser of its own with this one."""
+        """Initialise every parameter, with this initialiser if it has none of its own."""
         seen: set[int] = set()
         for name, parameter in self.items():
             # A shared parameter has several names, and is filled once.
@@ -80,9 +80,9 @@ class ParameterDict(dict[str, Parameter]):
                 print(f"{name}: {parameter.init or init}")
 
     def restore(self) -> int:
-        """Give every parameter whose newest value failed its last good one back; return how many there were.
+        """Restore the last good value of every parameter whose newest value failed; return how many there were.
 
-        Waits. For parameters under a trainer, ``Trainer.restore`` also takes back what the optimiser remembers.
+        Waits. For parameters of a trainer, ``Trainer.restore`` also restores the optimiser's states.
 
         Examples
         --------
@@ -115,20 +115,20 @@ class ParameterDict(dict[str, Parameter]):
     reset_device = reset_ctx
 
     def list_ctx(self) -> list[Device]:
-        """Return the devices that parameters live on."""
+        """Return the devices of the parameters."""
         return list(dict.fromkeys(device for parameter in self.values() for device in parameter.list_ctx()))
 
     list_device = list_ctx
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Write the parameters to a file: of one that lives on several devices, the mean.
+        """Write the parameters to a file; a parameter on several devices is averaged.
 
         Parameters
         ----------
         filename
             The file.
         strip_prefix
-            What to leave out at the beginning of every name.
+            A prefix to remove from every name.
         """
         _forerun.save_tensors(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
@@ -171,17 +171,17 @@ def load_into(
     cast_dtype: bool,
     dtype_source: str,
 ) -> None:
-    """Set parameters from arrays of the same names. Everything is checked before anything is set."""
+    """Set parameters from arrays of the same names. All arrays are checked before any is set."""
     if dtype_source not in ("current", "saved"):
         raise refused(f"{source}: dtype_source is 'current' or 'saved', not {dtype_source!r}")
     # One of the names of a shared parameter is enough.
     given = {id(parameters[name]) for name in arrays if name in parameters}
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not allow_missing:
-        raise refused(f"{source}: no tensor for {_listed(missing)}; allow_missing=True passes over it")
+        raise refused(f"{source}: no tensor for {_listed(missing)}; allow_missing=True skips it")
     extra = [name for name in arrays if name not in parameters]
     if extra and not ignore_extra:
-        raise refused(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True passes over it")
+        raise refused(f"{source}: no parameter for {_listed(extra)}; ignore_extra=True skips it")
     for name, parameter in parameters.items():
         if name in arrays:
             _check_fit(source, name, parameter, arrays[name], cast_dtype)

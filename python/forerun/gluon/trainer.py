@@ -1,7 +1,7 @@
-"""The trainer: applies an optimiser to parameters, all of them in one call a step.
+"""The trainer: applies an optimiser to all parameters in one call per step.
 
-Invariant: what a parameter holds on several devices stays equal, bit for bit. Its gradients are summed in the order of
-its devices, whichever of them is done first, and every device makes the same update.
+Invariant: the copies of a parameter on several devices stay equal bit for bit. Gradients are summed in the order of the
+devices, whichever finishes first, and every device applies the same update.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ __all__ = ["Trainer"]
 
 
 class Trainer:
-    """Changes parameters by their gradients.
+    """Update parameters with an optimiser.
 
     Parameters
     ----------
     params
-        Parameters, as ``collect_params`` gives them, or a list.
+        Parameters, from ``collect_params`` or as a list.
     optimizer
         An optimiser or its name: ``"sgd"``, ``"adam"``, ``"adamw"``.
     optimizer_params
-        Arguments of the optimiser of that name.
+        Arguments of the optimiser.
     kvstore, compression_params, update_on_kvstore
-        Accepted for programs written for MXNet: devices of one process need no store.
+        Accepted for compatibility with MXNet: devices of one process need no store.
 
     Examples
     --------
@@ -59,8 +59,7 @@ class Trainer:
     ) -> None:
         if isinstance(params, Block):
             raise TypeError(
-                f"Trainer: params are those of a block, not the {type(params).__name__} itself: give it "
-                "collect_params()"
+                f"Trainer: params must be parameters, not the {type(params).__name__} itself: pass its collect_params()"
             )
         if isinstance(params, Mapping):
             params = params.values()
@@ -84,17 +83,17 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate of now."""
+        """The current learning rate."""
         return self._optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the learning rate, unless a scheduler does."""
+        """Set the learning rate; raise if a scheduler controls it."""
         self._optimizer.set_learning_rate(lr)
 
     def allreduce_grads(self) -> None:
-        """Make the gradient on each device the sum of those that backward gave on all of them.
+        """Replace the gradient on each device by the sum over all devices.
 
-        For programs that look at gradients, or change them, between this and :meth:`update`; :meth:`step` does both.
+        For programs that read or change gradients before :meth:`update`; :meth:`step` does both.
         """
         for parameter in self._params:
             if len(parameter._data) < 2 or parameter.grad_req == "null":
@@ -111,20 +110,20 @@ class Trainer:
                 grad[:] = total
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Change the parameters by their gradients divided by the size of the batch.
+        """Update the parameters with their gradients divided by the batch size.
 
         Parameters
         ----------
         batch_size
-            What gradients are divided by.
+            The divisor of the gradients.
         ignore_stale_grad
-            Whether parameters that got no gradient since the last step are passed over; else they are an error.
+            Whether to skip parameters without a new gradient since the last step, instead of raising.
         """
         self.allreduce_grads()
         self.update(batch_size, ignore_stale_grad)
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Change the parameters, without summing gradients over devices; the arguments are those of :meth:`step`."""
+        """Update the parameters without summing gradients over devices; for the arguments see :meth:`step`."""
         if not batch_size > 0:
             raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
         self._optimizer.rescale_grad = self._scale / batch_size
@@ -148,19 +147,19 @@ class Trainer:
     def _new_states(
         self, known: dict[Device, tuple[ndarray, ...]] | None, data: list[ndarray]
     ) -> dict[Device, tuple[ndarray, ...]]:
-        """Return what the optimiser remembers of a parameter on each of its devices; it follows where that goes."""
+        """Return new optimiser states of a parameter, one per device."""
         if known is None:
             return {weight.device: self._optimizer.create_state(weight) for weight in data}
         first = next(iter(known.values()))
         return {weight.device: tuple(array.copyto(weight.device) for array in first) for weight in data}
 
     def restore(self) -> int:
-        """Take back the steps that failed; return how many.
+        """Undo the steps that failed; return how many.
 
-        If a batch was bad, the weights it would have changed have failed, and so has every step after it. This gives
-        parameters, what the optimiser remembers, and its counts of updates back as they were before the first step that
-        failed, so that training goes on as if the batch had not been there. Waits. A parameter whose gradient did not
-        depend on what failed keeps its step.
+        After a bad batch the weights that it would have updated have failed, and so has every later step. This restores
+        the parameters, the optimiser's states and its update counts to the state before the first failed step, so that
+        training continues as if the batch had not existed. Waits. A parameter whose gradient did not depend on the
+        failure keeps its step.
 
         Examples
         --------
@@ -202,7 +201,7 @@ class Trainer:
         return most
 
     def _with_gradients(self, ignore_stale_grad: bool) -> list[tuple[int, Parameter]]:
-        """Return the parameters to change and their numbers; a gradient from before the last step is a mistake."""
+        """Return the parameters to update and their indices; raise for a gradient from before the last step."""
         learnt = [(i, p) for i, p in enumerate(self._params) if p._grad_req != "null"]
         if ignore_stale_grad:
             # One device with samples is enough.
@@ -216,17 +215,17 @@ class Trainer:
                 where = f" on {data[fresh.index(False)].device}" if len(data) > 1 else ""
                 raise UserWarning(
                     f"step: parameter {parameter._path} got no gradient from backward{where} since the last step:"
-                    " was it used at all? ignore_stale_grad=True passes over it"
+                    " was it used in the forward pass? ignore_stale_grad=True skips it"
                 )
         return learnt
 
     def save_states(self, fname: str | os.PathLike[str]) -> None:
-        """Write what the optimiser remembers to a file, in the safetensors format.
+        """Write the optimiser's states to a file, in the safetensors format.
 
         Parameters
         ----------
         fname
-            The file. It is replaced as a whole.
+            The file. It is replaced atomically.
         """
         names = self._optimizer.state_names
         arrays = {
@@ -244,7 +243,7 @@ class Trainer:
         _forerun.save_tensors(fname, arrays, notes)
 
     def load_states(self, fname: str | os.PathLike[str]) -> None:
-        """Read what the optimiser remembers from a file.
+        """Read the optimiser's states from a file.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Small tools of training loops."""
+"""Helpers for training loops."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["clip_global_norm", "split_and_load", "split_data"]
 
 
 def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
-    """Cut an array into slices along the axis of the samples.
+    """Split an array into slices along the batch axis.
 
     Parameters
     ----------
     data
         The array.
     num_slice
-        How many slices.
+        The number of slices.
     batch_axis
         The axis.
     even_split
-        Whether slices must be of one size; else the last is the largest.
+        Whether all slices must have the same size; otherwise the last is the largest.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: b
     """
     size = data.shape[batch_axis]
     if num_slice < 1 or size < num_slice:
-        raise ValueError(f"split_data: {size} samples cannot be cut into {num_slice} slices")
+        raise ValueError(f"split_data: {size} samples cannot be split into {num_slice} slices")
     if even_split and size % num_slice:
         raise ValueError(
-            f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be cut evenly into"
+            f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be split evenly into"
             f" {num_slice} slices; even_split=False allows it"
         )
     step = size // num_slice
@@ -57,12 +57,12 @@ def split_and_load(
     *,
     device_list: Sequence[Device] | Device | None = None,
 ) -> list[ndarray]:
-    """Cut an array into one slice a device, each on its own.
+    """Split an array into one slice per device and copy each to its device.
 
     Parameters
     ----------
     data
-        The array, or what can become one.
+        The array, or something that can be converted to one.
     ctx_list, device_list
         The devices.
     batch_axis, even_split
@@ -86,7 +86,7 @@ def split_and_load(
 
 
 def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> ndarray | float:
-    """Scale arrays in place so that the norm of all of them together is at most ``max_norm``.
+    """Scale arrays in place so that their joint norm is at most ``max_norm``.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     max_norm
         The bound.
     check_isfinite
-        Whether to look at the norm, which waits for it, and to warn if it is not finite.
+        Whether to wait for the norm and warn if it is not finite.
 
     Returns
     -------
     float or ndarray
-        The norm before: a number if it was looked at, else an array.
+        The norm before scaling: a number with ``check_isfinite``, else an array.
 
     Examples
     --------

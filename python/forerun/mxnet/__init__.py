@@ -1,10 +1,10 @@
-"""MXNet's words, of both its generations, over Forerun's arrays.
+"""MXNet's API, versions 1 and 2, on Forerun arrays.
 
-``from forerun.mxnet import autograd, gluon, np, npx`` serves programs whose imports may be changed. For the others,
-:func:`install` lets ``import mxnet`` find this package.
+``from forerun.mxnet import autograd, gluon, np, npx`` serves programs whose imports can be changed. For others,
+:func:`install` makes ``import mxnet`` find this package.
 
-Arrays are those of ``forerun.np``. What MXNet does differently: arrays made of Python's numbers are float32, and, after
-:func:`install`, ``asnumpy()`` gives copies that may be written. Importing this module changes neither for others.
+Arrays are those of ``forerun.np``. As in MXNet, arrays made from Python numbers are float32, and after :func:`install`
+``asnumpy()`` returns writable copies. Importing this module does not affect other code.
 
 Examples
 --------
@@ -87,5 +87,5 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> _Any:
-    """Say what is nearest to a name that is not there."""
+    """Raise an error that suggests the nearest existing name."""
     raise _lacking(f"module {__name__!r}", name, __all__, _HINTS)

@@ -1,4 +1,4 @@
-"""Standing in for a package of the name ``mxnet``, so that unchanged programs run."""
+"""Replacement of the package ``mxnet``, so that unchanged programs run."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _before = False
 
 
 def install() -> None:
-    """Let ``import mxnet`` and ``from mxnet import np, npx`` find this package, for the whole process.
+    """Make ``import mxnet`` and ``from mxnet import np, npx`` find this package, in the whole process.
 
-    The book's helpers stand in for ``d2l`` as well, unless a package of that name is installed. As programs for MXNet
-    may write into what ``asnumpy()`` gives, it gives copies from now on: see ``forerun.engine.set_writable_asnumpy``.
+    ``forerun.d2l`` also replaces ``d2l``, unless a package of that name is installed. Because MXNet programs may write
+    to the result of ``asnumpy()``, it returns copies from now on: see ``forerun.engine.set_writable_asnumpy``.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undo :func:`install`; do nothing without it.
+    """Undo :func:`install`, if it was called.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def uninstall() -> None:
 
 
 def modules_below(package: str) -> dict[str, ModuleType]:
-    """Give MXNet's modules the names they have below a package."""
+    """Map names below a package to MXNet's modules."""
     found: dict[str, ModuleType] = {}
     for name, target in _MODULES.items():
         found |= _with_submodules(f"{package}.{name}", importlib.import_module(target))

@@ -14,7 +14,7 @@ __all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
 
 
 def seed(seed_state: int, ctx: Device | str = "all", device: Device | str = "all") -> None:
-    """Start the random numbers of this thread anew: the same streams serve every device.
+    """Seed the random numbers of this thread: the same streams serve every device.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``mxnet.util``: NumPy's semantics are the only ones, so that asking for them changes nothing."""
+"""``mxnet.util``: NumPy semantics are always on, so these functions change nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 def use_np(target: _T) -> _T:
-    """Return a function or a class as it is: it has NumPy's semantics already.
+    """Return a function or a class unchanged: NumPy semantics are always on.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def use_np(target: _T) -> _T:
 
 
 def is_np_array() -> bool:
-    """Say that arrays are NumPy's.
+    """Return True: arrays follow NumPy.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def is_np_array() -> bool:
 
 
 def is_np_shape() -> bool:
-    """Say that shapes are NumPy's.
+    """Return True: shapes follow NumPy.
 
     Examples
     --------

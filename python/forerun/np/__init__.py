@@ -1,7 +1,7 @@
 """NumPy's functions on asynchronous arrays.
 
 Names, arguments and results follow NumPy; the default float is float32, or float64
-after ``npx.set_np(dtype=True)``. Every function returns at once; reading
+after ``npx.set_np(dtype=True)``. Every function returns immediately; reading
 a value (printing, ``asnumpy``, ``item``, ``bool``) waits for it.
 """
 
@@ -34,37 +34,31 @@ from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import *  # noqa: F403
 from forerun._ufunc import ufunc
 from forerun.np import (
+    _diagonals,
+    _differences,
+    _elementwise,
+    _fitting,
+    _grids,
     _indexers,
     _kinds,
+    _moments,
     _more,
+    _padding,
+    _polynomials,
+    _products,
+    _shapes,
     _state,
     _writing,
-    diagonals,
-    differences,
-    elementwise,
     fft,
-    fitting,
-    grids,
     lib,
     linalg,
-    moments,
-    padding,
     polynomial,
-    polynomials,
-    products,
     random,
-    shapes,
     testing,
 )
-from forerun.np._indexers import *  # noqa: F403
-from forerun.np._kinds import *  # noqa: F403
-from forerun.np._more import *  # noqa: F403
-from forerun.np._namespace import __array_namespace_info__
-from forerun.np._state import *  # noqa: F403
-from forerun.np._writing import *  # noqa: F403
-from forerun.np.complex import angle, conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
-from forerun.np.contraction import einsum
-from forerun.np.creation import (
+from forerun.np._complex import angle, conj, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
+from forerun.np._contraction import einsum
+from forerun.np._creation import (
     arange,
     array,
     asarray,
@@ -80,7 +74,7 @@ from forerun.np.creation import (
     zeros,
     zeros_like,
 )
-from forerun.np.cumulative import (
+from forerun.np._cumulative import (
     cumprod,
     cumsum,
     cumulative_prod,
@@ -90,17 +84,18 @@ from forerun.np.cumulative import (
 )
 
 # What these have is listed there.
-from forerun.np.diagonals import *  # noqa: F403
-from forerun.np.differences import *  # noqa: F403
-from forerun.np.dtypes import can_cast, finfo, iinfo, isdtype, result_type
-from forerun.np.elementwise import *  # noqa: F403
-from forerun.np.exchange import from_dlpack, frombuffer, fromfunction, fromiter
-from forerun.np.facts import may_share_memory, ndim, shape, shares_memory, size
-from forerun.np.files import genfromtxt, load, loadtxt, save, savez, savez_compressed
-from forerun.np.fitting import *  # noqa: F403
-from forerun.np.grids import *  # noqa: F403
-from forerun.np.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
-from forerun.np.indexing import (
+from forerun.np._diagonals import *  # noqa: F403
+from forerun.np._differences import *  # noqa: F403
+from forerun.np._dtypes import can_cast, finfo, iinfo, isdtype, result_type
+from forerun.np._elementwise import *  # noqa: F403
+from forerun.np._exchange import from_dlpack, frombuffer, fromfunction, fromiter
+from forerun.np._facts import may_share_memory, ndim, shape, shares_memory, size
+from forerun.np._files import genfromtxt, load, loadtxt, save, savez, savez_compressed
+from forerun.np._fitting import *  # noqa: F403
+from forerun.np._grids import *  # noqa: F403
+from forerun.np._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
+from forerun.np._indexers import *  # noqa: F403
+from forerun.np._indexing import (
     argwhere,
     choose,
     compress,
@@ -112,8 +107,9 @@ from forerun.np.indexing import (
     select,
     where,
 )
-from forerun.np.iteration import flatiter, ndenumerate, ndindex
-from forerun.np.manipulation import (
+from forerun.np._iteration import flatiter, ndenumerate, ndindex
+from forerun.np._kinds import *  # noqa: F403
+from forerun.np._manipulation import (
     astype,
     broadcast_to,
     concatenate,
@@ -131,8 +127,10 @@ from forerun.np.manipulation import (
     tile,
     transpose,
 )
-from forerun.np.moments import *  # noqa: F403
-from forerun.np.ordering import (
+from forerun.np._moments import *  # noqa: F403
+from forerun.np._more import *  # noqa: F403
+from forerun.np._namespace import __array_namespace_info__
+from forerun.np._ordering import (
     argpartition,
     argsort,
     digitize,
@@ -144,11 +142,11 @@ from forerun.np.ordering import (
     sort,
     take_along_axis,
 )
-from forerun.np.padding import *  # noqa: F403
-from forerun.np.placing import copyto, place, put, putmask
-from forerun.np.polynomials import *  # noqa: F403
-from forerun.np.products import *  # noqa: F403
-from forerun.np.reduction import (
+from forerun.np._padding import *  # noqa: F403
+from forerun.np._placing import copyto, place, put, putmask
+from forerun.np._polynomials import *  # noqa: F403
+from forerun.np._products import *  # noqa: F403
+from forerun.np._reduction import (
     all,
     allclose,
     any,
@@ -167,7 +165,7 @@ from forerun.np.reduction import (
     sum,
     var,
 )
-from forerun.np.sets import (
+from forerun.np._sets import (
     in1d,
     intersect1d,
     isin,
@@ -180,8 +178,9 @@ from forerun.np.sets import (
     unique_inverse,
     unique_values,
 )
-from forerun.np.shapes import *  # noqa: F403
-from forerun.np.statistics import (
+from forerun.np._shapes import *  # noqa: F403
+from forerun.np._state import *  # noqa: F403
+from forerun.np._statistics import (
     median,
     nanmedian,
     nanpercentile,
@@ -189,7 +188,8 @@ from forerun.np.statistics import (
     percentile,
     quantile,
 )
-from forerun.np.text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
+from forerun.np._text import array2string, array_repr, array_str, get_printoptions, printoptions, set_printoptions
+from forerun.np._writing import *  # noqa: F403
 
 # The version of the array API standard that the names follow.
 __array_api_version__ = "2024.12"
@@ -389,26 +389,18 @@ __all__ += _kinds.__all__
 __all__ += _more.__all__
 __all__ += _state.__all__
 __all__ += _writing.__all__
-__all__ += diagonals.__all__
-__all__ += differences.__all__
-__all__ += elementwise.__all__
-__all__ += fitting.__all__
-__all__ += grids.__all__
-__all__ += moments.__all__
-__all__ += padding.__all__
-__all__ += polynomials.__all__
-__all__ += products.__all__
-__all__ += shapes.__all__
+__all__ += _diagonals.__all__
+__all__ += _differences.__all__
+__all__ += _elementwise.__all__
+__all__ += _fitting.__all__
+__all__ += _grids.__all__
+__all__ += _moments.__all__
+__all__ += _padding.__all__
+__all__ += _polynomials.__all__
+__all__ += _products.__all__
+__all__ += _shapes.__all__
 
-# Files of this package are no names of NumPy's: `np.complex` would be a module. They stay importable.
-for _name in (
-    "complex", "contraction", "creation", "cumulative", "diagonals", "differences", "dtypes", "elementwise",
-    "exchange", "facts", "files", "fitting", "grids", "histograms", "indexing", "iteration", "manipulation",
-    "moments", "ordering", "padding", "placing", "polynomials", "products", "reduction", "sets", "shapes",
-    "statistics", "text",
-):  # fmt: skip
-    globals().pop(_name, None)
-del _name, annotations
+del annotations
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Random orders and choices, and generators with streams of their own."""
+"""Permutations, random choices, and generators with their own streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
 
 
 def _order(count: int, place: Device | None) -> ndarray:
-    """Give a random order: random bits above numbers, put in order. Of so many bits, two are hardly ever equal."""
+    """Return a random order: random bits above numbers, sort. Of so many bits, two are hardly ever equal."""
     if (current_device() if place is None else place).device_type == "cpu":
         with nullcontext() if place is None else place:
             return _forerun.routine("random_order", [], [count])
@@ -40,7 +40,7 @@ def _order(count: int, place: Device | None) -> ndarray:
 
 
 def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device | None = None) -> ndarray:
-    """Give the rows of an array, or the numbers from 0 to below ``x``, in a random order.
+    """Return the rows of an array, or the numbers from 0 up to, excluding, ``x``, in a random order.
 
     Examples
     --------
@@ -55,12 +55,12 @@ def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device
         return _order(x, place)
     array = to_array(x, None, place)
     if array.ndim == 0:
-        raise ValueError("permutation: an array without dimensions has no order")
+        raise ValueError("permutation: a 0-d array cannot be permuted")
     return _forerun.take(array, _order(array.shape[0], array.device), 0)
 
 
 def shuffle(x: ndarray) -> None:
-    """Put the rows of an array into a random order, in place.
+    """Shuffle the rows of an array in place.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def shuffle(x: ndarray) -> None:
     array([0, 1, 2, 3, 4])
     """
     if x.ndim == 0:
-        raise ValueError("shuffle: an array without dimensions has no order")
+        raise ValueError("shuffle: a 0-d array cannot be shuffled")
     x[...] = _forerun.take(x, _order(x.shape[0], x.device), 0)
 
 
@@ -84,20 +84,20 @@ def choice(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Choose elements of an array, or numbers from 0 to below ``a``.
+    """Choose elements of an array, or numbers from 0 up to, excluding, ``a``.
 
     Parameters
     ----------
     a
-        What to choose from.
+        The elements to choose from.
     size
-        The shape of what is chosen; one element without.
+        The shape of the result; one element if not given.
     replace
         Whether an element may be chosen again.
     p
-        How likely each is; all alike without. Only how they compare matters.
+        The relative probability of each element; uniform if not given.
     ctx, device
-        Where they shall live.
+        The device of the result.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def choice(
     if count < 1 and wanted:
         raise ValueError("choice: there is nothing to choose from")
     if not replace and wanted > count:
-        raise ValueError(f"choice: {wanted} of {count} elements without repeating one")
+        raise ValueError(f"choice: cannot choose {wanted} of {count} elements without replacement")
     chances = None if p is None else to_array(p, float64, place)
     if chances is not None and chances.shape != (count,):
         raise ValueError(f"choice: probabilities {chances.shape} for {count} elements")
@@ -142,12 +142,12 @@ def choice(
 
 
 class Generator:
-    """Random numbers of a stream of its own, which other draws of the program do not change.
+    """A random number generator with its own stream, independent of other draws.
 
     Parameters
     ----------
     seed
-        Where the stream starts; anywhere without one.
+        The seed of the stream; arbitrary if not given.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Generator:
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
-        """Let the thread draw from the stream."""
+        """Draw from this stream inside a ``with`` block."""
         former = _forerun.swap_stream(self._stream)
         try:
             yield
@@ -171,14 +171,14 @@ class Generator:
             self._stream = _forerun.swap_stream(former) or self._stream
 
     def random(self, size: ShapeLike | None = None, dtype: DTypeLike | None = None) -> ndarray:
-        """Draw uniform numbers from 0 to below 1."""
+        """Draw uniform numbers from 0 up to, excluding, 1."""
         with self._drawing():
             return distributions.random_sample(size, dtype)
 
     def uniform(
         self, low: Parameter = 0.0, high: Parameter = 1.0, size: ShapeLike | None = None, dtype: DTypeLike | None = None
     ) -> ndarray:
-        """Draw uniform numbers from ``low`` to below ``high``."""
+        """Draw uniform numbers from ``low`` up to, excluding, ``high``."""
         from forerun.np import random
 
         with self._drawing():
@@ -210,7 +210,7 @@ class Generator:
         dtype: DTypeLike = int64,
         endpoint: bool = False,
     ) -> ndarray:
-        """Draw integers from ``low`` to below ``high``, or to ``high`` itself."""
+        """Draw integers from ``low`` up to, excluding, ``high``, or to ``high`` inclusive."""
         from forerun.np import random
 
         if high is None:
@@ -238,37 +238,37 @@ class Generator:
             return counts.poisson(lam, size)
 
     def binomial(self, n: Parameter, p: Parameter, size: ShapeLike | None = None) -> ndarray:
-        """Draw how many of ``n`` trials succeed."""
+        """Draw from a binomial distribution."""
         with self._drawing():
             return counts.binomial(n, p, size)
 
     def multivariate_normal(
         self, mean: ArrayLike, cov: ArrayLike, size: ShapeLike | None = None, *, dtype: DTypeLike | None = None
     ) -> ndarray:
-        """Draw vectors of normally distributed numbers that vary together."""
+        """Draw from a multivariate normal distribution."""
         with self._drawing():
             return multivariate_normal(mean, cov, size, dtype=dtype)
 
     def choice(
         self, a: int | ArrayLike, size: ShapeLike | None = None, replace: bool = True, p: ArrayLike | None = None
     ) -> ndarray:
-        """Choose elements of an array, or numbers from 0 to below ``a``."""
+        """Choose elements of an array, or numbers from 0 up to, excluding, ``a``."""
         with self._drawing():
             return choice(a, size, replace, p)
 
     def permutation(self, x: Any) -> ndarray:
-        """Give the rows of an array, or the numbers from 0 to below ``x``, in a random order."""
+        """Return the rows of an array, or the numbers from 0 up to, excluding, ``x``, in a random order."""
         with self._drawing():
             return permutation(x)
 
     def shuffle(self, x: ndarray) -> None:
-        """Put the rows of an array into a random order, in place."""
+        """Shuffle the rows of an array in place."""
         with self._drawing():
             shuffle(x)
 
 
 def default_rng(seed: int | None = None) -> Generator:
-    """Make a generator with a stream of its own.
+    """Return a generator with its own stream.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the functions of this package share: common dtypes and lines along an axis."""
+"""Helpers of this package: common dtypes and axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forerun._types import ArrayLike, AxisLike
 
 
 def common_dtype(*arrays: ndarray) -> dtype:
-    """Name the dtype that arrays have together; nothing is computed."""
+    """Return the dtype that arrays promote to."""
     made = _forerun.full((0,), 0, arrays[0].dtype)
     for array in arrays[1:]:
         made = where(True, made, _forerun.full((0,), 0, array.dtype))
@@ -22,17 +22,17 @@ def common_dtype(*arrays: ndarray) -> dtype:
 
 
 def on_host(x: ndarray) -> bool:
-    """Say whether an array lives on the host, which has routines that devices have not."""
+    """Return whether an array is on the host, which has routines that devices lack."""
     return x.device.device_type == "cpu"
 
 
 def shortcut(x: ndarray) -> bool:
-    """Say whether a routine of the host may stand for several ops: nobody wants their gradients."""
+    """Return whether a host routine may replace several ops: the array is on the host and nothing is recorded."""
     return not is_recording() and on_host(x)
 
 
 def alike(a: ArrayLike, b: ArrayLike) -> tuple[ndarray, ndarray]:
-    """Make two arrays of one dtype. A number takes the dtype of the other where that can hold it."""
+    """Convert two operands to one dtype. A number takes the other operand's dtype if that can represent it."""
     if isinstance(a, ndarray) and isinstance(b, ndarray) and a.dtype == b.dtype:
         return a, b.as_in_ctx(a.device)
     if isinstance(b, (bool, int, float)) and not isinstance(a, (bool, int, float)):
@@ -50,10 +50,10 @@ Order = Literal["C", "F", "A", "K"]
 
 
 def check_order(op: str, order: str) -> Order:
-    """Give one of NumPy's orders.
+    """Return the element order for one of NumPy's ``order`` arguments.
 
-    Elements of every array lie with the last index changing fastest; so "A" and "K", which ask for what an array has,
-    are "C". "F" has a meaning where elements are counted, and none for how an array lies in memory.
+    Arrays are stored in C order, so "A" and "K" mean "C". "F" determines the order in which elements are read, not the
+    memory layout.
     """
     if order is None:
         return "K"
@@ -65,22 +65,22 @@ def check_order(op: str, order: str) -> Order:
 
 
 def is_float(x: ndarray) -> bool:
-    """Say whether elements are floats."""
+    """Return whether elements are floats."""
     return "float" in x.dtype.name
 
 
 def is_whole(x: ndarray) -> bool:
-    """Say whether elements are integers."""
+    """Return whether elements are integers."""
     return "int" in x.dtype.name
 
 
 def in_floats(x: ndarray) -> ndarray:
-    """Give an array as floats: float64, if it has none, which holds all integers that a float32 does not."""
+    """Return an array as floats; integers become float64, which represents more of them than float32."""
     return x if is_float(x) else x.astype(float64)
 
 
 def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
-    """Count an axis from the front, and refuse one that is not there."""
+    """Normalise an axis to a non-negative number; raise if it is out of bounds."""
     place = axis.__index__()
     if not -ndim <= place < ndim:
         raise IndexError(f"{op}: axis {place} is out of bounds for an array of {ndim} dimensions")
@@ -88,7 +88,7 @@ def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
 
 
 def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]]:
-    """Bring what lies along axes into one last axis; give the shape of the rest with those axes kept, too."""
+    """Merge axes into one last axis; also return the shape of the rest with those axes kept."""
     if axis is None and x.ndim == 1:
         return x, (1,)
     if axis is None:

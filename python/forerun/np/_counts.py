@@ -1,4 +1,4 @@
-"""Distributions of counts."""
+"""Discrete distributions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def binomial(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw how many of ``n`` trials succeed, each with probability ``p``.
+    """Draw from binomial distributions with ``n`` trials of probability ``p``.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def geometric(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw how many trials it takes until one succeeds, each with probability ``p``.
+    """Draw from geometric distributions with probability ``p``.
 
     Examples
     --------
@@ -93,18 +93,18 @@ def multinomial(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw how often each outcome occurs in ``n`` trials.
+    """Draw from a multinomial distribution: counts of each outcome in ``n`` trials.
 
     Parameters
     ----------
     n
-        How many trials.
+        The number of trials.
     pvals
-        The probability of each outcome along the last axis; the last one has what the others leave of 1.
+        The probability of each outcome along the last axis; the last one is 1 minus the sum of the others.
     size
         The shape of the draws, before the axis of outcomes.
     ctx, device
-        Where they shall live.
+        The device of the result.
 
     Examples
     --------
@@ -143,18 +143,18 @@ def bernoulli(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw ones with a probability, zeros else.
+    """Draw from Bernoulli distributions: 1 with probability ``prob``, otherwise 0.
 
     Parameters
     ----------
     prob, logit
-        The probability, or its log-odds: one of the two.
+        The probability or its log-odds; give one of the two.
     size
-        The shape; without one that of the parameter.
+        The shape of the result; that of the parameter if not given.
     dtype
-        The dtype wanted; the default float without one.
+        The dtype of the result; the default float if not given.
     ctx, device
-        Where they shall live.
+        The device of the result.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distributions of numbers: arithmetic on uniform and normal ones where that does, draws of the catalogue elsewhere."""
+"""Continuous distributions, computed from uniform and normal draws or by native samplers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def laplace(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from Laplace distributions: exponential to both sides of ``loc``.
+    """Draw from Laplace distributions.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def gumbel(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from Gumbel distributions: what the largest of many numbers tends to.
+    """Draw from Gumbel distributions.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def lognormal(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw numbers whose logarithms are normally distributed.
+    """Draw from log-normal distributions.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def rayleigh(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from Rayleigh distributions: lengths of vectors with two normal coordinates.
+    """Draw from Rayleigh distributions.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def power(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw numbers from 0 to 1 whose density grows with the power ``a - 1``.
+    """Draw from power distributions on [0, 1] with density ``a * x ** (a - 1)``.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def random_sample(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw uniform numbers from 0 to below 1.
+    """Draw uniform numbers from 0 up to, excluding, 1.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def chisquare(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw sums of ``df`` squares of standard normal numbers.
+    """Draw from chi-square distributions with ``df`` degrees of freedom.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def f(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from F distributions: ratios of the means of squares of standard normal numbers.
+    """Draw from F distributions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every call of a distribution starts with: its parameters, shape, dtype and place."""
+"""Common arguments of distributions: parameters, shape, dtype and device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Parameter: TypeAlias = "float | ndarray"
 
 
 class Draw:
-    """What a call of a distribution asks for: parameters, shape, dtype and place."""
+    """Arguments of a draw: parameters, shape, dtype and device."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Draw:
         )
 
     def at_least(self, name: str, i: int, least: float, open_end: bool = False) -> None:
-        """Refuse a number that is too small; of an array nothing is known yet."""
+        """Raise if a number is too small; arrays are not checked."""
         value = self.parameters[i]
         if not isinstance(value, ndarray) and not (value > least if open_end else value >= least):
             raise ValueError(f"{self.op}: {name} must be {'above' if open_end else 'at least'} {least:g}: {value}")
@@ -77,12 +77,12 @@ class Draw:
 
 
 def extents(size: ShapeLike) -> tuple[int, ...]:
-    """Give a shape as a tuple."""
+    """Return a shape as a tuple."""
     return tuple(d.__index__() for d in size) if isinstance(size, Sequence) else (size.__index__(),)
 
 
 def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Give the shape that parameters have together."""
+    """Return the shape that parameters broadcast to."""
     made: list[int] = []
     for shape in shapes:
         longer, shorter = (made, list(shape)) if len(made) >= len(shape) else (list(shape), made)
@@ -94,6 +94,6 @@ def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def check_probability(op: str, p: Any) -> None:
-    """Refuse a number that is no probability; of an array nothing is known yet."""
+    """Raise if a number is not a probability; arrays are not checked."""
     if not isinstance(p, ndarray) and not 0 <= p <= 1:
         raise ValueError(f"{op}: p must lie between 0 and 1: {p}")

@@ -1,4 +1,4 @@
-"""Objects that are indexed to make things: grids, joined arrays and index expressions."""
+"""Objects used with brackets: ``mgrid``, ``ogrid``, ``r_``, ``c_``, ``s_``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np.creation import arange, linspace
-from forerun.np.manipulation import broadcast_to, concatenate, stack
+from forerun.np._creation import arange, linspace
+from forerun.np._manipulation import broadcast_to, concatenate, stack
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 
 
 def _numbers(part: slice) -> ndarray:
-    """Give the numbers of a slice; an imaginary step says how many there are, both ends included."""
+    """Return the numbers of a slice; an imaginary step is the number of points, including both ends."""
     start = 0 if part.start is None else part.start
     step = 1 if part.step is None else part.step
     if isinstance(step, complex):
@@ -24,13 +24,13 @@ def _numbers(part: slice) -> ndarray:
 
 
 class _Grid:
-    """Grids of coordinates, by slices."""
+    """Grids of coordinates from slices."""
 
     def __init__(self, sparse: bool) -> None:
         self._sparse = sparse
 
     def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
-        """Give the coordinates of a grid: one array an axis."""
+        """Return the coordinates of a grid, one array per axis."""
         if isinstance(key, slice):
             return _numbers(key)
         lines = [_numbers(part) for part in key]
@@ -50,7 +50,7 @@ class _Joined:
         self._axis, self._ndmin, self._trans1d = axis, ndmin, trans1d
 
     def __getitem__(self, key: Any) -> ndarray:
-        """Join what is listed; a first string of integers says along which axis, and of how many dimensions."""
+        """Concatenate the items; a leading string of integers gives the axis and the number of dimensions."""
         parts = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans1d = self._axis, self._ndmin, self._trans1d
         if parts and isinstance(parts[0], str):
@@ -75,13 +75,13 @@ def _at_least(part: slice | ArrayLike, ndmin: int, trans1d: int) -> ndarray:
 
 
 class _Expression:
-    """What stands between the brackets of an index."""
+    """Index expressions."""
 
     def __init__(self, always_tuple: bool) -> None:
         self._always_tuple = always_tuple
 
     def __getitem__(self, key: Any) -> Any:
-        """Give the index itself."""
+        """Return the index."""
         return (key,) if self._always_tuple and not isinstance(key, tuple) else key
 
 

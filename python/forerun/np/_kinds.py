@@ -1,4 +1,4 @@
-"""NumPy's abstract types, which name families of dtypes, and its names for dtypes of C's types."""
+"""NumPy's abstract dtype classes, and its names for C types."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ csingle, cdouble = complex64, complex128
 
 
 class generic:
-    """The family of all dtypes. Its subclasses name smaller ones, for :func:`issubdtype`; none has objects.
+    """Abstract class of all dtypes, for :func:`issubdtype`; it cannot be instantiated.
 
     Examples
     --------
@@ -120,7 +120,7 @@ _KINDS = {
 
 
 def issubdtype(arg1: ndarray | DTypeLike, arg2: DTypeLike) -> bool:
-    """Tell whether a dtype is another one, or belongs to a family of dtypes.
+    """Return whether a dtype equals another or belongs to an abstract class.
 
     Parameters
     ----------
@@ -143,5 +143,5 @@ def issubdtype(arg1: ndarray | DTypeLike, arg2: DTypeLike) -> bool:
 
 
 def _family(given: Any) -> str | None:
-    """Give the kinds of a family, or None for what names one dtype."""
+    """Return the kinds of a family, or None for what names one dtype."""
     return _KINDS.get(given.__name__) if isinstance(given, type) else None

@@ -1,4 +1,4 @@
-"""Names that programs written for NumPy use now and then."""
+"""Less common functions of NumPy."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike, DTypeLike
 from forerun.np._common import one_axis
-from forerun.np.creation import asarray
-from forerun.np.manipulation import concatenate, moveaxis
+from forerun.np._creation import asarray
+from forerun.np._manipulation import concatenate, moveaxis
 
 __all__ = [
     "asanyarray",
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def asanyarray(a: ArrayLike, dtype: DTypeLike | None = None, order: Any = "K") -> ndarray:
-    """Make an array, or return the one given if it fits: as :func:`asarray`, for there are no subclasses.
+    """Convert to an array; the same as :func:`asarray`, because there are no subclasses.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def asanyarray(a: ArrayLike, dtype: DTypeLike | None = None, order: Any = "K") -
 
 
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array of at least one dimension. How elements lie in memory is up to the library.
+    """Convert to an array of at least one dimension. The library chooses the memory layout.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
 
 
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None) -> ndarray:
-    """Make an array. How elements lie in memory is up to the library.
+    """Convert to an array. The library chooses the memory layout.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: Any =
 
 
 def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: str | Iterable[str] | None = None) -> ndarray:
-    """Make an array of a dtype. The requirements are about memory, which is up to the library.
+    """Convert to an array of a dtype. The requirements concern the memory layout and are ignored.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: str | It
 
 
 def isfortran(a: ndarray) -> bool:
-    """Tell whether elements lie with the first index changing fastest, which is never so.
+    """Return False: arrays are stored in C order.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def isfortran(a: ndarray) -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Tell whether something is a number or a string, of Python's or NumPy's; an array of no dimensions is none.
+    """Return whether an object is a Python or NumPy scalar; 0-d arrays are not.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def isscalar(element: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Tell whether something can be gone through.
+    """Return whether an object is iterable.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def iterable(y: Any) -> bool:
 
 
 def promote_types(type1: DTypeLike, type2: DTypeLike) -> dtype:
-    """Name the dtype that two dtypes promote to; see :func:`result_type`.
+    """Return the dtype that two dtypes promote to; see :func:`result_type`.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def promote_types(type1: DTypeLike, type2: DTypeLike) -> dtype:
 
 
 def common_type(*arrays: ndarray) -> dtype:
-    """Name the float or complex dtype that arrays have together; integers count as float64.
+    """Name the float or complex dtype that arrays promote to; integers count as float64.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def min_scalar_type(a: Any) -> dtype:
 
 
 def spacing(x: ArrayLike, /) -> ndarray:
-    """Give the distance of each number from the next one away from zero.
+    """Return the distance between each number and the next one away from zero.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def bitwise_count(x: ArrayLike, /) -> ndarray:
 
 
 def packbits(a: ArrayLike, /, axis: SupportsIndex | None = None, bitorder: Literal["big", "little"] = "big") -> ndarray:
-    """Pack truth values into the bits of bytes; zeros fill the last byte.
+    """Pack booleans into the bits of bytes; zeros fill the last byte.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def unpackbits(
     count: int | None = None,
     bitorder: Literal["big", "little"] = "big",
 ) -> ndarray:
-    """Unpack the bits of bytes, each into a byte; ``count`` of them, or all but so many if it is negative.
+    """Unpack the bits of bytes, each into a byte; ``count`` of them, or all but ``-count`` if it is negative.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def unpackbits(
 
 
 def nanargmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
-    """Find the first largest element along an axis that is not NaN; where all are NaN, give 0.
+    """Return the index of the largest element along an axis, ignoring NaN; 0 where all are NaN.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def nanargmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool
 
 
 def nanargmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
-    """Find the first smallest element along an axis that is not NaN; where all are NaN, give 0.
+    """Return the index of the smallest element along an axis, ignoring NaN; 0 where all are NaN.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def _without_nan(a: ArrayLike, filler: float) -> ndarray:
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
-    """Give the real parts if all imaginary ones are within so many machine epsilons of zero. Waits for them.
+    """Return the real parts if all imaginary parts are within ``tol`` machine epsilons of zero. Waits for them.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def sort_complex(a: ArrayLike) -> ndarray:
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb") -> ndarray:
-    """Leave out zeros at the front and the back of a vector. Waits for the elements.
+    """Remove leading and trailing zeros of a vector. Waits for the elements.
 
     Examples
     --------
@@ -387,7 +387,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb") -> ndarray:
 
 
 def mask_indices(n: int, mask_func: Callable[..., ArrayLike], k: Any = 0) -> tuple[ndarray, ...]:
-    """Give the positions in an n by n matrix that a function such as :func:`triu` leaves. Waits for them.
+    """Return the indices of an n by n matrix that a function such as :func:`triu` keeps. Waits for them.
 
     Examples
     --------
@@ -425,7 +425,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 
 
 def block(arrays: Any) -> ndarray:
-    """Join nested lists of arrays: the innermost along the last axis, those around along the one before, and so on.
+    """Join nested lists of arrays: the innermost along the last axis, the next along the axis before, and so on.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the array API standard lets a program ask about a namespace."""
+"""Inspection of the namespace, as in the array API standard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GROUPS = {
 
 
 class NamespaceInfo:
-    """What :func:`__array_namespace_info__` returns.
+    """The result of :func:`__array_namespace_info__`.
 
     Examples
     --------
@@ -33,15 +33,15 @@ class NamespaceInfo:
     """
 
     def capabilities(self) -> dict[str, bool | int]:
-        """Say what the namespace can do."""
+        """Return the capabilities of the namespace."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self) -> Device:
-        """Give the device that new arrays live on."""
+        """Return the device on which new arrays are created."""
         return current_device()
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, dtype]:
-        """Give the dtypes of arrays that are made without one."""
+        """Return the default dtypes."""
         wanted = {
             "real floating": default_float().name,
             "complex floating": "complex128" if default_float() == "float64" else "complex64",
@@ -54,7 +54,7 @@ class NamespaceInfo:
     def dtypes(
         self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, dtype]:
-        """Give the dtypes of a kind, of several, or all of them."""
+        """Return the dtypes of a kind, of several, or all of them."""
         asked = tuple(_KINDS) if kind is None else (kind,) if isinstance(kind, str) else kind
         names: list[str] = []
         for each in asked:
@@ -65,12 +65,12 @@ class NamespaceInfo:
         return {name: getattr(_forerun, name) for name in names if hasattr(_forerun, name)}
 
     def devices(self) -> list[Device]:
-        """Give the devices that there are."""
+        """Return the available devices."""
         return [Device("cpu"), *(Device("gpu", number) for number in range(num_gpus()))]
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """Return what the array API standard lets a program ask about the namespace.
+    """Return the inspection object of the array API standard.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""NumPy's older generator: the functions of ``np.random`` with a stream of its own."""
+"""NumPy's legacy generator: the functions of ``np.random`` with their own stream."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DRAWING = (
 
 
 class RandomState(Generator):
-    """Random numbers of a stream of its own, under the names that ``np.random`` has: ``rand``, ``randint`` and so on.
+    """A generator with its own stream and the functions of ``np.random``: ``rand``, ``randint`` and so on.
 
-    The numbers are not NumPy's: a seed gives the same numbers each time, but others than there.
+    A seed gives the same numbers on every run, but not NumPy's numbers.
 
     Parameters
     ----------
     seed
-        Where the stream starts; anywhere without one.
+        The seed of the stream; arbitrary if not given.
 
     Examples
     --------
@@ -39,20 +39,20 @@ class RandomState(Generator):
     """
 
     def seed(self, seed: int | None = None) -> None:
-        """Start the stream anew."""
+        """Seed the stream."""
         self.__init__(seed)  # type: ignore[misc]
 
     def get_state(self) -> tuple[int, int]:
-        """Give what :meth:`set_state` takes to go on from here."""
+        """Return the state for :meth:`set_state`."""
         return self._stream
 
     def set_state(self, state: tuple[int, int]) -> None:
-        """Go on from where a state was taken."""
+        """Continue from a saved state."""
         first, second = state
         self._stream = (int(first), int(second))
 
     def __getattribute__(self, name: str) -> Any:
-        """Give the function of ``np.random`` of a name, drawing from this stream."""
+        """Return a function of ``np.random`` that draws from this stream."""
         if name not in _DRAWING:
             return super().__getattribute__(name)
         from forerun.np import random

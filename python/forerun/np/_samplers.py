@@ -1,4 +1,4 @@
-"""More distributions, made of those that the catalogue draws from."""
+"""More distributions, composed of native samplers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PI = 3.141592653589793
 
 
 def random(size: ShapeLike | None = None, dtype: DTypeLike | None = None, *, device: Device | None = None) -> ndarray:
-    """Draw uniform numbers from 0 to below 1.
+    """Draw uniform numbers from 0 up to, excluding, 1.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def triangular(
     *,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from triangular distributions between ``left`` and ``right``, most densely at ``mode``.
+    """Draw from triangular distributions between ``left`` and ``right`` with peak ``mode``.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def triangular(
 def dirichlet(
     alpha: ArrayLike, size: ShapeLike | None = None, dtype: DTypeLike | None = None, *, device: Device | None = None
 ) -> ndarray:
-    """Draw vectors of shares that add up to 1.
+    """Draw from a Dirichlet distribution.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def dirichlet(
 
 
 def negative_binomial(n: Parameter, p: Parameter, size: ShapeLike | None = None) -> ndarray:
-    """Draw how many trials fail before ``n`` of them succeed, each with probability ``p``.
+    """Draw from negative binomial distributions: failures before ``n`` successes of probability ``p``.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def wald(
     *,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw from Wald's distribution, the inverse Gaussian.
+    """Draw from the Wald distribution (inverse Gaussian).
 
     Examples
     --------

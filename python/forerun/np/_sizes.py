@@ -1,4 +1,4 @@
-"""Sizes that no machine has room for are refused where they are asked for, before anything is built."""
+"""Checks that reject impossible sizes at the call, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _ADDRESSES = 2**47
 
 
 def refuse_impossible(op: str, elements: int, itemsize: int, *, held: bool = False) -> None:
-    """Raise the ``MemoryError`` of a result that cannot be.
+    """Raise ``MemoryError`` if a result cannot fit into memory.
 
     Parameters
     ----------
     op
-        What was asked for.
+        The name of the function.
     elements, itemsize
-        How many elements it has, and the bytes of one.
+        The number of elements, and the size of one in bytes.
     held
-        Whether the call itself builds them, in Python or NumPy: then they must fit in the memory of the machine. Others
-        are the engine's, which refuses what does not fit when it runs.
+        Whether the call itself allocates them, in Python or NumPy: then they must fit into the machine's memory. The
+        engine checks its own allocations at run time.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def refuse_impossible(op: str, elements: int, itemsize: int, *, held: bool = Fal
 
 
 def _memory() -> int:
-    """Give the bytes of memory that this machine has, or those it can address where it does not tell."""
+    """Return the machine's memory in bytes, or the address space if that is unknown."""
     try:
         return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), _ADDRESSES)
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""NumPy's handling of floating-point errors, which asynchronous ops do not have."""
+"""NumPy's settings for floating-point errors, which have no effect on asynchronous ops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _called: list[Any] = [None]
 
 
 def geterr() -> dict[str, str]:
-    """Give what :func:`seterr` was told last. It has no effect: see there.
+    """Return the settings of :func:`seterr`, which have no effect.
 
     Examples
     --------
@@ -33,9 +33,9 @@ def seterr(
     under: str | None = None,
     invalid: str | None = None,
 ) -> dict[str, str]:
-    """Accept what to do about floating-point errors, and give what was said before. Nothing is done about them.
+    """Accept settings for floating-point errors and return the former ones. They have no effect.
 
-    Ops run later than they are called, on several threads and fused, so there is no call to warn at.
+    Ops run after their call, fused and on several threads, so there is no call at which to warn.
     :func:`forerun.detect_nonfinite` finds the first op that makes a NaN or an infinity out of finite numbers.
 
     Examples
@@ -55,7 +55,7 @@ def seterr(
 
 
 def geterrcall() -> Callable[..., Any] | None:
-    """Give what :func:`seterrcall` was told last.
+    """Return the function set by :func:`seterrcall`.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def geterrcall() -> Callable[..., Any] | None:
 
 
 def seterrcall(func: Callable[..., Any] | None) -> Callable[..., Any] | None:
-    """Accept a function for floating-point errors, and give the one before. It is never called: see :func:`seterr`.
+    """Accept a function for floating-point errors and return the former one. It is never called: see :func:`seterr`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def seterrcall(func: Callable[..., Any] | None) -> Callable[..., Any] | None:
 
 
 class errstate(ContextDecorator):
-    """Accept what to do about floating-point errors within a block. Nothing is done about them: see :func:`seterr`.
+    """Accept settings for floating-point errors inside a block. They have no effect: see :func:`seterr`.
 
     Examples
     --------
@@ -105,9 +105,9 @@ class errstate(ContextDecorator):
         self._former: list[dict[str, str]] = []
 
     def __enter__(self) -> None:
-        """Note what was said before."""
+        """Save the former settings."""
         self._former.append(seterr(*self._told))
 
     def __exit__(self, *_: object) -> None:
-        """Say again what was said before."""
+        """Restore the former settings."""
         seterr(**self._former.pop())

@@ -1,4 +1,4 @@
-"""Distributions of vectors."""
+"""Multivariate distributions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from forerun._pointwise import maximum, sqrt, where
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
 from forerun.autograd import Function
 from forerun.np._drawing import Draw
-from forerun.np.dtypes import finfo
-from forerun.np.linalg.factor import eigh
+from forerun.np._dtypes import finfo
+from forerun.np.linalg._factor import eigh
 
 __all__ = ["multivariate_normal"]
 
@@ -24,21 +24,21 @@ def multivariate_normal(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw vectors of normally distributed numbers that vary together.
+    """Draw from a multivariate normal distribution.
 
     Parameters
     ----------
     mean
-        The mean of each number.
+        The mean vector.
     cov
-        How they vary together: a symmetric matrix, of which the lower half is read. It may be singular; if it is not
-        positive semidefinite, which nobody waits to see, the numbers are NaN.
+        The covariance matrix, of which the lower half is read. It may be singular. If it is not positive semidefinite
+        the result is NaN; the call does not wait to check.
     size
-        The shape of the draws, before the axis of the vectors; one vector without.
+        The shape of the draws, before the vector axis; one vector if not given.
     dtype
-        The dtype wanted; the default float without one.
+        The dtype of the result; the default float if not given.
     ctx, device
-        Where they shall live; without one where ``mean`` lives.
+        The device of the result; by default that of ``mean``.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def multivariate_normal(
 
 
 class _Root(Function):
-    """The symmetric root of a symmetric matrix.
+    """The symmetric square root of a symmetric matrix.
 
-    By eigenvalues, since a triangular factor asks for a matrix that is not singular; and symmetric, since that root is
-    the only one: other factors depend on how eigenvectors are chosen, which devices do differently.
+    Computed from eigenvalues, because a triangular factor requires a nonsingular matrix. The symmetric root is unique;
+    other factors depend on the choice of eigenvectors, which differs between devices.
     """
 
     def forward(self, *inputs: ndarray) -> ndarray:
-        """Take the root in double precision."""
+        """Compute the root in double precision."""
         (matrix,) = inputs
         values, vectors = eigh(matrix.astype(float64, copy=False))
         # What half of the digits cannot tell from 0 is 0; the root of anything below is NaN.

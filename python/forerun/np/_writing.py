@@ -10,7 +10,7 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import from_numpy, ndarray
 from forerun._types import ArrayLike, DTypeLike
-from forerun.np.exchange import frombuffer
+from forerun.np._exchange import frombuffer
 
 __all__ = [
     "base_repr",
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def binary_repr(num: int, width: int | None = None) -> str:
-    """Write an integer in base 2, a negative one in two's complement if a width is given.
+    """Return an integer in base 2; negative ones in two's complement if a width is given.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def binary_repr(num: int, width: int | None = None) -> str:
 
 
 def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
-    """Write an integer in a base.
+    """Return an integer in a base as text.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
 
 
 def format_float_positional(x: Any, *args: Any, **options: Any) -> str:
-    """Write a float in positional notation, as NumPy does. Waits if it is an array.
+    """Format a float in positional notation, like NumPy. Waits if it is an array.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def format_float_positional(x: Any, *args: Any, **options: Any) -> str:
 
 
 def format_float_scientific(x: Any, *args: Any, **options: Any) -> str:
-    """Write a float in scientific notation, as NumPy does. Waits if it is an array.
+    """Format a float in scientific notation, like NumPy. Waits if it is an array.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def format_float_scientific(x: Any, *args: Any, **options: Any) -> str:
 
 
 def fromstring(string: str, dtype: DTypeLike | None = None, count: int = -1, *, sep: str) -> ndarray:
-    """Read numbers from a text, between separators.
+    """Parse numbers from a string, between separators.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def fromfile(file: Any, dtype: DTypeLike | None = None, count: int = -1, sep: st
 
 
 def savetxt(fname: Any, X: ArrayLike, fmt: str | Sequence[str] = "%.18e", **options: Any) -> None:
-    """Write an array of one or two dimensions as text. NumPy writes it, and says what the options mean. Waits.
+    """Write a 1-d or 2-d array to a text file with ``numpy.savetxt``, which documents the options. Waits.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def savetxt(fname: Any, X: ArrayLike, fmt: str | Sequence[str] = "%.18e", **opti
 
 
 class vectorize:
-    """Make a function of numbers one of arrays: Python calls it once for each element. Waits for the arrays.
+    """Apply a Python function to each element of arrays. Waits for the arrays.
 
     Expressions of arrays are faster by orders of magnitude. The arguments are those of ``numpy.vectorize``.
 

@@ -1,4 +1,4 @@
-"""Random numbers: drawn from one stream a thread, which :func:`seed` starts anew.
+"""Random numbers, drawn from one stream per thread, which :func:`seed` resets.
 
 The numbers depend on the seed and on the order of the calls, not on when or where they are computed.
 """
@@ -33,6 +33,7 @@ from forerun.np._distributions import (
     standard_normal,
     weibull,
 )
+from forerun.np._dtypes import iinfo
 from forerun.np._random_state import RandomState
 from forerun.np._samplers import (
     dirichlet,
@@ -50,7 +51,6 @@ from forerun.np._samplers import (
     wald,
 )
 from forerun.np._vectors import multivariate_normal
-from forerun.np.dtypes import iinfo
 
 __all__ = [
     "Generator",
@@ -103,14 +103,14 @@ __all__ = [
 
 
 def seed(seed: int) -> None:
-    """Start the random numbers anew.
+    """Seed the random numbers.
 
-    The same seed and the same program give the same numbers. A forked child has numbers of its own, neither its
-    parent's nor a sibling's; they are the same every time the program runs, since they follow from the seed and from
-    how many children were forked before. A child that seeds itself draws what that seed gives in any process.
+    The same seed and the same program give the same numbers. A forked child draws different numbers from its parent and
+    siblings; they are reproducible, because they follow from the seed and from the number of children forked before. A
+    child that calls ``seed`` draws the same numbers as any process with that seed.
 
-    A program that seeds nothing draws the same numbers each time, as in MXNet. So does a process that is spawned, or
-    forked by a server: it is a program of its own. Let each seed itself, with its number for instance.
+    A program without a seed draws the same numbers on every run, as in MXNet. So does every process started by spawn or
+    forkserver; call ``seed`` in each, for instance with its index.
 
     Examples
     --------
@@ -140,11 +140,11 @@ def normal(
     loc, scale
         Mean and standard deviation: numbers, or arrays that broadcast against the result.
     size
-        The shape; without one that of ``loc`` and ``scale``.
+        The shape; by default that of ``loc`` and ``scale`` broadcast together.
     dtype
-        The dtype wanted; the default float without one.
+        The dtype of the result; the default float if not given.
     ctx, device
-        Where they shall live; without one beside ``loc`` and ``scale``, and the current device if those are numbers.
+        The device; by default that of ``loc`` and ``scale``, or the current device if those are numbers.
 
     Examples
     --------
@@ -169,18 +169,18 @@ def uniform(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw uniformly distributed numbers from ``low`` to below ``high``.
+    """Draw uniformly distributed numbers from ``low`` up to, excluding, ``high``.
 
     Parameters
     ----------
     low, high
         The interval: numbers, or arrays that broadcast against the result.
     size
-        The shape; without one that of ``low`` and ``high``.
+        The shape; by default that of ``low`` and ``high`` broadcast together.
     dtype
-        The dtype wanted; the default float without one.
+        The dtype of the result; the default float if not given.
     ctx, device
-        Where they shall live; without one beside ``low`` and ``high``, and the current device if those are numbers.
+        The device; by default that of ``low`` and ``high``, or the current device if those are numbers.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def uniform(
 def _together(
     a: float | ndarray, b: float | ndarray, place: Device | None
 ) -> tuple[float | ndarray, float | ndarray, Device]:
-    """Bring the arrays of two parameters to a device, or to that of the first; return it, too."""
+    """Move the arrays of two parameters to one device, by default that of the first; also return the device."""
     if place is None:
         place = a.device if isinstance(a, ndarray) else b.device  # type: ignore[union-attr]
         return a, b, place
@@ -221,7 +221,7 @@ def randn(*size: int, ctx: Device | None = None, device: Device | None = None) -
 
 
 def rand(*size: int, ctx: Device | None = None, device: Device | None = None) -> ndarray:
-    """Draw uniform numbers from 0 to below 1.
+    """Draw uniform numbers from 0 up to, excluding, 1.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def randint(
     ctx: Device | None = None,
     device: Device | None = None,
 ) -> ndarray:
-    """Draw integers from ``low`` to below ``high``; with one number, from 0 to below it.
+    """Draw integers from ``low`` up to, excluding, ``high``; with one number, from 0 up to, excluding, it.
 
     Examples
     --------
@@ -276,7 +276,7 @@ _EXACT = 2**52
 
 
 def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Device | None) -> ndarray:
-    """Draw from ``count`` integers, up to 2**64, all of them alike but for a part in 2**32."""
+    """Draw uniformly from ``count`` integers, up to 2**64, with a relative bias below 2**-32."""
     high, middle, last = (
         floor(_forerun.uniform(shape, 0.0, float(_WORD), float64, place)).astype("uint64") for _ in range(3)
     )

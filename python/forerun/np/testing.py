@@ -1,4 +1,4 @@
-"""Assertions about arrays, as in ``numpy.testing``: arrays are read, and NumPy compares and words the failure.
+"""Assertions about arrays, implemented with ``numpy.testing``.
 
 Each function waits for the arrays it is given.
 """
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _read(value: Any) -> Any:
-    """Give NumPy's arrays for ours, within containers too."""
+    """Give NumPy arrays for ours, within containers too."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if type(value) in (list, tuple):
@@ -83,7 +83,7 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
 
 
 def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: str = "", verbose: bool = True) -> None:
-    """Raise an AssertionError unless two numbers or arrays agree in so many decimals.
+    """Raise an AssertionError unless two numbers or arrays agree to ``decimal`` decimals.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: st
 def assert_array_almost_equal(
     actual: ArrayLike, desired: ArrayLike, decimal: int = 6, err_msg: str = "", verbose: bool = True
 ) -> None:
-    """Raise an AssertionError unless two arrays agree in so many decimals.
+    """Raise an AssertionError unless two arrays agree to ``decimal`` decimals.
 
     Examples
     --------

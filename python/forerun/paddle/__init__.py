@@ -1,6 +1,6 @@
-"""Paddle's words for a first tutorial: tensors, layers, optimisers, over Forerun's arrays.
+"""Paddle's API for introductory tutorials: tensors, layers, optimisers, on Forerun arrays.
 
-Everything here is names and arguments; the work is done by ``forerun.np`` and ``forerun.npx``. Operations are
+Everything here only adapts names and arguments of ``forerun.np`` and ``forerun.npx``. Operations are
 asynchronous on every device, so that ``paddle.device.cuda.synchronize()`` waits for the CPU's work, too.
 
 Examples
@@ -106,7 +106,7 @@ __all__ = [
 
 
 def seed(seed: int) -> None:
-    """Start the random numbers of this thread anew.
+    """Seed the random numbers of this thread.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def seed(seed: int) -> None:
 
 
 def no_grad(function: _Callable[..., _Any] | None = None) -> _Any:
-    """Follow nothing for gradients inside a ``with`` block or a decorated function.
+    """Disable gradients inside a ``with`` block or a decorated function.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def no_grad(function: _Callable[..., _Any] | None = None) -> _Any:
 
 
 def is_grad_enabled() -> _Any:
-    """Say whether this thread's operations are followed for gradients.
+    """Return whether this thread records operations for gradients.
 
     Examples
     --------

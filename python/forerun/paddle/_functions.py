@@ -99,7 +99,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """Count from ``start`` up to, but without, ``end``.
+    """Return numbers from ``start`` up to, excluding, ``end``.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Ten
 
 
 def to_tensor(data: Any, dtype: Any = None, place: PlaceLike = None, stop_gradient: bool = True) -> Tensor:
-    """Copy numbers, lists, NumPy's arrays or a tensor's elements into a new tensor.
+    """Create a tensor from a copy of numbers, lists, a NumPy array or a tensor.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def to_tensor(data: Any, dtype: Any = None, place: PlaceLike = None, stop_gradie
 
 
 def matmul(x: Tensor, y: Tensor, transpose_x: bool = False, transpose_y: bool = False) -> Tensor:
-    """Multiply matrices, or stacks of them, each turned if asked for.
+    """Multiply matrices, or stacks of them, optionally transposed.
 
     Examples
     --------
@@ -190,7 +190,7 @@ tanh = _unary("tanh")
 
 
 def sum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Tensor:
-    """Add up all elements, or those along dimensions.
+    """Sum all elements, or those along dimensions.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def max(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def argmax(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Say where the largest element stands.
+    """Return the index of the largest element.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def argmax(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def reshape(x: Tensor, shape: Any) -> Tensor:
-    """Return the elements under another shape.
+    """Return the elements with another shape.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
 
 
 def concat(x: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Put tensors one after the other along a dimension.
+    """Concatenate tensors along a dimension.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def concat(x: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def stack(x: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Put tensors one after the other along a new dimension.
+    """Stack tensors along a new dimension.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
 
 
 def is_tensor(x: object) -> bool:
-    """Say whether an object is a tensor.
+    """Return whether an object is a tensor.
 
     Examples
     --------

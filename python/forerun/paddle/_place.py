@@ -1,4 +1,4 @@
-"""Devices in Paddle's words: ``cpu`` and ``gpu:0``."""
+"""Devices with Paddle's names: ``cpu`` and ``gpu:0``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CPUPlace:
     """
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both name the same device."""
+        """Return whether both name the same device."""
         return isinstance(other, CPUPlace)
 
     def __hash__(self) -> int:
@@ -44,7 +44,7 @@ class CUDAPlace:
         self.id = id
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both name the same device."""
+        """Return whether both name the same device."""
         return isinstance(other, CUDAPlace) and self.id == other.id
 
     def __hash__(self) -> int:
@@ -60,7 +60,7 @@ PlaceLike: TypeAlias = "CPUPlace | CUDAPlace | str | None"
 
 
 def to_device(place: PlaceLike) -> npx.Device:
-    """Give the engine's device; raise if it is absent."""
+    """Return the engine's device; raise if it is absent."""
     if place is None:
         return npx.current_device()
     if isinstance(place, CPUPlace) or place == "cpu":
@@ -76,10 +76,10 @@ def to_device(place: PlaceLike) -> npx.Device:
 
 
 def is_place(value: Any) -> bool:
-    """Say whether a value names a device, and not a dtype."""
+    """Return whether a value names a device, and not a dtype."""
     return isinstance(value, (CPUPlace, CUDAPlace)) or (isinstance(value, str) and value[:3] in ("cpu", "gpu"))
 
 
 def from_device(device: npx.Device) -> CPUPlace | CUDAPlace:
-    """Give Paddle's name of one of the engine's devices."""
+    """Return Paddle's name of one of the engine's devices."""
     return CPUPlace() if device.device_type == "cpu" else CUDAPlace(device.device_id)

@@ -1,4 +1,4 @@
-"""The tensor in Paddle's words."""
+"""The tensor with Paddle's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Tensor(_Tensor):
-    """An asynchronous tensor: there at once, on values that may still be computed.
+    """An asynchronous tensor.
 
     Tensors are made by functions: ``to_tensor``, ``ones``, ``randn``.
 
@@ -51,7 +51,7 @@ class Tensor(_Tensor):
 
     @property
     def stop_gradient(self) -> builtins.bool:
-        """Whether gradients end here."""
+        """Whether gradients stop here."""
         return self._link is None
 
     @stop_gradient.setter
@@ -59,7 +59,7 @@ class Tensor(_Tensor):
         self._ask(not stop)
 
     def backward(self, grad_tensor: Any = None, retain_graph: builtins.bool = False) -> None:
-        """Add the gradients of this tensor, or of its sum, to the ``grad`` of every leaf it was made of."""
+        """Add the gradients of this tensor, or of its sum, to the ``grad`` of every leaf it was computed from."""
         self._backward(grad_tensor, retain_graph)
 
     def clear_grad(self, set_to_zero: builtins.bool = False) -> None:
@@ -72,16 +72,16 @@ class Tensor(_Tensor):
 
     @property
     def shape(self) -> list[int]:
-        """The extents, as Paddle gives them: in a list."""
+        """The shape, as a list."""
         return list(self._array.shape)
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self._array.size
 
     def dim(self) -> int:
-        """Return how many dimensions there are."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     @property
@@ -94,7 +94,7 @@ class Tensor(_Tensor):
         return self.to("cpu")
 
     def cuda(self, device_id: int | None = None, blocking: builtins.bool = False) -> Tensor:
-        """Return the tensor on a GPU. The copy does not block, whatever ``blocking`` says."""
+        """Return the tensor on a GPU. The copy does not block; ``blocking`` is ignored."""
         return self.to("gpu" if device_id is None else CUDAPlace(device_id))
 
     def to(self, *targets: Any, device: PlaceLike = None, dtype: Any = None, blocking: Any = False) -> Tensor:
@@ -119,22 +119,22 @@ class Tensor(_Tensor):
     cast = astype
 
     def flatten(self, start_axis: int = 0, stop_axis: int = -1) -> Tensor:
-        """Make one dimension of several."""
+        """Merge several dimensions into one."""
         first, last = start_axis % max(self.ndim, 1), stop_axis % max(self.ndim, 1)
         return self.reshape([*self.shape[:first], -1, *self.shape[last + 1 :]])
 
     def t(self) -> Tensor:
-        """Return a matrix transposed; a vector as it is."""
+        """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.ndim > 2:
             raise ValueError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
         return self.T
 
     def transpose(self, perm: Any) -> Tensor:
-        """Put the dimensions in another order."""
+        """Permute the dimensions."""
         return self._run(lambda array: np.transpose(array, perm), self)
 
     def squeeze(self, axis: Any = None) -> Tensor:
-        """Leave out dimensions of extent one."""
+        """Remove dimensions of extent one."""
         return self._run(lambda array: np.squeeze(array, axis), self)
 
     def unsqueeze(self, axis: int) -> Tensor:
@@ -144,7 +144,7 @@ class Tensor(_Tensor):
     # Reductions.
 
     def sum(self, axis: Any = None, dtype: Any = None, keepdim: builtins.bool = False) -> Tensor:
-        """Add up all elements, or those along dimensions."""
+        """Sum all elements, or those along dimensions."""
         return self._reduce(np.sum, axis, keepdim, dtype=dtype)
 
     def mean(self, axis: Any = None, keepdim: builtins.bool = False) -> Tensor:
@@ -160,7 +160,7 @@ class Tensor(_Tensor):
         return self._reduce(np.min, axis, keepdim)
 
     def argmax(self, axis: Any = None, keepdim: builtins.bool = False) -> Tensor:
-        """Say where the largest element stands."""
+        """Return the index of the largest element."""
         return self._reduce(np.argmax, axis, keepdim)
 
     def _reduce(self, function: Any, axis: Any, keepdim: builtins.bool, **options: Any) -> Tensor:
@@ -169,7 +169,7 @@ class Tensor(_Tensor):
     # Writing in place.
 
     def set_value(self, value: Any) -> None:
-        """Take over other elements; gradients do not go through this."""
+        """Replace the elements; not recorded for gradients."""
         self._array[...] = to_array(value)
 
     def add_(self, y: Any) -> Tensor:
@@ -185,11 +185,11 @@ class Tensor(_Tensor):
         return self._write(operator.isub, y)
 
     def fill_(self, value: Any) -> Tensor:
-        """Make every element the same."""
+        """Set every element to one value."""
         return self._write(lambda array, new: operator.setitem(array, ..., new), value)
 
     def zero_(self) -> Tensor:
-        """Make every element zero."""
+        """Set every element to zero."""
         return self.fill_(0)
 
     def __repr__(self) -> str:
@@ -205,7 +205,7 @@ Tensor._result = Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a layer learns: gradients do not end there.
+    """A trainable tensor of a layer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Optimisers in Paddle's words."""
+"""Optimisers with Paddle's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SGD", "Adam", "Momentum", "Optimizer"]
 
 
 class Optimizer:
-    """What all optimisers have."""
+    """Base class of optimisers."""
 
     def __init__(
         self, learning_rate: float, parameters: Iterable[Tensor] | None, weight_decay: float | None = None
@@ -45,18 +45,18 @@ class Optimizer:
 
 
 class Momentum(Optimizer):
-    """Stochastic gradient descent that keeps going in the direction of the last step.
+    """Stochastic gradient descent with momentum.
 
     Parameters
     ----------
     learning_rate : float
         The learning rate.
     momentum : float
-        How much of the last step goes into the next.
+        The momentum factor.
     parameters : iterable of Tensor
-        What to update.
+        The parameters to update.
     weight_decay : float, optional
-        How much of a weight is added to its gradient.
+        The weight decay (L2 penalty).
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class SGD(Momentum):
     learning_rate : float
         The learning rate.
     parameters : iterable of Tensor
-        What to update.
+        The parameters to update.
     weight_decay : float, optional
-        How much of a weight is added to its gradient.
+        The weight decay (L2 penalty).
 
     Examples
     --------
@@ -106,20 +106,20 @@ class SGD(Momentum):
 
 
 class Adam(Optimizer):
-    """Steps of nearly the same size, whatever the size of the gradients.
+    """The Adam optimiser.
 
     Parameters
     ----------
     learning_rate : float
         The learning rate.
     beta1, beta2 : float
-        How long the means of gradients and of their squares remember.
+        Decay rates of the mean gradient and of the mean squared gradient.
     epsilon : float
-        What is added to the root of the mean square.
+        Added to the divisor for numerical stability.
     parameters : iterable of Tensor
-        What to update.
+        The parameters to update.
     weight_decay : float, optional
-        How much of a weight is added to its gradient.
+        The weight decay (L2 penalty).
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""PyTorch's words for a first tutorial: tensors, modules, optimisers, over Forerun's arrays.
+"""PyTorch's API for introductory tutorials: tensors, modules, optimisers, on Forerun arrays.
 
-Everything here is names and arguments; the work is done by ``forerun.np`` and ``forerun.npx``. Operations are
+Everything here only adapts names and arguments of ``forerun.np`` and ``forerun.npx``. Operations are
 asynchronous on every device, so that ``torch.cuda.synchronize()`` waits for the CPU's work, too.
 
 Examples
@@ -88,7 +88,7 @@ concat = cat
 
 
 def manual_seed(seed: int) -> None:  # type: ignore[valid-type]
-    """Start the random numbers of this thread, and the order of shuffled batches, anew.
+    """Seed the random numbers of this thread and the order of shuffled batches.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from forerun.torch._tensor import Tensor
 
 
 def _shape(size: tuple[Any, ...], named: Any) -> Any:
-    """Give the shape of ``f(2, 3)``, ``f((2, 3))`` and ``f(size=(2, 3))``."""
+    """Return the shape of ``f(2, 3)``, ``f((2, 3))`` and ``f(size=(2, 3))``."""
     if named is not None:
         return named
     return size[0] if len(size) == 1 and not isinstance(size[0], int) else size
@@ -63,7 +63,7 @@ def randint(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Draw integers from ``low`` up to, but without, ``high``.
+    """Draw integers from ``low`` up to, excluding, ``high``.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def arange(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Count from ``start`` up to, but without, ``end``.
+    """Return numbers from ``start`` up to, excluding, ``end``.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def arange(
 def linspace(
     start: float, end: float, steps: int, *, dtype: Any = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
-    """Make evenly spaced numbers, both ends included.
+    """Return evenly spaced numbers, including both ends.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def eye(
 
 
 def tensor(data: Any, *, dtype: Any = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    """Copy numbers, lists, NumPy's arrays or a tensor's elements into a new tensor.
+    """Create a tensor from a copy of numbers, lists, a NumPy array or a tensor.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def _product(name: str, rank: int, a: Tensor, b: Tensor) -> Tensor:
 
 
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Add up the products of two vectors.
+    """Return the dot product of two vectors.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def pow(input: Tensor, exponent: Any) -> Tensor:
 
 
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Add up all elements, or those along dimensions.
+    """Sum all elements, or those along dimensions.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def std(input: Tensor, dim: Any = None, keepdim: bool = False, *, correction: in
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Keep every element between two numbers.
+    """Limit every element to an interval.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the largest element; along a dimension, the largest and where they stand; of two, the larger ones.
+    """Return the maximum; along a dimension, values and indices; of two tensors, the elementwise maximum.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the smallest element; along a dimension, the smallest and where they stand; of two, the smaller ones.
+    """Return the minimum; along a dimension, values and indices; of two tensors, the elementwise minimum.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Say where the largest element stands.
+    """Return the index of the largest element.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int) -> Tensor:
-    """Make positive numbers that add up to one along a dimension.
+    """Compute the softmax along a dimension.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def softmax(input: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax(input: Tensor, dim: int) -> Tensor:
-    """Return the logarithm of ``softmax``, without going through it.
+    """Compute the log-softmax along a dimension.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def log_softmax(input: Tensor, dim: int) -> Tensor:
 
 
 def reshape(input: Tensor, shape: Any) -> Tensor:
-    """Return the elements under another shape.
+    """Return the elements with another shape.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions.
+    """Swap two dimensions.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Put tensors one after the other along a dimension.
+    """Concatenate tensors along a dimension.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Put tensors one after the other along a new dimension.
+    """Stack tensors along a new dimension.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Say whether two tensors are the same but for rounding. This waits for both.
+    """Return whether two tensors agree up to a tolerance. Waits for both.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 def is_tensor(obj: object) -> bool:
-    """Say whether an object is a tensor.
+    """Return whether an object is a tensor.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether operations are followed for gradients: they are, unless a program says otherwise."""
+"""Whether operations are recorded for gradients; they are by default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forerun._dialect.mode import MODE, GradMode, grad_mode
 
 
 def no_grad(function: Callable[..., Any] | None = None) -> Any:
-    """Follow nothing for gradients inside a ``with`` block or a decorated function.
+    """Disable gradients inside a ``with`` block or a decorated function.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def no_grad(function: Callable[..., Any] | None = None) -> Any:
 
 
 def enable_grad(function: Callable[..., Any] | None = None) -> Any:
-    """Follow operations for gradients inside a ``with`` block or a decorated function.
+    """Enable gradients inside a ``with`` block or a decorated function.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def enable_grad(function: Callable[..., Any] | None = None) -> Any:
 
 
 class set_grad_enabled(GradMode):
-    """Turn following on or off, from here on or, in a ``with`` statement, for its block.
+    """Enable or disable gradients, from here on or inside a ``with`` block.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class set_grad_enabled(GradMode):
 
 
 def is_grad_enabled() -> bool:
-    """Say whether this thread's operations are followed for gradients.
+    """Return whether this thread records operations for gradients.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Devices in PyTorch's words: ``cpu`` and ``cuda:0``."""
+"""Devices with PyTorch's names: ``cpu`` and ``cuda:0``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class device:
         self.index = int(number) if colon else index
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both name the same device."""
+        """Return whether both name the same device."""
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:
@@ -69,7 +69,7 @@ CHOSEN = _Chosen()
 
 
 def to_device(place: DeviceLike) -> npx.Device:
-    """Give the engine's device; raise if it is absent."""
+    """Return the engine's device; raise if it is absent."""
     if place is None:
         return npx.current_device()
     named = device("cuda", place) if isinstance(place, int) else device(place)
@@ -79,7 +79,7 @@ def to_device(place: DeviceLike) -> npx.Device:
 
 
 def from_device(place: npx.Device) -> device:
-    """Give PyTorch's name of one of the engine's devices."""
+    """Return PyTorch's name of one of the engine's devices."""
     if place.device_type == "cpu":
         return device("cpu", place.device_id or None)
     return device("cuda", place.device_id)

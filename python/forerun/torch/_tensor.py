@@ -1,4 +1,4 @@
-"""The tensor in PyTorch's words."""
+"""The tensor with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Extremes(NamedTuple):
-    """The largest or smallest elements along a dimension, and where they stand."""
+    """Extreme elements along a dimension, and their indices."""
 
     values: Tensor
     indices: Tensor
 
 
 class Tensor(_Tensor):
-    """An asynchronous tensor: there at once, on values that may still be computed.
+    """An asynchronous tensor.
 
     Parameters
     ----------
     data : array_like
-        The elements; they become float32.
+        The elements; converted to float32.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Tensor(_Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the tensor asks for gradients, or was made of one that does."""
+        """Whether the tensor requires gradients, or was computed from one that does."""
         return self._link is not None
 
     @requires_grad.setter
@@ -75,12 +75,12 @@ class Tensor(_Tensor):
         self._ask(on)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for gradients, or no longer."""
+        """Set whether the tensor requires gradients."""
         self._ask(requires_grad)
         return self
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None) -> None:
-        """Add the gradients of this tensor to the ``grad`` of every leaf it was made of."""
+        """Add the gradients of this tensor to the ``grad`` of every leaf it was computed from."""
         if gradient is None and self._array.size != 1:
             raise RuntimeError(f"backward: a tensor of shape {self.shape} needs a gradient of that shape")
         self._backward(gradient, bool(retain_graph))
@@ -106,11 +106,11 @@ class Tensor(_Tensor):
         return self.shape if dim is None else self.shape[dim]
 
     def dim(self) -> int:
-        """Return how many dimensions there are."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     def numel(self) -> int:
-        """Return how many elements there are."""
+        """Return the number of elements."""
         return self._array.size
 
     @property
@@ -123,7 +123,7 @@ class Tensor(_Tensor):
     ) -> Tensor:
         """Return the tensor on another device or in another dtype; itself if nothing changes and no copy is asked for.
 
-        No copy blocks, whatever ``non_blocking`` says.
+        Copies never block; ``non_blocking`` is ignored.
         """
         for target in targets:
             if isinstance(target, Tensor):
@@ -150,7 +150,7 @@ class Tensor(_Tensor):
         return self._array.device.device_type == "gpu"
 
     def cuda(self, device: DeviceLike = None, non_blocking: Any = True) -> Tensor:
-        """Return the tensor on a GPU. The copy does not block, whatever ``non_blocking`` says."""
+        """Return the tensor on a GPU. The copy does not block; ``non_blocking`` is ignored."""
         return self.to(device="cuda" if device is None else device)
 
     def float(self) -> Tensor:
@@ -174,31 +174,31 @@ class Tensor(_Tensor):
         return self.to(np.bool_)
 
     def view(self, *shape: Any) -> Tensor:
-        """Return the elements under another shape."""
+        """Return the elements with another shape."""
         return self.reshape(*shape)
 
     def flatten(self, start_dim: Any = 0, end_dim: Any = -1) -> Tensor:
-        """Make one dimension of several."""
+        """Merge several dimensions into one."""
         first, last = start_dim % max(self.dim(), 1), end_dim % max(self.dim(), 1)
         return self.reshape(*self.shape[:first], -1, *self.shape[last + 1 :])
 
     def t(self) -> Tensor:
-        """Return a matrix transposed; a vector as it is."""
+        """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.dim() > 2:
             raise RuntimeError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
         return self.T
 
     def transpose(self, dim0: Any, dim1: Any) -> Tensor:
-        """Exchange two dimensions."""
+        """Swap two dimensions."""
         return self._run(np.swapaxes, self, dim0, dim1)
 
     def permute(self, *dims: Any) -> Tensor:
-        """Put the dimensions in another order."""
+        """Permute the dimensions."""
         axes = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
         return self._run(lambda array: np.transpose(array, axes), self)
 
     def squeeze(self, dim: Any = None) -> Tensor:
-        """Leave out dimensions of extent one."""
+        """Remove dimensions of extent one."""
         if dim is not None and self.shape[dim] != 1:
             return self
         return self._run(lambda array: np.squeeze(array, dim), self)
@@ -218,7 +218,7 @@ class Tensor(_Tensor):
         return self._run(npx.sigmoid, self)
 
     def softmax(self, dim: Any) -> Tensor:
-        """Make positive numbers that add up to one along a dimension."""
+        """Compute the softmax along a dimension."""
         return self._run(lambda array: npx.softmax(array, axis=dim), self)
 
     def pow(self, exponent: Any) -> Tensor:
@@ -226,7 +226,7 @@ class Tensor(_Tensor):
         return self._run(np.power, self, exponent)
 
     def sum(self, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Tensor:
-        """Add up all elements, or those along dimensions."""
+        """Sum all elements, or those along dimensions."""
         return self._reduce(np.sum, dim, keepdim).to(dtype=dtype)
 
     def mean(self, dim: Any = None, keepdim: Any = False) -> Tensor:
@@ -242,31 +242,31 @@ class Tensor(_Tensor):
         return self._run(lambda array: np.std(array, dim, ddof=correction, keepdims=keepdim), self)
 
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
-        """Keep every element between two numbers."""
+        """Limit every element to an interval."""
         return self._run(lambda array: np.clip(array, min, max), self)
 
     def max(self, dim: Any = None, keepdim: Any = False) -> Any:
-        """Return the largest element, or, along a dimension, the largest ones and where they stand."""
+        """Return the maximum; along a dimension, values and indices."""
         return self._extremes(np.max, np.argmax, dim, keepdim)
 
     def min(self, dim: Any = None, keepdim: Any = False) -> Any:
-        """Return the smallest element, or, along a dimension, the smallest ones and where they stand."""
+        """Return the minimum; along a dimension, values and indices."""
         return self._extremes(np.min, np.argmin, dim, keepdim)
 
     def argmax(self, dim: Any = None, keepdim: Any = False) -> Tensor:
-        """Say where the largest element stands."""
+        """Return the index of the largest element."""
         return self._reduce(np.argmax, dim, keepdim)
 
     def argmin(self, dim: Any = None, keepdim: Any = False) -> Tensor:
-        """Say where the smallest element stands."""
+        """Return the index of the smallest element."""
         return self._reduce(np.argmin, dim, keepdim)
 
     def all(self, dim: Any = None, keepdim: Any = False) -> Tensor:
-        """Say whether all elements are true."""
+        """Return whether all elements are true."""
         return self._reduce(np.all, dim, keepdim)
 
     def any(self, dim: Any = None, keepdim: Any = False) -> Tensor:
-        """Say whether an element is true."""
+        """Return whether an element is true."""
         return self._reduce(np.any, dim, keepdim)
 
     def _reduce(self, function: Any, dim: Any, keepdim: Any) -> Tensor:
@@ -296,15 +296,15 @@ class Tensor(_Tensor):
         return self._write(operator.itruediv, other)
 
     def copy_(self, other: Any) -> Tensor:
-        """Take over the elements of another tensor."""
+        """Copy the elements of another tensor."""
         return self._write(lambda array, new: operator.setitem(array, ..., new), other)
 
     def fill_(self, value: Any) -> Tensor:
-        """Make every element the same."""
+        """Set every element to one value."""
         return self.copy_(value)
 
     def zero_(self) -> Tensor:
-        """Make every element zero."""
+        """Set every element to zero."""
         return self.copy_(0)
 
     def normal_(self, mean: Any = 0.0, std: Any = 1.0) -> Tensor:
@@ -316,9 +316,9 @@ class Tensor(_Tensor):
         return self.copy_(np.random.uniform(a, b, self.shape, self.dtype, device=self._array.device))
 
     def numpy(self) -> Any:
-        """Return the elements as a NumPy array of its own, which can be written."""
+        """Return the elements as a writable NumPy array."""
         if self._link is not None:
-            raise RuntimeError("numpy: the tensor asks for gradients: use detach().numpy()")
+            raise RuntimeError("numpy: the tensor requires gradients: use detach().numpy()")
         if self.is_cuda:
             raise TypeError(f"numpy: the tensor lives on {self.device}: use cpu().numpy()")
         return super().numpy()
@@ -341,14 +341,14 @@ Tensor._result = Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module learns: it asks for gradients unless told not to.
+    """A trainable tensor of a module; it requires gradients by default.
 
     Parameters
     ----------
     data : Tensor
-        The first elements.
+        The initial elements.
     requires_grad : bool
-        Whether it asks for gradients.
+        Whether it requires gradients.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""GPUs in PyTorch's words. Without any, waiting for them waits for everything submitted."""
+"""GPUs with PyTorch's names. Without a GPU, ``synchronize`` waits for everything submitted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def device_count() -> int:
-    """Return how many GPUs tensors can live on.
+    """Return the number of GPUs.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def device_count() -> int:
 
 
 def is_available() -> bool:
-    """Say whether there is a GPU.
+    """Return whether there is a GPU.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Say which GPU ``"cuda"`` means on this thread. New tensors stay on the CPU unless they are asked elsewhere.
+    """Set which GPU ``"cuda"`` means on this thread. New tensors are still created on the CPU by default.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def synchronize(device: DeviceLike = None) -> None:
     Parameters
     ----------
     device : device, optional
-        Accepted, and need not be there: all devices are waited for.
+        Accepted and ignored: all devices are waited for.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the random numbers anew: the same streams serve every device.
+    """Seed the random numbers: the same streams serve every device.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Optimisers in PyTorch's words."""
+"""Optimisers with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["SGD", "Adam", "Optimizer"]
 
 
 class Optimizer:
-    """What all optimisers have.
+    """Base class of optimisers.
 
     Attributes
     ----------
     param_groups : list of dict
-        Parameters under ``"params"``, beside the settings they are updated with. Settings may be changed any time.
+        Groups with parameters under ``"params"`` and their settings, which may be changed at any time.
     """
 
     def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
@@ -59,13 +59,13 @@ class SGD(Optimizer):
     Parameters
     ----------
     params : iterable of Tensor, or of dict
-        What to update; a dict holds some under ``"params"`` with settings of their own.
+        The parameters to update; a dict holds some under ``"params"`` with settings of their own.
     lr : float
         The learning rate.
     momentum : float
-        How much of the last step goes into the next.
+        The momentum factor.
     weight_decay : float
-        How much of a weight is added to its gradient.
+        The weight decay (L2 penalty).
 
     Examples
     --------
@@ -89,20 +89,20 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps of nearly the same size, whatever the size of the gradients.
+    """The Adam optimiser.
 
     Parameters
     ----------
     params : iterable of Tensor, or of dict
-        What to update; a dict holds some under ``"params"`` with settings of their own.
+        The parameters to update; a dict holds some under ``"params"`` with settings of their own.
     lr : float
         The learning rate.
     betas : tuple of float
-        How long the means of gradients and of their squares remember.
+        Decay rates of the mean gradient and of the mean squared gradient.
     eps : float
-        What is added to the root of the mean square.
+        Added to the divisor for numerical stability.
     weight_decay : float
-        How much of a weight is added to its gradient.
+        The weight decay (L2 penalty).
 
     Examples
     --------

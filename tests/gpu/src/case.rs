@@ -4,8 +4,8 @@ use crate::data::{bits, distance};
 use crate::ledger::Ledger;
 use forerun_base::{DType, Error, ErrorKind, Result, Solo};
 use forerun_cpu::CpuBackend;
-use forerun_cuda::{Gpu, Io, Lane, Raised};
-use forerun_plan::{Backend, Io as HostIo, Kernel};
+use forerun_cuda::{DeviceIo, Gpu, Raised};
+use forerun_plan::{Backend, Io as HostIo, Kernel, Lane};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ impl Case {
 
     /// What the device computes: at once, and by the kernel's own text; with buffers `shift` bytes off their alignment.
     pub(crate) fn device(&self, gpu: &Arc<Gpu>, shift: usize) -> Result<Outcome> {
-        let launch = gpu.compile(&self.kernel);
+        let kernel = gpu.compile(&self.kernel);
         let mut held = Vec::new();
         let mut upload = |bytes: &[u8], lead: usize| {
             let room = bytes.len() + lead + GUARD;
@@ -65,7 +65,7 @@ impl Case {
             held.push((address, room));
             // The room may be what an earlier launch still works on.
             let launched = gpu.record(Lane::Compute)?;
-            gpu.wait(Lane::ToDevice, Lane::Compute, launched)?;
+            gpu.wait(Lane::In, Lane::Compute, launched)?;
             // SAFETY: the room was just taken.
             unsafe { gpu.copy_in(bytes, address + lead as u64, &Solo)? };
             Ok::<u64, Error>(address + lead as u64)
@@ -81,13 +81,15 @@ impl Case {
             for (dtype, count) in &self.outputs {
                 outputs.push(upload(&vec![0xa5; dtype.size() * count + GUARD], shift + GUARD)?);
             }
-            let uploaded = gpu.record(Lane::ToDevice)?;
-            gpu.wait(Lane::Compute, Lane::ToDevice, uploaded)?;
+            let uploaded = gpu.record(Lane::In)?;
+            gpu.wait(Lane::Compute, Lane::In, uploaded)?;
             let begun = Instant::now();
             loop {
-                let (ready, stood_in) = (launch.is_ready(), gpu.counts().generic);
+                let (ready, stood_in) = (kernel.is_ready(), gpu.counts().generic);
                 // SAFETY: the buffers are as the kernel's layouts say, and nobody else has them.
-                unsafe { launch.launch(Io { inputs: &inputs, outputs: &outputs, scalars: &self.scalars, status })? };
+                unsafe {
+                    kernel.enqueue(DeviceIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars, status })?
+                };
                 // Aligned and shifted addresses have kernels of their own: only a launch that nothing stood in for was one.
                 if !own || ready && gpu.counts().generic == stood_in {
                     break;
@@ -100,7 +102,7 @@ impl Case {
             runs.push(outputs);
         }
         let computed = gpu.record(Lane::Compute)?;
-        gpu.wait(Lane::FromDevice, Lane::Compute, computed)?;
+        gpu.wait(Lane::Out, Lane::Compute, computed)?;
         let mut results = Vec::new();
         for outputs in runs {
             let mut made = Vec::new();

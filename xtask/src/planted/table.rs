@@ -6,7 +6,7 @@ pub(crate) const TABLE: &str = "tests/planted.txt";
 /// One fault, and what must notice it.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
-    /// Words of the invariant that it breaks, as ARCHITECTURE.md has them.
+    /// Words of the invariant that it breaks, as `docs/internals/invariants.md` has them.
     pub(crate) invariant: String,
     /// The file that is changed, from the root.
     pub(crate) file: String,
@@ -66,10 +66,11 @@ pub(crate) fn faults(text: &str) -> Result<Vec<Fault>, String> {
     }
 }
 
-/// The invariants that ARCHITECTURE.md lists, a row each.
+/// The invariants that `docs/internals/invariants.md` lists, a row each.
 pub(crate) fn invariants(page: &str) -> Vec<&str> {
-    let rows = page.lines().skip_while(|line| !line.starts_with("| invariant | check |")).skip(2);
-    rows.map_while(|row| row.strip_prefix("| ")).filter_map(|row| row.split(" | ").next()).collect()
+    let tables = page.split("| invariant | check |\n").skip(1);
+    let rows = tables.flat_map(|table| table.lines().skip(1).map_while(|row| row.strip_prefix("| ")));
+    rows.filter_map(|row| row.split(" | ").next()).collect()
 }
 
 #[cfg(test)]
@@ -105,8 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn invariants_are_the_rows_of_their_table() {
-        let page = "| a | b |\n\n| invariant | check |\n|---|---|\n| x is y | `z` |\n| u | v |\n\n| no | more |\n";
-        assert_eq!(invariants(page), ["x is y", "u"]);
+    fn invariants_are_the_rows_of_their_tables() {
+        let page = "| a | b |\n\n| invariant | check |\n|---|---|\n| x is y | `z` |\n| u | v |\n\n| no | more |\n\n\
+                    | invariant | check |\n|---|---|\n| w | v |\n";
+        assert_eq!(invariants(page), ["x is y", "u", "w"]);
     }
 }

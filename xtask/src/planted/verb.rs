@@ -6,6 +6,7 @@
 use super::copy::Copy;
 use super::table::{Fault, TABLE, faults, invariants};
 use crate::test::{CUDA_12, kernel_compiler};
+use crate::tidy::INVARIANTS;
 use crate::tree;
 use crate::wheel;
 use std::collections::BTreeSet;
@@ -52,7 +53,7 @@ pub(crate) fn run(part: &str) -> Result<(), String> {
         unseen += usize::from(seen.is_err());
         println!("{word}: {} ({TABLE}:{})\n    {}\n    {line}", fault.invariant, fault.line, fault.command);
     }
-    let page = tree::read(&tree::root().join("ARCHITECTURE.md"))?;
+    let page = tree::read(&tree::root().join(INVARIANTS))?;
     let rows = invariants(&page);
     let broken = rows.iter().filter(|row| all.iter().any(|fault| row.contains(&fault.invariant))).count();
     println!(

@@ -1,4 +1,5 @@
-//! The pages of the house: they exist, the front page opens with its two commands, and no link is broken.
+//! The pages: they exist, the front page opens with its two commands, no link is broken, and every source file that a page
+//! about the architecture names exists.
 
 use super::house::House;
 
@@ -6,7 +7,7 @@ const PAGES: &[&str] =
     &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "ROADMAP.md"];
 const COMMANDS: &[&str] = &["cargo xtask tour", "cargo xtask test"];
 
-/// Every page that is missing, command that the front page lacks, and link that leads nowhere.
+/// Every page that is missing, command that the front page lacks, and link or source file that does not exist.
 pub(super) fn check(house: &House) -> Vec<String> {
     let missing = PAGES.iter().filter(|page| house.document(page).is_none());
     let mut found: Vec<String> = missing.map(|page| format!("{page} does not exist")).collect();
@@ -16,8 +17,10 @@ pub(super) fn check(house: &House) -> Vec<String> {
     }
     for page in &house.documents {
         for (index, line) in page.text.lines().enumerate() {
-            for link in links(line).filter(|link| !house.paths.contains(*link)) {
-                found.push(format!("{}:{}: `{link}` leads nowhere", page.path, index + 1));
+            let links = links(line).filter(|link| !house.paths.contains(&resolved(&page.path, link)));
+            let files = files(line).filter(|file| names_files(&page.path) && !house.paths.contains(*file));
+            for target in links.chain(files) {
+                found.push(format!("{}:{}: `{target}` leads nowhere", page.path, index + 1));
             }
         }
     }
@@ -29,6 +32,34 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let paths = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
     paths.map(|target| target.split('#').next().unwrap_or(target).trim_end_matches('/'))
+}
+
+/// A link's target from the root; links are relative to the folder of their page.
+fn resolved(page: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+/// Whether the files that a page names must exist. The other pages speak of the past and of the future too.
+fn names_files(page: &str) -> bool {
+    page == "ARCHITECTURE.md" || page.starts_with("docs/")
+}
+
+/// The source files and folders that a line names in backquotes, by their paths from the root.
+fn files(line: &str) -> impl Iterator<Item = &str> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    quoted.filter(|text| {
+        let is_path = text.starts_with("crates/") || text.starts_with("python/") || text.starts_with("xtask/");
+        is_path && !text.contains([' ', '*', '{']) && (text.ends_with(".rs") || text.ends_with(".py"))
+    })
 }
 
 #[cfg(test)]
@@ -56,5 +87,8 @@ mod tests {
         assert_eq!(found(&pages("cargo xtask tour")).len(), 1);
         let broken = found(&pages("cargo xtask tour cargo xtask test\n[a](crates/b)"));
         assert_eq!(broken, ["README.md:2: `crates/b` leads nowhere"]);
+        let mut named = pages("cargo xtask tour cargo xtask test");
+        named.push(("docs/internals/a.md", "[a](../../crates/a) `crates/a/src/a.rs` `crates/a/src/b.rs`".to_owned()));
+        assert_eq!(found(&named), ["docs/internals/a.md:1: `crates/a/src/b.rs` leads nowhere"]);
     }
 }

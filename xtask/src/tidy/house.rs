@@ -1,6 +1,6 @@
-//! The house as text: sources, documents, and the lists that ARCHITECTURE.md keeps between markers.
+//! The repository as text: sources, documents, and the lists that `docs/internals/invariants.md` keeps between markers.
 //!
-//! Invariant: a list in ARCHITECTURE.md is the only place where its exceptions are written down.
+//! Invariant: exceptions to a check are written down in these lists and nowhere else.
 
 use crate::planted::TABLE;
 use crate::rust_text;
@@ -9,13 +9,18 @@ use crate::tree::{self, Source};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The folder of the pages about hard parts.
+const INTERNALS: &str = "docs/internals";
+
+/// The page with the table of invariants and the lists of exceptions.
+pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 
 /// Everything a check may look at.
 pub(crate) struct House {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages, licences and settings of the root, the table of planted faults and the list of modes.
+    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals`, the table of planted faults
+    /// and the list of modes.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -41,8 +46,14 @@ impl House {
                 paths.insert(table.to_owned());
             }
         }
-        for entry in std::fs::read_dir(root.join("docs")).into_iter().flatten().flatten() {
-            paths.insert(format!("docs/{}", entry.file_name().to_string_lossy()));
+        for folder in ["docs", "docs/conformance", INTERNALS] {
+            for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+                let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+                if folder == INTERNALS {
+                    documents.push(Source::new(path.clone(), tree::read(&entry.path())?));
+                }
+                paths.insert(path);
+            }
         }
         Ok(House::new(sources, documents, paths))
     }
@@ -80,17 +91,17 @@ impl House {
         self.documents.iter().find(|document| document.path == name)
     }
 
-    /// The paths that ARCHITECTURE.md lists, a bullet each, between `<!-- name:begin -->` and `<!-- name:end -->`.
+    /// The paths that [`INVARIANTS`] lists, a bullet each, between `<!-- name:begin -->` and `<!-- name:end -->`.
     pub(crate) fn listed(&self, name: &str) -> Result<Vec<String>, String> {
-        let page = self.document(ARCHITECTURE).ok_or(format!("{ARCHITECTURE} does not exist"))?;
+        let page = self.document(INVARIANTS).ok_or(format!("{INVARIANTS} does not exist"))?;
         let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
-        let after = page.text.split_once(&begin).ok_or(format!("{ARCHITECTURE} has no marker {begin}"))?.1;
-        let list = after.split_once(&end).ok_or(format!("{ARCHITECTURE} has no marker {end}"))?.0;
+        let after = page.text.split_once(&begin).ok_or(format!("{INVARIANTS} has no marker {begin}"))?.1;
+        let list = after.split_once(&end).ok_or(format!("{INVARIANTS} has no marker {end}"))?.0;
         let bullets = list.lines().filter_map(|line| line.trim().strip_prefix("- "));
         Ok(bullets.filter_map(bullet_path).collect())
     }
 
-    /// Compares what stands somewhere (path, line, what) with where a list of ARCHITECTURE.md lets it stand.
+    /// Compares what stands somewhere (path, line, what) with where a list of [`INVARIANTS`] lets it stand.
     ///
     /// Both directions are violations: a place outside the list, and an entry that nothing needs any more.
     pub(crate) fn only_in_listed(&self, name: &str, places: &[(String, usize, String)]) -> Vec<String> {
@@ -101,12 +112,12 @@ impl House {
         let outside = places.iter().filter(|(path, ..)| !listed.iter().any(|entry| covers(entry, path)));
         let mut found: Vec<String> = outside
             .map(|(path, line, what)| {
-                format!("{path}:{line}: {what}, but {ARCHITECTURE} does not list the file under `{name}`")
+                format!("{path}:{line}: {what}, but {INVARIANTS} does not list the file under `{name}`")
             })
             .collect();
         let unused = listed.iter().filter(|entry| !places.iter().any(|(path, ..)| covers(entry, path)));
         found.extend(
-            unused.map(|entry| format!("{ARCHITECTURE} lists {entry} under `{name}`, but nothing there needs it")),
+            unused.map(|entry| format!("{INVARIANTS} lists {entry} under `{name}`, but nothing there needs it")),
         );
         found
     }
@@ -158,7 +169,7 @@ mod tests {
     #[test]
     fn lists_are_read_from_between_their_markers() {
         let page = "x\n<!-- a:begin -->\n- `crates/a/src/b.rs`: why\n- crates/c/\ntext\n<!-- a:end -->\n- `d`";
-        let house = planted(&[], &[("ARCHITECTURE.md", page)]);
+        let house = planted(&[], &[(INVARIANTS, page)]);
         assert_eq!(house.listed("a").unwrap(), ["crates/a/src/b.rs", "crates/c/"]);
         assert!(house.listed("b").unwrap_err().contains("no marker"));
         assert!(planted(&[], &[]).listed("a").unwrap_err().contains("does not exist"));

@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md that can be read off the sources, each a small function of its own.
+//! The invariants of `docs/internals/invariants.md` that can be read off the sources, each a small function of its own.
 //!
 //! A check takes the whole house as text and returns what it found wrong, one line each, so that its own test
 //! can plant a violation and see it found. No check builds or runs anything.
@@ -21,4 +21,5 @@ mod sizes;
 mod unsafe_places;
 mod vocabulary;
 
+pub(crate) use house::INVARIANTS;
 pub(crate) use run::run;

@@ -1,6 +1,6 @@
-//! Who may park: only the engine's wait funnel and the threads of accelerators, in the files that ARCHITECTURE.md lists.
+//! Who may park: only the engine's wait funnel and the threads of accelerators, in the listed files.
 
-use super::house::House;
+use super::house::{House, INVARIANTS};
 use crate::rust_text;
 
 /// Functions that put a thread to sleep; the bare names also serve as names of modules and fields.
@@ -24,7 +24,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = house.only_in_listed("park", &places);
     let listed = house.listed("park").unwrap_or_default();
     let strangers = listed.iter().filter(|entry| !ROOMS.iter().any(|room| entry.starts_with(room)));
-    found.extend(strangers.map(|entry| format!("ARCHITECTURE.md lets {entry} park, but only the engine may")));
+    found.extend(strangers.map(|entry| format!("{INVARIANTS} lets {entry} park, but only the engine may")));
     found
 }
 
@@ -41,7 +41,7 @@ mod tests {
     fn the_funnel_and_the_tests_may() {
         let funnel = ("crates/engine/src/wait.rs", "fn f() { thread::park() }");
         let tested = ("crates/array/src/a.rs", "mod sleep;\n#[cfg(test)]\nmod tests { fn f() { rx.recv() } }");
-        let house = planted(&[funnel, tested], &[("ARCHITECTURE.md", &page("crates/engine/src/wait.rs"))]);
+        let house = planted(&[funnel, tested], &[(INVARIANTS, &page("crates/engine/src/wait.rs"))]);
         assert_eq!(check(&house), [""; 0]);
     }
 
@@ -49,7 +49,7 @@ mod tests {
     fn a_sleep_elsewhere_is_found() {
         let funnel = ("crates/engine/src/wait.rs", "fn f() { thread::park() }");
         let planted_sleep = ("crates/array/src/a.rs", "fn f() {\n std::thread::sleep(d);\n}");
-        let house = planted(&[funnel, planted_sleep], &[("ARCHITECTURE.md", &page("crates/engine/src/wait.rs"))]);
+        let house = planted(&[funnel, planted_sleep], &[(INVARIANTS, &page("crates/engine/src/wait.rs"))]);
         let found = check(&house);
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("crates/array/src/a.rs:2: `sleep`"), "{found:?}");
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn the_list_itself_stays_inside_the_engine() {
         let stranger = ("crates/array/src/a.rs", "fn f() { x.recv() }");
-        let found = check(&planted(&[stranger], &[("ARCHITECTURE.md", &page("crates/array/src/a.rs"))]));
+        let found = check(&planted(&[stranger], &[(INVARIANTS, &page("crates/array/src/a.rs"))]));
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("only the engine may"), "{found:?}");
     }

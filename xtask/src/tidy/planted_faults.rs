@@ -1,6 +1,6 @@
 //! Planted faults: the table still fits the house. A fault whose lines are gone would break nothing, and nobody would know.
 
-use super::house::House;
+use super::house::{House, INVARIANTS};
 use crate::planted::{Fault, TABLE, faults, invariants};
 
 /// Every fault whose invariant is not listed, whose file is missing, or whose lines do not stand there once.
@@ -10,7 +10,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
         Ok(faults) => faults,
         Err(message) => return vec![message],
     };
-    let rows = house.document("ARCHITECTURE.md").map(|page| invariants(&page.text)).unwrap_or_default();
+    let rows = house.document(INVARIANTS).map(|page| invariants(&page.text)).unwrap_or_default();
     faults.iter().flat_map(|fault| [unlisted(fault, &rows), misplaced(fault, house)]).flatten().collect()
 }
 
@@ -31,7 +31,7 @@ mod tests {
     use super::super::house::planted;
     use super::*;
 
-    const PAGE: (&str, &str) = ("ARCHITECTURE.md", "| invariant | check |\n|---|---|\n| a is b | c |\n");
+    const PAGE: (&str, &str) = (INVARIANTS, "| invariant | check |\n|---|---|\n| a is b | c |\n");
     const FAULT: (&str, &str) = (TABLE, "= a is\nin crates/a/src/a.rs\nrun x\n-let b;\n");
 
     #[test]
@@ -40,7 +40,7 @@ mod tests {
         for text in ["let c;\n", "let b;\nlet b;\n"] {
             assert_eq!(check(&planted(&[("crates/a/src/a.rs", text)], &[PAGE, FAULT])).len(), 1, "{text}");
         }
-        let found = check(&planted(&[], &[("ARCHITECTURE.md", ""), FAULT]));
+        let found = check(&planted(&[], &[(INVARIANTS, ""), FAULT]));
         assert_eq!(
             found,
             ["tests/planted.txt:1: 0 invariants say `a is`", "tests/planted.txt:1: there is no crates/a/src/a.rs"]

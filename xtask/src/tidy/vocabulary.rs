@@ -1,4 +1,4 @@
-//! One noun a concept: identifiers in Rust use the words of ARCHITECTURE.md and none of their synonyms.
+//! One noun a concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their synonyms.
 
 use super::house::House;
 use crate::rust_text;

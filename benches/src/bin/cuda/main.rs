@@ -4,9 +4,9 @@
 mod peers;
 
 use forerun_base::{DType, Device, Layout, Result, Scalar, Shape, Solo, Team};
-use forerun_cuda::{Gpu, Graph, Io, Lane, Launch};
+use forerun_cuda::{DeviceIo, Gpu, Graph, LaunchableKernel};
 use forerun_ops::Point;
-use forerun_plan::{Fill, FillKind, Instr, Kernel, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
+use forerun_plan::{Fill, FillKind, Instr, Kernel, Lane, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
 use peers::{Direct, Raw};
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,17 +60,17 @@ fn seconds(gpu: &Gpu, count: usize, call: impl FnMut() -> Result<()>) -> Result<
     rounds(count, call, || gpu.record(Lane::Compute).and_then(|ticket| gpu.block(Lane::Compute, ticket)))
 }
 
-fn ready(launch: &Launch) -> f64 {
+fn ready(kernel: &LaunchableKernel) -> f64 {
     let begun = Instant::now();
-    while !launch.is_ready() {
+    while !kernel.is_ready() {
         std::thread::yield_now();
     }
     begun.elapsed().as_secs_f64()
 }
 
-fn run(launch: &Launch, inputs: &[u64], outputs: &[u64], scalars: &[u64]) -> Result<()> {
+fn run(kernel: &LaunchableKernel, inputs: &[u64], outputs: &[u64], scalars: &[u64]) -> Result<()> {
     // SAFETY: whoever measures has buffers of the kernel's size.
-    unsafe { launch.launch(Io { inputs, outputs, scalars, status: 0 }) }
+    unsafe { kernel.enqueue(DeviceIo { inputs, outputs, scalars, status: 0 }) }
 }
 
 /// Buffers of float32, filled with normal numbers.
@@ -307,7 +307,7 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     line("the same, waited for each time", waited * 1e6, "us", "");
     let graph = Graph::capture(gpu, || (0..1000).try_for_each(|_| call()))?;
     // SAFETY: what was captured may be launched as it was.
-    let replay = seconds(gpu, 5, || unsafe { graph.launch() })?;
+    let replay = seconds(gpu, 5, || unsafe { graph.replay() })?;
     line("the same in a graph of 1000, a launch", replay / 1000.0 * 1e6, "us", "");
     gpu.synchronize()?;
     arrays(&raw, x)?;

@@ -7,10 +7,10 @@ use forerun_plan::Program;
 
 /// A program as machine code: there is none.
 #[derive(Debug)]
-pub(crate) enum Compiled {}
+pub(crate) enum MachineCode {}
 
-impl Compiled {
-    pub(crate) fn new(_: Isa, _: &Program, _: usize, _: &RegisterMap<'_>, _: bool) -> Option<Compiled> {
+impl MachineCode {
+    pub(crate) fn new(_: Isa, _: &Program, _: usize, _: &RegisterMap<'_>, _: bool) -> Option<MachineCode> {
         stats::count(false);
         None
     }

@@ -1,7 +1,7 @@
 //! The assembler against another one. `bytes.txt` has, for each line of assembly text, the bytes that GNU `as` makes of
 //! it (Intel syntax, three-byte AVX prefixes); the tests here write the same instructions and compare.
 
-use super::encode::{Address, Assembler, Detail, Encoding, Gpr, Operand, When};
+use super::encode::{Address, Assembler, Detail, Encoding, Gpr, RegMem, When};
 use super::table::{Form, Insn};
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ fn line(
     lanes: usize,
     insn: Insn,
     regs: (u8, u8),
-    last: Operand,
+    last: RegMem,
     detail: Detail,
 ) -> (String, Vec<u8>) {
     let to_mask = encoding == Encoding::Evex
@@ -84,11 +84,11 @@ fn line(
         if insn.is_of_masks() { format!("k{n}") } else { vector_name(length / part, n) }
     };
     let last_text = match last {
-        Operand::Register(0) if insn == Insn::KmovD => "eax".to_owned(),
-        Operand::Register(n) if row.form == Form::Mr => register(n, result_part),
-        Operand::Register(n) => register(n, last_part),
-        Operand::Memory(address, _) => address_name(address),
-        Operand::Broadcast(address) => {
+        RegMem::Register(0) if insn == Insn::KmovD => "eax".to_owned(),
+        RegMem::Register(n) if row.form == Form::Mr => register(n, result_part),
+        RegMem::Register(n) => register(n, last_part),
+        RegMem::Memory(address, _) => address_name(address),
+        RegMem::Broadcast(address) => {
             let word = if row.elem == 4 { "dword" } else { "qword" };
             format!("{word} ptr {}{{1to{lanes}}}", address_name(address))
         }
@@ -146,7 +146,7 @@ fn vectors() -> Vec<(String, Vec<u8>)> {
                 let last = if insn == Insn::KmovD { 0 } else { last };
                 let regs = if row.form == Form::Rvm { regs } else { (regs.0, 0) };
                 if !memory_only && insn != Insn::Vbroadcastss && insn != Insn::Vbroadcastsd {
-                    lines.push(line(encoding, lanes, insn, regs, Operand::Register(last), detail));
+                    lines.push(line(encoding, lanes, insn, regs, RegMem::Register(last), detail));
                 }
             }
             lines.extend(in_memory(encoding, lanes, insn, detail));
@@ -193,22 +193,22 @@ fn in_memory(encoding: Encoding, lanes: usize, insn: Insn, detail: Detail) -> Ve
     let mut lines = Vec::new();
     let first = if row.form == Form::Rvm { 3 } else { 0 };
     for address in plain.into_iter().take(each).chain(indexed.into_iter().take(each).filter(|_| !moved)) {
-        lines.push(line(encoding, lanes, insn, (5, first), Operand::Memory(address, bytes), detail));
+        lines.push(line(encoding, lanes, insn, (5, first), RegMem::Memory(address, bytes), detail));
     }
     if encoding == Encoding::Vex || insn.is_of_masks() {
         return lines;
     }
     let broadcasts = row.form == Form::Rvm;
     if broadcasts {
-        lines.push(line(encoding, lanes, insn, (29, first), Operand::Broadcast(Address::At(Gpr::RDX, 256)), detail));
+        lines.push(line(encoding, lanes, insn, (29, first), RegMem::Broadcast(Address::At(Gpr::RDX, 256)), detail));
     }
     let masked = Detail { mask: 1, zero: row.form != Form::Mr, ..detail };
     if matches!(insn, Insn::LoadS | Insn::LoadD | Insn::StoreS | Insn::StoreD | Insn::Vpmovsxbd | Insn::Vpmovdb) {
-        lines.push(line(encoding, lanes, insn, (19, 0), Operand::Memory(indexed[0], bytes), masked));
+        lines.push(line(encoding, lanes, insn, (19, 0), RegMem::Memory(indexed[0], bytes), masked));
     }
     if matches!(insn, Insn::Vblendmps | Insn::Vblendmpd) {
         let masked = Detail { mask: 7, ..detail };
-        lines.push(line(encoding, lanes, insn, (19, 3), Operand::Register(25), masked));
+        lines.push(line(encoding, lanes, insn, (19, 3), RegMem::Register(25), masked));
     }
     lines
 }
@@ -285,9 +285,9 @@ fn constants_are_found_behind_the_code() {
     let mut asm = Assembler::new(Encoding::Evex, 16);
     let (one, two) = (asm.pooled(&1u32.to_le_bytes()), asm.pooled(&2u64.to_le_bytes()));
     assert_eq!((one, two, asm.pooled(&1u32.to_le_bytes())), (Address::Pool(0), Address::Pool(8), one));
-    asm.vector(Insn::Vaddpd, 1, 2, Operand::Broadcast(two), Detail::default());
+    asm.vector(Insn::Vaddpd, 1, 2, RegMem::Broadcast(two), Detail::default());
     let end = asm.here();
-    asm.vector(Insn::Vcmpps, 1, 2, Operand::Broadcast(one), Detail { imm: 1, ..Detail::default() });
+    asm.vector(Insn::Vcmpps, 1, 2, RegMem::Broadcast(one), Detail { imm: 1, ..Detail::default() });
     let with_imm = asm.here();
     let bytes = asm.finish();
     let read = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;

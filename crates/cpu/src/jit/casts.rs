@@ -1,9 +1,9 @@
 //! Casts as machine instructions: to an integer towards zero and clamped, with 0 for NaN; to truth whether not zero.
 
-use super::draft::{Draft, Id, Type};
+use super::atoms::{AtomList, Id, Type};
 use super::table::Insn::*;
 
-impl Draft {
+impl AtomList {
     /// The value in another type; `None` if there are no instructions for it.
     pub(super) fn cast(&mut self, a: Id, to: Type) -> Option<Id> {
         use Type::*;

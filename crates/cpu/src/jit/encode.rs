@@ -34,7 +34,7 @@ pub(super) enum Address {
 
 /// The last operand of a vector instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
+pub(super) enum RegMem {
     Register(u8),
     /// Memory, and how many bytes of it the instruction reads or writes.
     Memory(Address, usize),
@@ -117,7 +117,7 @@ impl Assembler {
     }
 
     /// A vector instruction. `reg` is the result (what is stored, for a store), `first` the first of two operands.
-    pub(super) fn vector(&mut self, insn: Insn, reg: u8, first: u8, last: Operand, detail: Detail) {
+    pub(super) fn vector(&mut self, insn: Insn, reg: u8, first: u8, last: RegMem, detail: Detail) {
         let row = insn.row();
         let length = self.lanes * row.elem as usize;
         let wide = match length {
@@ -132,8 +132,8 @@ impl Assembler {
             _ => (reg, first),
         };
         let (high, index) = match last {
-            Operand::Register(r) => (r >> 3 & 1, r >> 4),
-            Operand::Memory(address, _) | Operand::Broadcast(address) => match address {
+            RegMem::Register(r) => (r >> 3 & 1, r >> 4),
+            RegMem::Memory(address, _) | RegMem::Broadcast(address) => match address {
                 Address::At(base, _) => (base.0 >> 3, 0),
                 Address::Indexed(base, index, ..) => (base.0 >> 3, index.0 >> 3),
                 Address::Pool(_) => (0, 0),
@@ -149,7 +149,7 @@ impl Assembler {
             ]);
         } else {
             let w = row.evex.expect("an instruction that AVX-512 has");
-            let broadcast = matches!(last, Operand::Broadcast(_)) as u8;
+            let broadcast = matches!(last, RegMem::Broadcast(_)) as u8;
             self.bytes.extend([
                 0x62,
                 flipped(reg >> 3) << 7 | flipped(index) << 6 | flipped(high) << 5 | flipped(reg >> 4) << 4 | row.map,
@@ -159,13 +159,13 @@ impl Assembler {
         }
         self.bytes.push(row.opcode);
         match last {
-            Operand::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r & 7),
+            RegMem::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r & 7),
             // AVX-512 counts short displacements in units of what the instruction reads.
-            Operand::Memory(address, size) => {
+            RegMem::Memory(address, size) => {
                 let unit = if self.encoding == Encoding::Evex && !insn.is_of_masks() { size } else { 1 };
                 self.address(reg, address, unit, row.imm as usize);
             }
-            Operand::Broadcast(address) => self.address(reg, address, row.elem as usize, row.imm as usize),
+            RegMem::Broadcast(address) => self.address(reg, address, row.elem as usize, row.imm as usize),
         }
         if row.imm {
             self.bytes.push(detail.imm);

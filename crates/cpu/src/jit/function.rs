@@ -4,8 +4,8 @@
 //! A function is called with the array of addresses and a number of elements. With AVX-512 it does them all, the last
 //! ones under a mask; with AVX2 it does whole vectors, and its caller sees to the rest.
 
-use super::draft::{Atom, Id, What};
-use super::encode::{Address, Assembler, Detail, Encoding, Gpr, Operand, When};
+use super::atoms::{Atom, Id, What};
+use super::encode::{Address, Assembler, Detail, Encoding, Gpr, RegMem, When};
 use super::lower::Lowered;
 use super::pass::{self, Frame, PLACE, Pass, Pointers, TAIL};
 use super::schedule::{Turn, by_need, in_order, most_waiting};
@@ -133,7 +133,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         asm.subtract(Gpr::RSI, Gpr::RCX);
         let done = asm.jump(When::Equal);
         asm.low_bits_of_rsi();
-        asm.vector(Insn::KmovD, TAIL, 0, Operand::Register(Gpr::RAX.0), Detail::default());
+        asm.vector(Insn::KmovD, TAIL, 0, RegMem::Register(Gpr::RAX.0), Detail::default());
         places = places.max(pass::write(
             asm,
             frame,

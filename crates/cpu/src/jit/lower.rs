@@ -1,9 +1,9 @@
-//! A program as a draft: the scripts of its bodies, one after another, on values instead of registers.
+//! Lowers a program to atoms: the scripts of its bodies, concatenated, on values instead of registers.
 //!
 //! Invariant: an input is loaded where the program first reads it, and an output stored where the program writes it, so
 //! an output may lie where an input does under the program's own rule.
 
-use super::draft::{Atom, Draft, Id, Type, What};
+use super::atoms::{Atom, AtomList, Id, Type, What};
 use super::registers::RegisterMap;
 use crate::simd::Isa;
 use forerun_base::DType;
@@ -23,18 +23,18 @@ pub(super) struct Lowered {
 struct Lowering<'a> {
     program: &'a Program,
     registers: &'a RegisterMap<'a>,
-    draft: Draft,
+    atoms: AtomList,
     values: HashMap<Reg, Id>,
     moving: Vec<(u16, u8, bool)>,
 }
 
-/// The draft of a program; `None` if something in it has no instructions.
+/// The atoms of a program; `None` if something in it has no instructions.
 pub(super) fn lower(isa: Isa, program: &Program, registers: &RegisterMap<'_>) -> Option<Lowered> {
     let mut lowering =
-        Lowering { program, registers, draft: Draft::new(isa), values: HashMap::new(), moving: Vec::new() };
+        Lowering { program, registers, atoms: AtomList::new(isa), values: HashMap::new(), moving: Vec::new() };
     lowering.instructions()?;
-    let Lowering { draft, moving, .. } = lowering;
-    let atoms = draft.live();
+    let Lowering { atoms, moving, .. } = lowering;
+    let atoms = atoms.live();
     // Lanes are counted by the widest elements; narrower ones then use a part of a register.
     let wide = atoms.iter().any(|atom| atom.type_.size() == 8);
     let register = if isa == Isa::Avx512 { 64 } else { 32 };
@@ -48,7 +48,7 @@ impl Lowering<'_> {
             let row = instr.op.row();
             let args: Vec<Id> = instr.args[..row.arity].iter().map(|&reg| self.read(reg)).collect::<Option<_>>()?;
             let value = match instr.op {
-                Point::Cast => self.draft.cast(args[0], Type::of(instr.out)?)?,
+                Point::Cast => self.atoms.cast(args[0], Type::of(instr.out)?)?,
                 op => self.body(op, instr.dtype, &args)?,
             };
             self.values.insert(instr.dst, value);
@@ -80,11 +80,11 @@ impl Lowering<'_> {
         }
         let value = match (dtype, moves) {
             (DType::Bool, _) => {
-                let bytes = self.draft.atom(What::LoadBytes(slot, moves), Type::I32, &[]);
-                self.draft.is_not_zero_byte(bytes)
+                let bytes = self.atoms.atom(What::LoadBytes(slot, moves), Type::I32, &[]);
+                self.atoms.is_not_zero_byte(bytes)
             }
-            (_, true) => self.draft.atom(What::Load(slot), type_, &[]),
-            (_, false) => self.draft.atom(What::Scalar(slot), type_, &[]),
+            (_, true) => self.atoms.atom(What::Load(slot), type_, &[]),
+            (_, false) => self.atoms.atom(What::Scalar(slot), type_, &[]),
         };
         self.values.insert(reg, value);
         Some(value)
@@ -93,18 +93,18 @@ impl Lowering<'_> {
     fn store(&mut self, reg: Reg, value: Id, dtype: DType) {
         let slot = (self.registers.of)(reg);
         self.moving.push((slot, dtype.size() as u8, true));
-        let type_ = self.draft.type_of(value);
+        let type_ = self.atoms.type_of(value);
         if dtype != DType::Bool {
-            self.draft.atom(What::Store(slot), type_, &[value]);
+            self.atoms.atom(What::Store(slot), type_, &[value]);
             return;
         }
-        let value = if self.draft.is_wide() {
-            let (one, zero) = (self.draft.number(Type::I32, 1.0), self.draft.number(Type::I32, 0.0));
-            self.draft.select(value, one, zero)
+        let value = if self.atoms.is_wide() {
+            let (one, zero) = (self.atoms.number(Type::I32, 1.0), self.atoms.number(Type::I32, 0.0));
+            self.atoms.select(value, one, zero)
         } else {
-            self.draft.truth_as(value, 4)
+            self.atoms.truth_as(value, 4)
         };
-        self.draft.atom(What::StoreBytes(slot), Type::I32, &[value]);
+        self.atoms.atom(What::StoreBytes(slot), Type::I32, &[value]);
     }
 
     /// The body of an op, step by step.
@@ -120,7 +120,7 @@ impl Lowering<'_> {
                     for (to, &step) in from.iter_mut().zip(&step.from[..arity]) {
                         *to = values[step as usize];
                     }
-                    self.draft.step(verb, Type::of(step.dtype)?, &from[..arity])?
+                    self.atoms.step(verb, Type::of(step.dtype)?, &from[..arity])?
                 }
             };
             values.push(value);
@@ -129,7 +129,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Draft {
+impl AtomList {
     /// Truth values from bytes, widened.
     fn is_not_zero_byte(&mut self, bytes: Id) -> Id {
         use super::table::Insn::{Vpcmpgtd, Vptestmd};

@@ -3,20 +3,20 @@
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod absent;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod atoms;
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod bytes;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod casts;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod compiled;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod draft;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod encode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod function;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod lower;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod machine_code;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memory;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -32,9 +32,9 @@ mod tier;
 mod verbs;
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-pub(crate) use absent::Compiled;
+pub(crate) use absent::MachineCode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub(crate) use compiled::Compiled;
+pub(crate) use machine_code::MachineCode;
 pub(crate) use registers::RegisterMap;
 pub use stats::CodeStats;
 pub(crate) use tier::Tier;

@@ -6,8 +6,8 @@
 //!
 //! Invariant: nothing is loaded from an input twice, since an output may lie there and have been written meanwhile.
 
-use super::draft::{Atom, Id, Type, What};
-use super::encode::{Address, Assembler, Detail, Gpr, Operand};
+use super::atoms::{Atom, Id, Type, What};
+use super::encode::{Address, Assembler, Detail, Gpr, RegMem};
 use super::schedule::Turn;
 use super::table::{Form, Insn};
 use crate::simd::Isa;
@@ -210,7 +210,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             _ if type_.size() == 8 => (Insn::StoreD, self.length(type_)),
             _ => (Insn::StoreS, self.length(type_)),
         };
-        self.asm.vector(insn, reg, 0, Operand::Memory(Self::on_stack(place), bytes), Detail::default());
+        self.asm.vector(insn, reg, 0, RegMem::Memory(Self::on_stack(place), bytes), Detail::default());
     }
 
     /// A register that nobody needs now.
@@ -259,11 +259,11 @@ impl<'a, 'b> Writer<'a, 'b> {
         let (type_, wide) = (atom.type_, atom.type_.size() == 8);
         let load = if wide { Insn::LoadD } else { Insn::LoadS };
         let (insn, from) = match (self.place[value], atom.what) {
-            (Some(place), _) if self.is_mask(type_) => (Insn::KloadW, Operand::Memory(Self::on_stack(place), 2)),
+            (Some(place), _) if self.is_mask(type_) => (Insn::KloadW, RegMem::Memory(Self::on_stack(place), 2)),
             (_, What::Constant(_)) if self.frame.isa == Isa::Avx512 => {
-                let Operand::Broadcast(from) = self.in_memory(value) else { unreachable!("constants are broadcast") };
+                let RegMem::Broadcast(from) = self.in_memory(value) else { unreachable!("constants are broadcast") };
                 let insn = if wide { Insn::Vbroadcastsd } else { Insn::Vbroadcastss };
-                (insn, Operand::Memory(from, type_.size()))
+                (insn, RegMem::Memory(from, type_.size()))
             }
             _ => (load, self.in_memory(value)),
         };
@@ -271,7 +271,7 @@ impl<'a, 'b> Writer<'a, 'b> {
     }
 
     /// The value as an operand in memory, where it is at hand or on the stack.
-    fn in_memory(&mut self, value: Value) -> Operand {
+    fn in_memory(&mut self, value: Value) -> RegMem {
         let atom = self.atom_of(value);
         let length = self.length(atom.type_);
         match atom.what {
@@ -279,14 +279,14 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let bytes = bits.to_le_bytes();
                 let element = &bytes[..atom.type_.size()];
                 if self.frame.isa == Isa::Avx512 {
-                    return Operand::Broadcast(self.asm.pooled(element));
+                    return RegMem::Broadcast(self.asm.pooled(element));
                 }
-                Operand::Memory(self.asm.pooled(&element.repeat(32 / element.len())), length)
+                RegMem::Memory(self.asm.pooled(&element.repeat(32 / element.len())), length)
             }
-            What::Scalar(slot) => Operand::Memory(Address::At(self.address_of(slot), 0), length),
+            What::Scalar(slot) => RegMem::Memory(Address::At(self.address_of(slot), 0), length),
             _ => {
                 let place = self.place[value].expect("a value is in a register or on the stack");
-                Operand::Memory(Self::on_stack(place), length)
+                RegMem::Memory(Self::on_stack(place), length)
             }
         }
     }
@@ -313,8 +313,8 @@ impl<'a, 'b> Writer<'a, 'b> {
     }
 
     /// The last operand: a register, or memory. Nothing may be loaded after it was made.
-    fn last(&mut self, value: Value, elem: u8) -> Operand {
-        if self.folds(value, elem) { self.in_memory(value) } else { Operand::Register(self.register(value)) }
+    fn last(&mut self, value: Value, elem: u8) -> RegMem {
+        if self.folds(value, elem) { self.in_memory(value) } else { RegMem::Register(self.register(value)) }
     }
 
     /// The instruction has its operands: those nobody needs any more leave their registers.
@@ -371,14 +371,14 @@ impl<'a, 'b> Writer<'a, 'b> {
             What::Constant(_) | What::Scalar(_) => unreachable!("made where it is used"),
             What::Load(slot) => {
                 let size = atom.type_.size();
-                let from = Operand::Memory(self.elements(slot, size, copy), self.length(atom.type_));
+                let from = RegMem::Memory(self.elements(slot, size, copy), self.length(atom.type_));
                 let reg = self.result(value);
                 self.asm.vector(if size == 8 { Insn::LoadD } else { Insn::LoadS }, reg, 0, from, tail);
             }
             What::LoadBytes(slot, moves) => {
                 let at = if moves { self.elements(slot, 1, copy) } else { Address::At(self.address_of(slot), 0) };
                 let reg = self.result(value);
-                self.asm.vector(Insn::Vpmovsxbd, reg, 0, Operand::Memory(at, self.frame.lanes), tail);
+                self.asm.vector(Insn::Vpmovsxbd, reg, 0, RegMem::Memory(at, self.frame.lanes), tail);
             }
             What::Do(insn, imm) => self.instruction(insn, imm, value, atom, &args, copy),
             What::MulAdd => self.mul_add(value, atom, &args, copy),
@@ -400,7 +400,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             What::Store(slot) => {
                 let reg = self.register(args[0]);
                 let size = atom.type_.size();
-                let to = Operand::Memory(self.elements(slot, size, copy), self.length(atom.type_));
+                let to = RegMem::Memory(self.elements(slot, size, copy), self.length(atom.type_));
                 let insn = match (self.pass.streaming, size) {
                     (true, 8) => Insn::Vmovntpd,
                     (true, _) => Insn::Vmovntps,
@@ -414,10 +414,10 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let reg = self.register(args[0]);
                 let lanes = self.frame.lanes;
                 if self.frame.isa == Isa::Avx512 {
-                    let to = Operand::Memory(self.elements(slot, 1, copy), lanes);
+                    let to = RegMem::Memory(self.elements(slot, 1, copy), lanes);
                     self.asm.vector(Insn::Vpmovdb, reg, 0, to, Detail { zero: false, ..tail });
                 } else {
-                    self.asm.vector(Insn::Vmovmskps, Gpr::RAX.0, 0, Operand::Register(reg), Detail::default());
+                    self.asm.vector(Insn::Vmovmskps, Gpr::RAX.0, 0, RegMem::Register(reg), Detail::default());
                     self.asm.spread_rax(0x0101_0101_0101_0101);
                     let to = self.elements(slot, 1, copy);
                     self.asm.store_rax(to, lanes);
@@ -436,8 +436,8 @@ impl<'a, 'b> Writer<'a, 'b> {
                 self.release(atom, copy);
                 let to = self.result(value);
                 match row.form {
-                    Form::Mr => self.asm.vector(insn, from, 0, Operand::Register(to), detail),
-                    _ => self.asm.vector(insn, to, 0, Operand::Register(from), detail),
+                    Form::Mr => self.asm.vector(insn, from, 0, RegMem::Register(to), detail),
+                    _ => self.asm.vector(insn, to, 0, RegMem::Register(from), detail),
                 }
             }
             2 => {
@@ -466,7 +466,7 @@ impl<'a, 'b> Writer<'a, 'b> {
     fn copied(&mut self, from: u8, type_: Type) -> u8 {
         let to = self.take(type_);
         let insn = if type_.size() == 8 { Insn::Vmovapd } else { Insn::Vmovaps };
-        self.asm.vector(insn, to, 0, Operand::Register(from), Detail::default());
+        self.asm.vector(insn, to, 0, RegMem::Register(from), Detail::default());
         to
     }
 
@@ -490,7 +490,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         };
         let last = |writer: &mut Self, n: usize| match memory {
             Some(_) => writer.in_memory(args[n]),
-            None => Operand::Register(regs[n]),
+            None => RegMem::Register(regs[n]),
         };
         let forms = match elem {
             8 => [Insn::Vfmadd132pd, Insn::Vfmadd213pd, Insn::Vfmadd231pd],

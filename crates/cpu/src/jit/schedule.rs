@@ -4,7 +4,7 @@
 //! Invariant: an atom comes after those it takes from, and what one copy stores after all that it loads, since an output
 //! may lie where an input does.
 
-use super::draft::{Atom, What};
+use super::atoms::{Atom, What};
 use super::table::Insn::*;
 
 /// One turn: an atom of one of the copies.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: machine code has the interpreter's bits, so it may appear between two tiles of a run.
 
-use super::Compiled;
+use super::MachineCode;
 use crate::simd::Isa;
 use forerun_plan::{Program, Reg};
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ const WORTH_EMITTING_LATER: isize = 512 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Tier {
     /// Unset until code was asked for; `None` if there is none for this program.
-    code: OnceLock<Option<Compiled>>,
+    code: OnceLock<Option<MachineCode>>,
     later: Option<Box<Later>>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Later {
 
 impl Tier {
     /// Code made at once.
-    pub(crate) fn now(code: Option<Compiled>) -> Tier {
+    pub(crate) fn now(code: Option<MachineCode>) -> Tier {
         Tier { code: OnceLock::from(code), later: None }
     }
 
@@ -45,13 +45,13 @@ impl Tier {
 
     /// The machine code, if it was made.
     #[inline]
-    pub(crate) fn code(&self) -> Option<&Compiled> {
+    pub(crate) fn code(&self) -> Option<&MachineCode> {
         self.code.get()?.as_ref()
     }
 
     /// Counts elements that are about to run, and calls `emit` once there were enough.
     #[inline]
-    pub(crate) fn count(&self, elements: usize, emit: impl FnOnce(&Later) -> Option<Compiled>) {
+    pub(crate) fn count(&self, elements: usize, emit: impl FnOnce(&Later) -> Option<MachineCode>) {
         if let Some(later) = &self.later
             && later.left.load(Relaxed) > 0
             && later.left.fetch_sub(elements as isize, Relaxed) <= elements as isize

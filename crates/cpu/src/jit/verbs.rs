@@ -1,7 +1,7 @@
 //! The verbs of the bodies' scripts as machine instructions: for each the same arithmetic, in the same order, as the
 //! vectors of `simd` have it, so that the bits are theirs.
 
-use super::draft::{Draft, Id, Type, What};
+use super::atoms::{AtomList, Id, Type, What};
 use super::table::Insn::{self, *};
 use forerun_ops::symbol::Verb;
 
@@ -29,7 +29,7 @@ const AND: [Insn; 4] = [Vandps, Vandpd, Vpandd, Vpandq];
 const OR: [Insn; 4] = [Vorps, Vorpd, Vpord, Vporq];
 const XOR: [Insn; 4] = [Vxorps, Vxorpd, Vpxord, Vpxorq];
 
-impl Draft {
+impl AtomList {
     /// A number in every lane.
     pub(super) fn number(&mut self, type_: Type, value: f64) -> Id {
         let bits = match type_ {
@@ -319,9 +319,9 @@ impl Draft {
 
     fn unary(&mut self, verb: Verb, a: Id) -> Option<Id> {
         let type_ = self.type_of(a);
-        let round = |how: u8, draft: &mut Draft| match type_ {
-            Type::F32 => draft.insn_with(Vroundps, how, type_, &[a]),
-            Type::F64 => draft.insn_with(Vroundpd, how, type_, &[a]),
+        let round = |how: u8, atoms: &mut AtomList| match type_ {
+            Type::F32 => atoms.insn_with(Vroundps, how, type_, &[a]),
+            Type::F64 => atoms.insn_with(Vroundpd, how, type_, &[a]),
             _ => a,
         };
         Some(match verb {

@@ -21,7 +21,7 @@ impl Matrix {
     }
 
     /// With rows and columns exchanged.
-    pub(crate) fn turned(self) -> Matrix {
+    pub(crate) fn transposed(self) -> Matrix {
         Matrix { first: self.first, rows: self.columns, columns: self.rows }
     }
 }
@@ -53,8 +53,8 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::F32 if e.m * e.n * e.k <= TINY => plain::<f32>,
         DType::F64 if e.m * e.n * e.k <= TINY => plain::<f64>,
         // The library packs such a B element by element: 1.3 times slower in all.
-        DType::F32 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TURNING => turned::<f32>,
-        DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TURNING => turned::<f64>,
+        DType::F32 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f32>,
+        DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f64>,
         DType::F32 => library::<f32>,
         DType::F64 => library::<f64>,
         // What wraps, wraps with a sign and without.
@@ -108,7 +108,7 @@ pub(super) unsafe fn library<T: Copy + Default + From<u8> + 'static>(
 }
 
 /// Rows of the result for which a copy of B pays.
-const WORTH_TURNING: usize = 64;
+const WORTH_TRANSPOSING: usize = 64;
 
 /// Elements of B that are copied at a time.
 const PANEL: usize = 2 << 20;
@@ -119,7 +119,7 @@ thread_local! {
 }
 
 /// As [`library`], for a B whose columns are adjacent: panels of it are copied to rows first.
-unsafe fn turned<T: Copy + Default + From<u8> + 'static>(
+unsafe fn transposed<T: Copy + Default + From<u8> + 'static>(
     m: usize,
     n: usize,
     k: usize,

@@ -3,10 +3,10 @@
 //! Invariant: elements are multiplied and added in blocks of fixed length at fixed places, and the blocks in a binary tree by
 //! their number, as in reductions. So the bits depend on the length alone, not on who computed which block.
 
+use crate::partition;
 use crate::pointwise::Shared;
 use crate::reduce::{CHUNKS, Cascade, Element, PIECE, Partials, Sum, WIDTH, blocks_per_chunk, tree, tree_of};
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
-use crate::stretch;
 use forerun_base::{DType, Team};
 use forerun_ops::NumFloat;
 use std::marker::PhantomData;
@@ -48,7 +48,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     let (a, b, to) = (a.cast::<V::Elem>(), b.cast::<V::Elem>(), to.cast::<V::Elem>());
     if k < 2 * PIECE || team.width() == 1 {
         // SAFETY: the caller promises the elements; the backend has checked the instruction set.
-        unsafe { to.write(S::vectorize(Whole::<V>(Stretch { a, b, count: k, kind: PhantomData }))) };
+        unsafe { to.write(S::vectorize(Whole::<V>(Run { a, b, count: k, kind: PhantomData }))) };
         return;
     }
     let blocks = k.div_ceil(BLOCK);
@@ -57,17 +57,17 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; CHUNKS];
     let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
     let vectors = Shared((a, b));
-    stretch::split(team, chunks, &|chunk| {
+    partition::split(team, chunks, &|chunk| {
         let from = chunk * per_chunk * BLOCK;
         let count = (per_chunk * BLOCK).min(k - from);
         let (a, b) = vectors.get();
         // SAFETY: the elements of one chunk; each chunk has a partial result of its own.
         unsafe {
-            let stretch = Stretch::<V> { a: a.add(from), b: b.add(from), count, kind: PhantomData };
-            partials.at(chunk).write(S::vectorize(stretch));
+            let run = Run::<V> { a: a.add(from), b: b.add(from), count, kind: PhantomData };
+            partials.at(chunk).write(S::vectorize(run));
         }
     });
-    let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+    let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
     let mut lanes = [V::Elem::ZERO; WIDTH];
     for chunk in 0..chunks {
         // SAFETY: every chunk has been written.
@@ -81,7 +81,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
 }
 
 /// Elements of both vectors from a block on, whose products are added up in 64 lanes.
-struct Stretch<V: Memory> {
+struct Run<V: Memory> {
     a: *const V::Elem,
     b: *const V::Elem,
     count: usize,
@@ -89,7 +89,7 @@ struct Stretch<V: Memory> {
 }
 
 /// The same, added up.
-struct Whole<V: Memory>(Stretch<V>);
+struct Whole<V: Memory>(Run<V>);
 
 impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
     type Out = V::Elem;
@@ -99,14 +99,14 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
     }
 }
 
-impl<V: Memory<Elem: Element> + NumFloat> Work for Stretch<V> {
+impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
     type Out = [V::Elem; WIDTH];
     #[inline(always)]
     fn run(self) -> [V::Elem; WIDTH] {
-        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut lanes = [V::Elem::ZERO; WIDTH];
         for at in (0..self.count).step_by(BLOCK) {
-            // SAFETY: elements of the stretch.
+            // SAFETY: elements of the run.
             let mut block = unsafe { self.block(at, BLOCK.min(self.count - at)) };
             if self.count <= BLOCK {
                 return block;
@@ -118,7 +118,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Stretch<V> {
     }
 }
 
-impl<V: Memory<Elem: Element> + NumFloat> Stretch<V> {
+impl<V: Memory<Elem: Element> + NumFloat> Run<V> {
     /// The lanes of `count` elements from `at` on.
     #[inline(always)]
     unsafe fn block(&self, at: usize, count: usize) -> [V::Elem; WIDTH] {

@@ -18,7 +18,7 @@ pub(crate) fn by_column(isa: Isa, dtype: DType) -> Block {
     find::<false>(isa, dtype)
 }
 
-/// The routine for a result of one row: `b` turned is the matrix, `a` the vector.
+/// The routine for a result of one row: `b` transposed is the matrix, `a` the vector.
 pub(crate) fn by_row(isa: Isa, dtype: DType) -> Block {
     find::<true>(isa, dtype)
 }
@@ -48,7 +48,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
     c_rows: usize,
 ) {
     let (rows, matrix, vector, vector_step, step) =
-        if ROW { (n, b.turned(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
+        if ROW { (n, b.transposed(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
     // SAFETY: the caller promises the elements; the backend has checked the instruction set.
     unsafe {
         S::vectorize(Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData })

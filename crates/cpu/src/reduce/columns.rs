@@ -4,8 +4,8 @@
 
 use super::fold::{Cascade, Element, Fold, fold_slices};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use crate::partition;
 use crate::simd::{Memory, Set};
-use crate::stretch;
 use forerun_base::Team;
 use forerun_ops::Num;
 use forerun_plan::Io;
@@ -46,8 +46,8 @@ impl Reducer {
         last: usize,
         result: &mut [V::Elem; STRIP],
     ) {
-        let mut cascade = Cascade::<V::Elem, STRIP>::new();
         let width = strip.width;
+        let mut cascade = Cascade::<V::Elem, STRIP>::new(width);
         let at = |row: usize| (strip.outer * self.reduced + row) * self.inner + strip.column;
         let mut block = [F::start(); STRIP];
         for row in (first..last).step_by(ROWS) {
@@ -129,7 +129,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         for n in 0..strips {
             let strip = r.strip(n);
             let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; STRIP]>());
-            stretch::split(team, chunks, &|chunk| {
+            partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk * ROWS;
                 let last = r.reduced.min(first + per_chunk * ROWS);
                 // SAFETY: the elements of one chunk of the strip; each chunk has a partial result of its own.
@@ -147,7 +147,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                     });
                 }
             });
-            let mut cascade = Cascade::<V::Elem, STRIP>::new();
+            let mut cascade = Cascade::<V::Elem, STRIP>::new(strip.width);
             let mut result = [F::start(); STRIP];
             for chunk in 0..chunks {
                 // SAFETY: every chunk of the strip has been written, for the strip's width.

@@ -175,53 +175,65 @@ pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
 /// Enough for 2^32 blocks.
 const LEVELS: usize = 33;
 
-/// A binary counter of partial results, `W` elements each: block `n` meets block `n ^ 1`, pairs meet pairs, and so on.
+/// A binary counter of partial results, `width` of `W` elements each: block `n` meets block `n ^ 1`, pairs meet pairs, and so on.
+///
+/// Invariant: a level that is `filled` holds `width` elements, and `width` is at most `W`. Callers name the width again in every
+/// call, where it is mostly a constant, so that the loops over it are unrolled.
 pub(crate) struct Cascade<T, const W: usize> {
     levels: [MaybeUninit<[T; W]>; LEVELS],
     filled: u64,
+    width: usize,
 }
 
 impl<T: Element, const W: usize> Cascade<T, W> {
+    /// An empty counter of blocks of which `width` elements count.
+    ///
+    /// # Panics
+    /// If `width` exceeds `W`.
     #[inline(always)]
-    pub(crate) fn new() -> Self {
-        Cascade { levels: [const { MaybeUninit::uninit() }; LEVELS], filled: 0 }
+    pub(crate) fn new(width: usize) -> Self {
+        assert!(width <= W, "a block has fewer elements");
+        Cascade { levels: [const { MaybeUninit::uninit() }; LEVELS], filled: 0, width }
     }
 
-    /// Adds the result of `2^level` blocks; `width` elements of it count. Uses `block` as scratch.
+    /// Adds the result of `2^level` blocks. Uses `block` as scratch.
+    ///
+    /// # Panics
+    /// If the width differs from that of the counter, or there are more than 2^32 blocks.
     #[inline(always)]
     pub(crate) fn push<V: Memory<Elem = T> + Num, F: Fold>(&mut self, block: &mut [T; W], width: usize, level: usize) {
+        assert!(width == self.width, "all blocks have one width");
         let mut level = level;
         while self.filled >> level & 1 == 1 {
-            // SAFETY: a filled level was written for `width` elements; old results come first in the order.
-            unsafe {
-                let (old, block) = (self.levels[level].as_ptr().cast::<T>(), block.as_mut_ptr().cast::<T>());
-                fold_slices::<V, F>(block, old, block, width);
-            }
+            let (old, block) = (self.levels[level].as_ptr().cast::<T>(), block.as_mut_ptr());
+            // SAFETY: both have `width` elements by the invariant; old results come first in the order.
+            unsafe { fold_slices::<V, F>(block, old, block, width) };
             self.filled &= !(1 << level);
             level += 1;
         }
-        // SAFETY: `width` is at most W.
-        unsafe {
-            std::ptr::copy_nonoverlapping(block.as_ptr(), self.levels[level].as_mut_ptr().cast::<T>(), width);
-        }
+        let to = self.levels[level].as_mut_ptr().cast::<T>();
+        // SAFETY: both have W elements, and `width` is at most W by the invariant.
+        unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), to, width) };
         self.filled |= 1 << level;
     }
 
-    /// The result of all blocks, into `result`, for `width` elements; untouched if there was none.
+    /// Writes the result of all blocks to `result`, which stays as it is if there was none.
+    ///
+    /// # Panics
+    /// If the width differs from that of the counter.
     #[inline(always)]
     pub(crate) fn finish<V: Memory<Elem = T> + Num, F: Fold>(&mut self, result: &mut [T; W], width: usize) {
+        assert!(width == self.width, "all blocks have one width");
         let mut first = true;
         while self.filled != 0 {
             let level = self.filled.trailing_zeros() as usize;
             self.filled &= self.filled - 1;
-            // SAFETY: a filled level was written for `width` elements.
+            let (old, result) = (self.levels[level].as_ptr().cast::<T>(), result.as_mut_ptr());
+            // SAFETY: both have `width` elements by the invariant.
             unsafe {
-                let old = self.levels[level].as_ptr().cast::<T>();
-                if first {
-                    std::ptr::copy_nonoverlapping(old, result.as_mut_ptr(), width);
-                } else {
-                    let result = result.as_mut_ptr().cast::<T>();
-                    fold_slices::<V, F>(result, old, result, width);
+                match first {
+                    true => std::ptr::copy_nonoverlapping(old, result, width),
+                    false => fold_slices::<V, F>(result, old, result, width),
                 }
             }
             first = false;

@@ -6,9 +6,9 @@
 use super::fold::{Element, Fold, Largest, LargestNumber, Product, Smallest, SmallestNumber, Sum};
 use super::search::{self, Searched};
 use super::{columns, rows, truth};
+use crate::partition;
 use crate::pointwise::Shared;
 use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
-use crate::stretch;
 use crate::target::Target;
 use crate::tile::{Machine, Tiles};
 use forerun_base::{DType, Kind, Team};
@@ -228,7 +228,7 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
 
 /// Splits `pieces` over the team, or runs them here if that is not worth it.
 pub(super) fn split(r: &Reducer, team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
-    if pieces > 1 && r.splits(team) { stretch::split(team, pieces, piece) } else { (0..pieces).for_each(piece) }
+    if pieces > 1 && r.splits(team) { partition::split(team, pieces, piece) } else { (0..pieces).for_each(piece) }
 }
 
 /// Results of chunks, written by whoever folds them and read when all are done.

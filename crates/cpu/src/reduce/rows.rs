@@ -5,8 +5,8 @@
 
 use super::fold::{Cascade, Element, Fold};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use crate::partition;
 use crate::simd::{Memory, Set, collect};
-use crate::stretch;
 use forerun_base::Team;
 use forerun_ops::Num;
 use forerun_plan::Io;
@@ -207,7 +207,7 @@ impl Reducer {
         start: usize,
         count: usize,
     ) -> [V::Elem; WIDTH] {
-        let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+        let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut result = [F::start(); WIDTH];
         let mut at = 0;
         if let (Some(input), true) = (self.direct, F::SEVERAL) {
@@ -265,7 +265,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         let mut space = [const { MaybeUninit::<[V::Elem; WIDTH]>::uninit() }; CHUNKS];
         for row in 0..outer {
             let partials = Partials::new(space.as_mut_ptr().cast::<[V::Elem; WIDTH]>());
-            stretch::split(team, chunks, &|chunk| {
+            partition::split(team, chunks, &|chunk| {
                 let from = chunk * per_chunk * BLOCK;
                 let count = (per_chunk * BLOCK).min(reduced - from);
                 // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
@@ -284,7 +284,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 }
             });
             let level = per_chunk.trailing_zeros() as usize;
-            let mut cascade = Cascade::<V::Elem, WIDTH>::new();
+            let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
             let mut result = [F::start(); WIDTH];
             for chunk in 0..chunks {
                 // SAFETY: every chunk of the row has been written.

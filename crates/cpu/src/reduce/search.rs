@@ -4,8 +4,8 @@
 use super::fold::{Element, Fold};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, shared, split};
 use super::rows::{SHORT, by_column};
+use crate::partition;
 use crate::simd::{Memory, Set};
-use crate::stretch;
 use forerun_base::Team;
 use forerun_ops::{Mask, Num};
 use forerun_plan::Io;
@@ -180,7 +180,7 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
         let mut space = [const { MaybeUninit::<Option<(V::Elem, usize)>>::uninit() }; CHUNKS];
         let partials = Partials::new(space.as_mut_ptr().cast::<Option<(V::Elem, usize)>>());
         for row in 0..r.outer {
-            stretch::split(team, chunks, &|chunk| {
+            partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk;
                 let count = per_chunk.min(reduced - first);
                 // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.

@@ -5,10 +5,10 @@
 //! team, nor the order of sums on how wide vectors are.
 
 use super::call::{Args, Body, Element as Typed};
+use crate::nontemporal;
 use crate::pointwise::Shared;
 use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree};
 use crate::simd::{Baseline, Isa, Memory, Set, Work};
-use crate::stream;
 use forerun_base::{DType, Result, Team};
 use forerun_ops::{Body as Apply, Normalise, Num, NumFloat, bodies};
 use std::marker::PhantomData;
@@ -81,9 +81,10 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
     let epsilon = f64::from_bits(args.word(0) as u64);
     let rows = from.len() / count;
     let bytes = count * size_of::<V::Elem>();
-    let past = (size_of_val(to) >= stream::WORTH && bytes.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64))
-        .then(|| stream::find(args.isa))
-        .flatten();
+    let past =
+        (size_of_val(to) >= nontemporal::WORTH && bytes.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64))
+            .then(|| nontemporal::find(args.isa))
+            .flatten();
     let target = Shared(to.as_mut_ptr());
     let per_piece = (PIECE / count).max(1);
     team.split(rows.div_ceil(per_piece), &|piece| {
@@ -102,7 +103,7 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
             }
         }
         if past.is_some() {
-            stream::fence();
+            nontemporal::fence();
         }
     });
 }

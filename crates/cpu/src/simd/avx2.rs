@@ -2,9 +2,9 @@
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
-use super::set::{Memory, Set, Work};
+use super::set::{Isa, Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Loop, LoopInput};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
@@ -216,7 +216,7 @@ macro_rules! mask {
             /// Whether it holds in every lane.
             #[inline(always)]
             fn holds(self) -> bool {
-                // SAFETY: only called where the set's features are enabled.
+                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
                 unsafe { $bits(self.0) == (1 << $lanes) - 1 }
             }
         }
@@ -224,17 +224,17 @@ macro_rules! mask {
         impl Mask for $mask {
             #[inline(always)]
             fn and(self, other: Self) -> Self {
-                // SAFETY: only called where the set's features are enabled.
+                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
                 $mask(unsafe { $and(self.0, other.0) })
             }
             #[inline(always)]
             fn or(self, other: Self) -> Self {
-                // SAFETY: only called where the set's features are enabled.
+                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
                 $mask(unsafe { $or(self.0, other.0) })
             }
             #[inline(always)]
             fn not(self) -> Self {
-                // SAFETY: only called where the set's features are enabled.
+                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
                 $mask(unsafe { $not(self.0) })
             }
         }
@@ -272,7 +272,9 @@ macro_rules! mask {
             }
             #[inline(always)]
             fn splat(value: bool) -> Self {
-                // SAFETY: only called where the set's features are enabled; the array has a byte a lane.
+                debug_assert!(is_x86_feature_detected!("avx2"), "the processor has the set's features");
+                // SAFETY: only reached in functions that enable the set's features, which the line above checks; the array has
+                // a byte for each lane.
                 unsafe { Self::load([value; $lanes].as_ptr()) }
             }
         }
@@ -327,7 +329,8 @@ macro_rules! memory {
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                // SAFETY: only called where the set's features are enabled.
+                debug_assert!(is_x86_feature_detected!("avx2"), "the processor has the set's features");
+                // SAFETY: only reached in functions that enable the set's features, which the line above checks.
                 $vector(unsafe { $set1(value) })
             }
         }

@@ -2,9 +2,9 @@
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
-use super::set::{Memory, Set, Work};
+use super::set::{Isa, Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Loop, LoopInput};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
@@ -285,7 +285,8 @@ macro_rules! memory {
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                // SAFETY: only called where the set's features are enabled.
+                debug_assert!(is_x86_feature_detected!("avx512f"), "the processor has the set's features");
+                // SAFETY: only reached in functions that enable the set's features, which the line above checks.
                 $vector(unsafe { $set1(value) })
             }
         }

@@ -2,7 +2,7 @@
 //! the others: compiled inside a function with the set's features, the element loops become vector instructions.
 
 use super::set::{Memory, Set, Work};
-use crate::loops::{self, Loop, Operand};
+use crate::loops::{self, Loop, LoopInput};
 use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Turn};
 use std::mem::MaybeUninit;
 
@@ -186,14 +186,14 @@ impl Set for Baseline {
     type Bool = Lanes<bool, 8>;
 
     fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
-        unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+        unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller's promise is this one.
             unsafe { loops::unary::<V, B>(to, from, count) }
         }
         run::<V, B>
     }
     fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
-        unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+        unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller's promise is this one.
             unsafe { loops::binary::<V, B>(to, from, count) }
         }
@@ -202,7 +202,7 @@ impl Set for Baseline {
     fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop {
         unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
             to: *mut u8,
-            from: &[Operand; 3],
+            from: &[LoopInput; 3],
             count: usize,
         ) {
             // SAFETY: the caller's promise is this one.
@@ -211,7 +211,7 @@ impl Set for Baseline {
         run::<V, B>
     }
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
-        unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+        unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller's promise is this one.
             unsafe { loops::ternary::<V, B>(to, from, count) }
         }

@@ -30,7 +30,8 @@ pub(crate) trait Memory: Copy {
     /// `count` elements, less than `LANES`, must be writable.
     unsafe fn store_first(self, to: *mut Self::Elem, count: usize);
 
-    /// The same element in every lane.
+    /// The same element in every lane. Must be reached only in functions that enable the set's features (see [`Set::vectorize`]);
+    /// builds with debug assertions check that the processor has them.
     fn splat(value: Self::Elem) -> Self;
 }
 

@@ -1,4 +1,7 @@
-//! What the float vectors of the x86 sets have in common: each row of [`x86_float!`] names the instruction that does it.
+//! What the float vectors of the x86 sets have in common: each row of [`x86_float!`] names the instruction of a method.
+//!
+//! Methods are safe because a vector is itself the proof that the processor has the set's features: one comes from `load`, whose caller
+//! promises them, or from `splat`, which builds with debug assertions check.
 
 /// Implements the number traits for a register of floats; what differs between sets comes in as small functions.
 macro_rules! x86_float {
@@ -113,7 +116,7 @@ macro_rules! x86_float {
             fn scale(self, n: Self) -> Self { self.raw_scale(n) }
             #[inline(always)]
             fn split(self) -> (Self, Self) {
-                // SAFETY: only called where the set's features are enabled.
+                // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
                 let (m, e) = unsafe { split(self.0) };
                 ($vector(m), $vector(e))
             }
@@ -154,35 +157,35 @@ macro_rules! x86_float {
     (@ $v:ident $r:ty, $m:ident, $e:ident, fma, $f:expr) => {
         #[inline(always)]
         fn raw_fma(self, b: Self, c: Self) -> Self {
-            // SAFETY: only called where the set's features are enabled.
+            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
             $v(unsafe { $f(self.0, b.0, c.0) })
         }
     };
     (@ $v:ident $r:ty, $m:ident, $e:ident, select, $f:expr) => {
         #[inline(always)]
         fn raw_select(mask: $m, yes: Self, no: Self) -> Self {
-            // SAFETY: only called where the set's features are enabled.
+            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
             $v(unsafe { $f(mask.0, yes.0, no.0) })
         }
     };
     (@unary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self) -> Self {
-            // SAFETY: only called where the set's features are enabled.
+            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
             $v(unsafe { $f(self.0) })
         }
     };
     (@binary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> Self {
-            // SAFETY: only called where the set's features are enabled.
+            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
             $v(unsafe { $f(self.0, other.0) })
         }
     };
     (@compare $v:ident $m:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> $m {
-            // SAFETY: only called where the set's features are enabled.
+            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
             $m(unsafe { $f(self.0, other.0) })
         }
     };
@@ -201,7 +204,7 @@ macro_rules! x86_set {
 
             fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
-                unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+                unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
                     // SAFETY: the caller's promise is this one.
                     unsafe { loops::unary::<V, B>(to, from, count) }
                 }
@@ -209,7 +212,11 @@ macro_rules! x86_set {
             }
             fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
-                unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[Operand; 3], count: usize) {
+                unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(
+                    to: *mut u8,
+                    from: &[LoopInput; 3],
+                    count: usize,
+                ) {
                     // SAFETY: the caller's promise is this one.
                     unsafe { loops::binary::<V, B>(to, from, count) }
                 }
@@ -219,7 +226,7 @@ macro_rules! x86_set {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
                     to: *mut u8,
-                    from: &[Operand; 3],
+                    from: &[LoopInput; 3],
                     count: usize,
                 ) {
                     // SAFETY: the caller's promise is this one.
@@ -231,7 +238,7 @@ macro_rules! x86_set {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(
                     to: *mut u8,
-                    from: &[Operand; 3],
+                    from: &[LoopInput; 3],
                     count: usize,
                 ) {
                     // SAFETY: the caller's promise is this one.
@@ -254,6 +261,7 @@ macro_rules! x86_set {
                 unsafe fn run<W: Work>(work: W) -> W::Out {
                     work.run()
                 }
+                debug_assert!(Isa::$set.is_available(), "the processor has the set's features");
                 // SAFETY: the caller promises the features.
                 unsafe { run(work) }
             }

@@ -5,10 +5,10 @@
 //! nobody ever parks here for work.
 
 use super::cache::Cache;
-use super::end::Door;
+use super::exit::CallGate;
 use super::link::Linker;
 use super::nvrtc::TextCompiler;
-use crate::alone::Alone;
+use crate::kernel_graph::KernelGraph;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
 use std::collections::{HashMap, VecDeque};
@@ -33,7 +33,7 @@ pub(crate) struct Unit {
 #[derive(Debug)]
 struct Loaded {
     run: Function,
-    alone: Mutex<Alone>,
+    graph: Mutex<KernelGraph>,
 }
 
 // SAFETY: handles of loaded functions may be used by any thread whose context is the device's.
@@ -84,8 +84,8 @@ struct Shared {
     cache: Cache,
     queue: Mutex<Queue>,
     /// Who compiles, and who links: two libraries.
-    door: Arc<Door>,
-    linking: Arc<Door>,
+    compiling: Arc<CallGate>,
+    linking: Arc<CallGate>,
     compiled: AtomicU64,
     linked: AtomicU64,
     found: AtomicU64,
@@ -140,7 +140,7 @@ impl Compiler {
             linker: Linker::new(driver, context),
             cache: Cache::of_user(),
             queue: Mutex::default(),
-            door: Arc::default(),
+            compiling: Arc::default(),
             linking: Arc::default(),
             compiled: AtomicU64::new(0),
             linked: AtomicU64::new(0),
@@ -201,8 +201,8 @@ impl Compiler {
     }
 
     /// The kernel of a unit, and what is known of its launches alone; compiles it here if it is not there yet.
-    pub(crate) fn function<'u>(&self, unit: &'u Unit) -> Result<(Function, &'u Mutex<Alone>)> {
-        self.loaded(unit).map(|loaded| (loaded.run, &loaded.alone))
+    pub(crate) fn function<'u>(&self, unit: &'u Unit) -> Result<(Function, &'u Mutex<KernelGraph>)> {
+        self.loaded(unit).map(|loaded| (loaded.run, &loaded.graph))
     }
 
     fn loaded<'u>(&self, unit: &'u Unit) -> Result<&'u Loaded> {
@@ -212,7 +212,7 @@ impl Compiler {
     /// The process ends: compiles nothing more, and waits for what is being compiled.
     pub(crate) fn stop(&self) {
         self.shared.forget();
-        self.shared.door.close(LONGEST);
+        self.shared.compiling.close(LONGEST);
         self.shared.linking.close(LONGEST);
     }
 
@@ -294,7 +294,7 @@ impl Shared {
         let mut run: Function = std::ptr::null_mut();
         // SAFETY: a loaded module and a name that ends.
         let error = unsafe { (driver.module_function)(&mut run, module, c"run".as_ptr()) };
-        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, alone: Mutex::default() })
+        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, graph: Mutex::default() })
     }
 
     /// The machine code of a text in PTX, if it was kept or the driver links it.
@@ -312,7 +312,7 @@ impl Shared {
     }
 
     fn link(&self, text: &str) -> Option<Vec<u8>> {
-        let _inside = self.linking.enter()?;
+        let _guard = self.linking.enter()?;
         self.linker.link(text)
     }
 
@@ -323,9 +323,9 @@ impl Shared {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
-        let inside = self.door.enter().ok_or("the process ends")?;
+        let guard = self.compiling.enter().ok_or("the process ends")?;
         let image = nvrtc.compile(&unit.text)?;
-        drop(inside);
+        drop(guard);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
         Ok(image)

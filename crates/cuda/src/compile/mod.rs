@@ -2,7 +2,7 @@
 
 mod cache;
 mod compiler;
-mod end;
+mod exit;
 mod link;
 mod nvrtc;
 

@@ -1,8 +1,8 @@
 //! Fills: values made from parameters alone.
 
-use super::launch::Run;
+use super::kernel::Run;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
+use crate::gpu::{DeviceIo, Gpu};
 use crate::text::fill_text;
 use forerun_base::Result;
 use forerun_plan::{Fill, FillKind};
@@ -36,7 +36,7 @@ impl Filler {
 }
 
 impl Run for Filler {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         if self.size == 0 {
             return Ok(());
         }
@@ -49,7 +49,8 @@ impl Run for Filler {
         let aligned = io.outputs[0].is_multiple_of((self.bytes / self.size * self.pack) as u64);
         let (rows, columns) = (rows as u64, columns as u64);
         let words = [self.size as u64, io.outputs[0], scalar(0), scalar(1), rows, columns, aligned as u64];
-        gpu.launch(&self.unit, Gpu::grid(self.size, 256 * self.pack), 256, &words)
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        unsafe { gpu.launch_kernel(&self.unit, Gpu::grid(self.size, 256 * self.pack), 256, &words) }
     }
 
     fn is_ready(&self) -> bool {

@@ -2,7 +2,7 @@
 
 mod complaint;
 mod fill;
-mod launch;
+mod kernel;
 mod mover;
 mod place;
 mod pointwise;
@@ -12,7 +12,7 @@ mod routine;
 mod rows;
 
 pub use complaint::{Complain, complaint};
-pub use launch::Launch;
+pub use kernel::LaunchableKernel;
 pub(crate) use product::Products;
 pub use routine::runs;
 pub(crate) use routine::{plan, scale_text};

@@ -130,18 +130,22 @@ impl Mover {
         }
     }
 
-    /// Queues the copy; `from` is the source's address, or a scalar's bits.
-    pub(super) fn run(&self, gpu: &Gpu, from: u64, to: u64) -> Result<()> {
+    /// Enqueues the copy; `from` is the source's address, or a scalar's bits.
+    ///
+    /// # Safety
+    /// Both addresses must reach the elements of their layouts until the stream has completed the copy.
+    pub(super) unsafe fn run(&self, gpu: &Gpu, from: u64, to: u64) -> Result<()> {
         if self.size == 0 {
             return Ok(());
         }
         match &self.how {
-            // SAFETY: both layouts are dense, and whoever launches promises their elements.
+            // SAFETY: both layouts are dense, and the caller promises their elements.
             How::Bytes(bytes) => unsafe { gpu.copy_within(from, to, *bytes) },
             How::Tiles { unit, words, grid } => {
                 let mut words = words.clone();
                 (words[0], words[1]) = (from, to);
-                gpu.launch(unit, *grid, 256, &words)
+                // SAFETY: the caller promises the addresses; the words are those of the source.
+                unsafe { gpu.launch_kernel(unit, *grid, 256, &words) }
             }
             How::Strided { space, kind, pack, bytes, packed, plain } => {
                 let scalar = matches!(kind, Kind::Cast(None, _));
@@ -158,7 +162,8 @@ impl Mover {
                     words.push(if narrow { divisor(extent) } else { extent as u64 });
                     words.extend([space.strides[0][d] as i64 as u64, space.strides[1][d] as i64 as u64]);
                 }
-                gpu.launch(unit, Gpu::grid(self.size, 256 * pack), 256, &words)
+                // SAFETY: the caller promises the addresses; the words are those of the source.
+                unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Concatenations, and updates of a region.
 
-use super::launch::Run;
+use super::kernel::Run;
 use super::mover::Mover;
-use crate::gpu::{Gpu, Io};
+use crate::gpu::{DeviceIo, Gpu};
 use forerun_base::{Layout, Result};
 use forerun_plan::{Concat, Update};
 
@@ -27,9 +27,10 @@ impl Joiner {
 }
 
 impl Run for Joiner {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let mut parts = self.parts.iter().zip(io.inputs);
-        parts.try_for_each(|((mover, first), &from)| mover.run(gpu, from, io.outputs[0] + first))
+        // SAFETY: the caller promises the inputs, and the output has a region for each.
+        parts.try_for_each(|((mover, first), &from)| unsafe { mover.run(gpu, from, io.outputs[0] + first) })
     }
 
     fn is_ready(&self) -> bool {
@@ -58,14 +59,15 @@ impl Overwrite {
 }
 
 impl Run for Overwrite {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let (base, out) = (io.inputs[0], io.outputs[0]);
         if base != out && self.bytes > 0 {
             // SAFETY: base and output are dense and of one size, which the caller promises.
             unsafe { gpu.copy_within(base, out, self.bytes)? };
         }
         let to = out.wrapping_add(io.scalars[0].wrapping_mul(self.size as u64));
-        self.mover.run(gpu, if self.scalar { io.scalars[1] } else { io.inputs[1] }, to)
+        // SAFETY: the caller promises the value, and a region that lies within the output.
+        unsafe { self.mover.run(gpu, if self.scalar { io.scalars[1] } else { io.inputs[1] }, to) }
     }
 
     fn is_ready(&self) -> bool {

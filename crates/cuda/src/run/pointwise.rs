@@ -1,12 +1,12 @@
 //! Pointwise programs: the fused kernel once it is compiled. Until then one that does an element at a time and is there sooner, since it is
 //! linked from PTX (or, where the program uses what is not printed so, shorter C); until then the generic one.
 
-use super::launch::Run;
+use super::kernel::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
-use crate::lanes::Mark;
-use crate::text::{Bound, Evaluator, encode, plain_ptx, pointwise_text};
+use crate::gpu::{DeviceIo, Gpu};
+use crate::streams::MarkWord;
+use crate::text::{Evaluator, encode, plain_ptx, pointwise_text};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reg};
@@ -55,8 +55,9 @@ impl Transposition {
 }
 
 impl Run for Transposition {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
-        self.0.run(gpu, io.inputs[0], io.outputs[0])
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
+        // SAFETY: the caller promises both addresses.
+        unsafe { self.0.run(gpu, io.inputs[0], io.outputs[0]) }
     }
 
     fn is_ready(&self) -> bool {
@@ -65,33 +66,39 @@ impl Run for Transposition {
 }
 
 impl Pointwise {
-    /// Launches it. A grid of one block writes the mark when it is done; true if this one will.
-    fn run_marked(&self, gpu: &Gpu, io: Io<'_>, mark: Option<Mark>) -> Result<bool> {
+    /// Launches the program. A grid of one block writes the mark itself; returns whether it does.
+    ///
+    /// # Safety
+    /// As for [`Run::run`].
+    unsafe fn launch_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: Option<MarkWord>) -> Result<bool> {
         if self.size == 0 {
             return Ok(false);
         }
-        let bound = Bound { inputs: io.inputs, outputs: io.outputs, scalars: io.scalars };
-        let fastest = self.packed.1.is_ready() && self.packed.0.takes(bound);
+        let fastest = self.packed.1.is_ready() && self.packed.0.takes(io);
         let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
-        if !unit.is_ready() && run_generic(gpu, &self.program, bound)? {
+        // SAFETY: the caller promises the addresses.
+        if !unit.is_ready() && unsafe { run_generic(gpu, &self.program, io)? } {
             return Ok(false);
         }
         let grid = Gpu::grid(self.size, THREADS * evaluator.pack);
         let mark = mark.filter(|_| grid == 1);
-        let mut words = evaluator.bind(bound);
-        words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.ticket]));
-        gpu.launch(unit, grid, THREADS, &words)?;
+        let mut words = evaluator.bind(io);
+        words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        unsafe { gpu.launch_kernel(unit, grid, THREADS, &words)? };
         Ok(mark.is_some())
     }
 }
 
 impl Run for Pointwise {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
-        self.run_marked(gpu, io, None).map(drop)
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
+        // SAFETY: the caller promises the addresses.
+        unsafe { self.launch_marked(gpu, io, None) }.map(drop)
     }
 
-    unsafe fn run_to(&self, gpu: &Gpu, io: Io<'_>, mark: Mark) -> Result<bool> {
-        self.run_marked(gpu, io, Some(mark))
+    unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
+        // SAFETY: the caller promises the addresses.
+        unsafe { self.launch_marked(gpu, io, Some(mark)) }
     }
 
     fn is_ready(&self) -> bool {
@@ -103,14 +110,18 @@ impl Run for Pointwise {
     }
 }
 
-/// Runs a program by the generic kernel; says no if it is too large for that, or the generic kernel not yet compiled.
-pub(super) fn run_generic(gpu: &Gpu, program: &Program, bound: Bound<'_>) -> Result<bool> {
+/// Runs a program by the generic kernel. Returns false if it is too large for that, or the generic kernel is not compiled yet.
+///
+/// # Safety
+/// As for [`Run::run`].
+pub(super) unsafe fn run_generic(gpu: &Gpu, program: &Program, io: DeviceIo<'_>) -> Result<bool> {
     let generic = gpu.generic();
     if !generic.is_ready() {
         return Ok(false);
     }
-    let Some(words) = encode(program, bound) else { return Ok(false) };
+    let Some(words) = encode(program, io) else { return Ok(false) };
     gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
-    gpu.launch(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)?;
+    // SAFETY: the caller promises the addresses; the generic kernel takes the words that `encode` gives.
+    unsafe { gpu.launch_kernel(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)? };
     Ok(true)
 }

@@ -3,15 +3,15 @@
 //!
 //! Invariant: one algorithm a shape, chosen when it is first needed and kept, so a product gives the same bits every time.
 
-use super::launch::Run;
+use super::kernel::Run;
 use super::mover::Mover;
 use super::pointwise::Pointwise;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
-use crate::lanes::Lane;
+use crate::gpu::{DeviceIo, Gpu};
 use crate::sys::{Blas, Heuristic, blas_code as code};
 use crate::text::{Collapsed, product_text};
 use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape};
+use forerun_plan::Lane;
 use forerun_plan::Product;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -177,7 +177,10 @@ impl Multiply {
     }
 
     /// Multiplies by the library; false if it cannot, and there is another way.
-    fn by_library(&self, gpu: &Gpu, library: &Library, [a, b]: [u64; 2], c: u64) -> Result<bool> {
+    ///
+    /// # Safety
+    /// As for [`Run::run`], with these addresses.
+    unsafe fn by_library(&self, gpu: &Gpu, library: &Library, [a, b]: [u64; 2], c: u64) -> Result<bool> {
         let Library { sides, stack, plans } = library;
         let products = match gpu.products() {
             Err(_) if self.plain.is_some() => return Ok(false),
@@ -211,13 +214,17 @@ impl Multiply {
         for (i, [x, y]) in stack.offsets.iter().enumerate() {
             let at = |first: u64, elements: isize| first.wrapping_add_signed((elements * size as isize) as i64);
             let to = c + (i * stack.count * self.m * self.n * size) as u64;
-            plan.run(gpu, products, self.dtype, [at(a, *x), at(b, *y)], to)?;
+            // SAFETY: the caller promises the stack of matrices, and these are some of them.
+            unsafe { plan.run(gpu, products, self.dtype, [at(a, *x), at(b, *y)], to)? };
         }
         Ok(true)
     }
 
     /// The same with operands made dense where the library needs that; without memory for those, our own kernel reads them as they lie.
-    fn run_library(&self, gpu: &Gpu, library: &Library, io: Io<'_>) -> Result<bool> {
+    ///
+    /// # Safety
+    /// As for [`Run::run`].
+    unsafe fn run_library(&self, gpu: &Gpu, library: &Library, io: DeviceIo<'_>) -> Result<bool> {
         let mut operands = [io.inputs[0], io.inputs[1]];
         let mut held = Vec::new();
         let mut done = Ok(true);
@@ -226,7 +233,8 @@ impl Multiply {
                 match gpu.memory.scratch(dense.bytes) {
                     Ok(copy) => {
                         held.push((copy, dense.bytes));
-                        done = done.and_then(|fits| dense.mover.run(gpu, *operand, copy).map(|()| fits));
+                        // SAFETY: the caller promises the operand, and the scratch takes all of it.
+                        done = done.and_then(|fits| unsafe { dense.mover.run(gpu, *operand, copy) }.map(|()| fits));
                         *operand = copy;
                     }
                     // (During a capture that is another error: the capture is given up, and the same kernel serves as ever.)
@@ -238,7 +246,8 @@ impl Multiply {
             }
         }
         let done = match done {
-            Ok(true) => self.by_library(gpu, library, operands, io.outputs[0]),
+            // SAFETY: the caller promises the operands, of which some were copied as they are.
+            Ok(true) => unsafe { self.by_library(gpu, library, operands, io.outputs[0]) },
             done => done,
         };
         for (address, bytes) in held {
@@ -267,7 +276,7 @@ impl Plain {
 }
 
 impl Run for Multiply {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let size = self.matrices * self.m * self.n;
         if size == 0 {
             return Ok(());
@@ -276,18 +285,20 @@ impl Run for Multiply {
         let multiplied = match &self.library {
             // SAFETY: the output's elements, which the caller promises.
             _ if self.k == 0 => unsafe { gpu.set_bytes(c, 0, size * self.dtype.size()).map(|()| true)? },
-            Some(library) => self.run_library(gpu, library, io)?,
+            // SAFETY: the caller promises the addresses.
+            Some(library) => unsafe { self.run_library(gpu, library, io)? },
             None => false,
         };
         if let Some(Plain { unit, words, grid }) = self.plain.as_ref().filter(|_| !multiplied) {
             let mut words = words.clone();
             words[..3].copy_from_slice(&[io.inputs[0], io.inputs[1], c]);
-            gpu.launch(unit, *grid, 256, &words)?;
+            // SAFETY: the caller promises the addresses; the words are those of the source.
+            unsafe { gpu.launch_kernel(unit, *grid, 256, &words)? };
         }
         let Some(tail) = &self.tail else { return Ok(()) };
         let inputs: Vec<u64> = std::iter::once(c).chain(io.inputs[2..].iter().copied()).collect();
         // SAFETY: the product is in the place of the tail's first input; the rest is the caller's promise.
-        unsafe { tail.run(gpu, Io { inputs: &inputs, ..io }) }
+        unsafe { tail.run(gpu, DeviceIo { inputs: &inputs, ..io }) }
     }
 
     fn is_ready(&self) -> bool {
@@ -383,14 +394,18 @@ impl Plan {
         Ok((found > 0 && plan.algorithm.state == 0).then_some(plan))
     }
 
-    fn run(&self, gpu: &Gpu, products: &Products, dtype: DType, [a, b]: [u64; 2], c: u64) -> Result<()> {
+    /// Multiplies one stack of matrices.
+    ///
+    /// # Safety
+    /// The addresses must reach matrices of the plan's layouts until the stream has completed the product.
+    unsafe fn run(&self, gpu: &Gpu, products: &Products, dtype: DType, [a, b]: [u64; 2], c: u64) -> Result<()> {
         let (single, double) = ([1f32, 0.0], [1f64, 0.0]);
         let factors: [*const c_void; 2] = match dtype {
             DType::F64 => [(&raw const double[0]).cast(), (&raw const double[1]).cast()],
             _ => [(&raw const single[0]).cast(), (&raw const single[1]).cast()],
         };
         let [b_layout, a_layout, c_layout] = self.layouts;
-        // SAFETY: addresses of matrices that lie as the layouts say, which whoever launches promises.
+        // SAFETY: the caller promises the matrices; factors and handles outlive the call.
         let status = unsafe {
             (products.blas.multiply)(
                 products.handle,
@@ -408,7 +423,7 @@ impl Plan {
                 self.algorithm.algorithm.as_ptr(),
                 products.workspace,
                 WORKSPACE,
-                gpu.lanes.stream(Lane::Compute),
+                gpu.streams.get(Lane::Compute),
             )
         };
         check(status, "cublasLtMatmul")

@@ -1,10 +1,10 @@
 //! Reductions, with the program that feeds them evaluated where it is folded.
 
-use super::launch::Run;
+use super::kernel::Run;
 use super::pointwise::run_generic;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
-use crate::text::{Bound, Evaluator, ReduceShape, finish_text, partial_size, reduce_text};
+use crate::gpu::{DeviceIo, Gpu};
+use crate::text::{Evaluator, ReduceShape, finish_text, partial_size, reduce_text};
 use forerun_base::{Layout, Result, Shape};
 use forerun_ops::Point;
 use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
@@ -50,8 +50,11 @@ impl Reducer {
         }
     }
 
-    /// Runs the program by the generic kernel and reduces what it leaves; says no if that cannot be done at once.
-    fn run_apart(&self, gpu: &Gpu, io: Io<'_>) -> Result<bool> {
+    /// Runs the program by the generic kernel, and reduces its result by another. Returns false if a kernel is not compiled yet.
+    ///
+    /// # Safety
+    /// As for [`Run::run`].
+    unsafe fn run_unfused(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<bool> {
         let Some((program, reducer)) = self.stand_in.get_or_init(|| stand_in(gpu, &self.reduce)) else {
             return Ok(false);
         };
@@ -66,11 +69,12 @@ impl Reducer {
         let last = io.outputs.len() - 1;
         let mut outputs = io.outputs[..last].to_vec();
         outputs.push(between);
-        let bound = Bound { inputs: io.inputs, outputs: &outputs, scalars: io.scalars };
-        let mut ran = run_generic(gpu, program, bound);
+        let bound = DeviceIo { outputs: &outputs, ..io };
+        // SAFETY: the caller promises the addresses, and the scratch takes the program's result.
+        let mut ran = unsafe { run_generic(gpu, program, bound) };
         if let Ok(true) = ran {
-            let io = Io { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
-            // SAFETY: the elements that the program has just left.
+            let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
+            // SAFETY: the program's result is in the scratch; the caller promises the output.
             ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
         }
         gpu.memory.give_scratch(between, bytes)?;
@@ -95,20 +99,21 @@ fn stand_in(gpu: &Gpu, reduce: &Reduce) -> Option<(Program, Box<Reducer>)> {
 }
 
 impl Run for Reducer {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let reduce = &self.reduce;
         if reduce.outer * reduce.inner == 0 {
             return Ok(());
         }
         let last = io.outputs.len() - 1;
-        let bound = Bound { inputs: io.inputs, outputs: &io.outputs[..last], scalars: io.scalars };
+        let bound = DeviceIo { outputs: &io.outputs[..last], ..io };
         let variant = if self.packed.evaluator.takes(bound) {
             &self.packed
         } else {
             let watched = Some((reduce.arg, reduce.dtype));
             self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program, watched)))
         };
-        if !variant.unit.is_ready() && self.run_apart(gpu, io)? {
+        // SAFETY: the caller promises the addresses.
+        if !variant.unit.is_ready() && unsafe { self.run_unfused(gpu, io)? } {
             return Ok(());
         }
         let share = variant.shape.share();
@@ -117,11 +122,13 @@ impl Run for Reducer {
         let partials = if total > 0 { gpu.memory.scratch(total * size)? } else { 0 };
         let mut words = variant.evaluator.bind(bound);
         words.extend(variant.shape.words(&share, out, partials));
-        let mut done = gpu.launch(&variant.unit, share.grid, 256, &words);
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        let mut done = unsafe { gpu.launch_kernel(&variant.unit, share.grid, 256, &words) };
         for round in &rounds {
             let finish = self.finish.get_or_init(|| gpu.compiler.unit(finish_text(reduce)));
             let words = variant.shape.round_words(round, out, partials, size);
-            done = done.and_then(|()| gpu.launch(finish, round.grid, round.threads, &words));
+            // SAFETY: as above; partial results lie in the scratch.
+            done = done.and_then(|()| unsafe { gpu.launch_kernel(finish, round.grid, round.threads, &words) });
         }
         if total > 0 {
             gpu.memory.give_scratch(partials, total * size)?;

@@ -3,10 +3,10 @@
 //! A device cannot look before it writes without a wait, so an index that names nothing raises a status: the rows it would
 //! have read come from the nearest end, the rows it would have changed stay. Who looks at the status fails the result.
 
-use super::launch::Run;
+use super::kernel::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
+use crate::gpu::{DeviceIo, Gpu};
 use crate::text::{Collapsed, scatter_text, take_text};
 use forerun_base::{Layout, Result, Shape};
 use forerun_plan::Rows;
@@ -71,7 +71,7 @@ impl Gatherer {
 }
 
 impl Run for Gatherer {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         if self.size == 0 {
             return Ok(());
         }
@@ -83,7 +83,8 @@ impl Run for Gatherer {
             if aligned { (self.pack, &self.packed) } else { (1, self.plain.get_or_init(|| gpu.compiler.unit(text()))) };
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[0], io.inputs[1], io.outputs[0], io.status]);
-        gpu.launch(unit, Gpu::grid(self.size, 256 * pack), 256, &words)
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
     }
 
     fn is_ready(&self) -> bool {
@@ -127,16 +128,18 @@ impl Adder {
 }
 
 impl Run for Adder {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         if io.inputs[0] != io.outputs[0] {
-            self.base.run(gpu, io.inputs[0], io.outputs[0])?;
+            // SAFETY: the caller promises the base, and an output of its shape.
+            unsafe { self.base.run(gpu, io.inputs[0], io.outputs[0])? };
         }
         if self.size == 0 {
             return Ok(());
         }
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[2], io.inputs[1], io.outputs[0], io.status]);
-        gpu.launch(&self.unit, self.units.div_ceil(4), 128, &words)
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        unsafe { gpu.launch_kernel(&self.unit, self.units.div_ceil(4), 128, &words) }
     }
 
     fn is_ready(&self) -> bool {

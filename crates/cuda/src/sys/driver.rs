@@ -117,7 +117,7 @@ table! {
         );
         link_complete = "cuLinkComplete"(state: LinkState, image: *mut *mut c_void, bytes: *mut usize);
         link_destroy = "cuLinkDestroy"(state: LinkState);
-        launch = "cuLaunchKernel"(
+        launch_kernel = "cuLaunchKernel"(
             function: Function, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint,
             stream: Stream, params: *mut *mut c_void, extra: *mut *mut c_void,
         );

@@ -3,7 +3,7 @@
 use super::bodies::{self, c_type, short};
 use super::index::Collapsed;
 use super::prelude;
-use super::programs::Bound;
+use crate::gpu::DeviceIo;
 use forerun_base::{DType, Layout};
 use forerun_ops::symbol::script;
 use forerun_ops::{Class, Point};
@@ -90,7 +90,7 @@ fn fits(dtype: DType) -> bool {
 }
 
 /// The words for one launch of a program; `None` if it is too large for the generic kernel.
-pub(crate) fn encode(program: &Program, bound: Bound<'_>) -> Option<Vec<u64>> {
+pub(crate) fn encode(program: &Program, io: DeviceIo<'_>) -> Option<Vec<u64>> {
     let (inputs, scalars, outputs) = (program.inputs.len(), program.scalars.len(), program.outputs.len());
     let slots = inputs + scalars + outputs + program.temps as usize;
     let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
@@ -108,12 +108,12 @@ pub(crate) fn encode(program: &Program, bound: Bound<'_>) -> Option<Vec<u64>> {
     words.extend(&space.extents);
     let mut words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
     for (n, input) in program.inputs.iter().enumerate() {
-        words.push(bound.inputs[n]);
+        words.push(io.inputs[n]);
         words.push(input.dtype.size() as u64);
         words.extend(space.strides[n].iter().map(|&s| s as i64 as u64));
     }
-    words.extend(&bound.scalars[..scalars]);
-    for (dtype, address) in program.outputs.iter().zip(bound.outputs) {
+    words.extend(&io.scalars[..scalars]);
+    for (dtype, address) in program.outputs.iter().zip(io.outputs) {
         words.extend([*address, dtype.size() as u64]);
     }
     let slot = |reg: Reg| match reg {
@@ -154,11 +154,11 @@ mod tests {
             outputs: vec![f],
             temps: 0,
         };
-        let words = encode(&program, Bound { inputs: &[64], outputs: &[128], scalars: &[7] }).unwrap();
+        let words = encode(&program, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7] }).unwrap();
         let add = 1 | 11 << 8 | 11 << 12 | 2 << 16 | 1 << 40;
         assert_eq!(words[..14], [10, 1, 1, 1, 1, 1, 10, 64, 4, 1, 7, 128, 4, add]);
         let large = Program { temps: 120, ..program };
-        assert!(encode(&large, Bound { inputs: &[64], outputs: &[128], scalars: &[7] }).is_none());
+        assert!(encode(&large, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7] }).is_none());
     }
 
     #[test]

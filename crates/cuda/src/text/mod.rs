@@ -24,7 +24,7 @@ pub(crate) use generic::{encode, generic_text};
 pub(crate) use index::{Collapsed, divisor};
 pub(crate) use moves::{copy_text, put_text, transpose_text};
 pub(crate) use products::product_text;
-pub(crate) use programs::{Bound, Evaluator, pointwise_text};
+pub(crate) use programs::{Evaluator, pointwise_text};
 pub(crate) use ptx::{empty_ptx, plain_ptx};
 pub(crate) use reductions::{Shape as ReduceShape, finish_text, partial_size, reduce_text};
 pub(crate) use routines::{computed, define, function_text, indices, moved, ordered, routine_text};

@@ -3,6 +3,7 @@
 use super::bodies::{self, c_type};
 use super::index::{Collapsed, divisor};
 use super::prelude;
+use crate::gpu::DeviceIo;
 use forerun_base::{DType, Layout};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reduce, Reg};
@@ -54,14 +55,6 @@ pub(crate) struct Evaluator {
     pub(super) narrow: bool,
     /// Bytes to which the address of each input and output must be a multiple.
     alignment: Vec<usize>,
-}
-
-/// Addresses and scalars of one launch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound<'a> {
-    pub(crate) inputs: &'a [u64],
-    pub(crate) outputs: &'a [u64],
-    pub(crate) scalars: &'a [u64],
 }
 
 impl Evaluator {
@@ -232,18 +225,18 @@ impl Evaluator {
     }
 
     /// Whether these addresses may be read and written in packs.
-    pub(crate) fn takes(&self, bound: Bound<'_>) -> bool {
-        let addresses = bound.inputs.iter().chain(bound.outputs);
+    pub(crate) fn takes(&self, io: DeviceIo<'_>) -> bool {
+        let addresses = io.inputs.iter().chain(io.outputs);
         addresses.zip(&self.alignment).all(|(address, align)| address.is_multiple_of(*align as u64))
     }
 
     /// The words of a launch, with room for more.
-    pub(crate) fn bind(&self, bound: Bound<'_>) -> Vec<u64> {
+    pub(crate) fn bind(&self, io: DeviceIo<'_>) -> Vec<u64> {
         let mut words = Vec::with_capacity(self.words.len() + 16);
         words.extend_from_slice(&self.words);
-        words[self.inputs..self.outputs].copy_from_slice(&bound.inputs[..self.outputs - self.inputs]);
-        words[self.outputs..self.scalars].copy_from_slice(&bound.outputs[..self.scalars - self.outputs]);
-        words[self.scalars..self.scalars + bound.scalars.len()].copy_from_slice(bound.scalars);
+        words[self.inputs..self.outputs].copy_from_slice(&io.inputs[..self.outputs - self.inputs]);
+        words[self.outputs..self.scalars].copy_from_slice(&io.outputs[..self.scalars - self.outputs]);
+        words[self.scalars..self.scalars + io.scalars.len()].copy_from_slice(io.scalars);
         words
     }
 }
@@ -327,7 +320,7 @@ mod tests {
         let dense = Layout::dense(shape);
         let evaluator = Evaluator::new(&add(shape, dense, dense), None, 0);
         assert_eq!(evaluator.pack, 4);
-        let bound = |inputs| Bound { inputs, outputs: &[512], scalars: &[] };
+        let bound = |inputs| DeviceIo { inputs, outputs: &[512], scalars: &[], status: 0 };
         assert!(evaluator.takes(bound(&[256, 1024])) && !evaluator.takes(bound(&[256, 1028])));
         let words = evaluator.bind(bound(&[256, 1024]));
         assert_eq!(words, [100, 256, 1024, 512]);
@@ -339,7 +332,7 @@ mod tests {
         let turned = Layout::dense(Shape::of(&[8, 6])).permute(&[1, 0]);
         let evaluator = Evaluator::new(&add(shape, Layout::dense(shape), turned), None, 0);
         assert!(evaluator.text.contains("gather<4>") && evaluator.text.contains("quotient(at"));
-        let words = evaluator.bind(Bound { inputs: &[16, 32], outputs: &[64], scalars: &[] });
+        let words = evaluator.bind(DeviceIo { inputs: &[16, 32], outputs: &[64], scalars: &[], status: 0 });
         assert_eq!(words, [48, 8, divisor(8), 16, 32, 64, 1, 6]);
     }
 }

@@ -1,4 +1,4 @@
-"""Data: sets of samples, orders to go through them, and batches."""
+"""Data: datasets, samplers and batches."""
 
 from __future__ import annotations
 

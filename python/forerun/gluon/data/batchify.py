@@ -1,4 +1,4 @@
-"""How samples become a batch."""
+"""Functions that combine samples into a batch."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ default_batchify = Stack()
 
 
 class Pad:
-    """Fill samples up to the largest of them along every axis, then stack them.
+    """Pad samples to the largest of them along every axis, then stack them.
 
     Parameters
     ----------
     val
-        What to fill with.
+        The padding value.
     dtype
         The dtype of the batch; that of the first sample if not given.
     round_to
-        A number whose multiples the padded sizes are.
+        Round the padded sizes up to a multiple of this number.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Pad:
 
 
 class Group:
-    """Make each entry of tuples a batch in its own way.
+    """Combine each entry of tuple samples with its own function.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Group:
 
 
 def _host(samples: Sequence[Any]) -> Any:
-    """Stack what is not ours in NumPy, which keeps dtypes; plain numbers and lists stay as they are."""
+    """Stack foreign arrays with NumPy, which keeps dtypes; return plain numbers and lists unchanged."""
     import numpy
 
     return numpy.stack(samples) if isinstance(samples[0], (numpy.ndarray, numpy.generic)) else list(samples)

@@ -1,4 +1,4 @@
-"""Sets of samples."""
+"""Datasets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
 
 
 class Dataset:
-    """The base of sets of samples: a subclass defines ``__getitem__`` and ``__len__``.
+    """Base class of sets of samples: a subclass defines ``__getitem__`` and ``__len__``.
 
     Examples
     --------
@@ -23,48 +23,48 @@ class Dataset:
     """
 
     def __getitem__(self, index: int) -> Any:
-        """Return one sample. Defined by a subclass."""
+        """Return one sample. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
 
     def __len__(self) -> int:
-        """Return how many there are. Defined by a subclass."""
+        """Return the number of items. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __len__")
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the samples."""
+        """Iterate over the samples."""
         return (self[index] for index in range(len(self)))
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """Return the set with a function applied to every sample; a tuple gives the function's arguments.
+        """Return the dataset with a function applied to every sample; tuple samples are passed as several arguments.
 
         Parameters
         ----------
         fn
             The function.
         lazy
-            Whether it is called each time a sample is taken, or now for all of them.
+            Whether to call it whenever a sample is accessed, or now for all samples.
         """
         changed = _Transformed(self, fn)
         return changed if lazy else SimpleDataset(list(changed))
 
     def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> Dataset:
-        """Return the set with a function applied to the first entry of every sample.
+        """Return the dataset with a function applied to the first entry of every sample.
 
         Parameters
         ----------
         fn
             The function.
         lazy
-            Whether it is called each time a sample is taken, or now for all of them.
+            Whether to call it whenever a sample is accessed, or now for all samples.
         """
         return self.transform(lambda first, *rest: (fn(first), *rest) if rest else fn(first), lazy)
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
-        """Return the samples of which a function is true."""
+        """Return the samples for which a function is true."""
         return _Chosen(self, [index for index, sample in enumerate(self) if fn(sample)])
 
     def take(self, count: int | None) -> Dataset:
-        """Return the first samples; all without a count."""
+        """Return the first samples; all if no count is given."""
         return _Chosen(self, range(len(self) if count is None else min(count, len(self))))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
@@ -73,9 +73,9 @@ class Dataset:
         Parameters
         ----------
         num_shards
-            How many parts.
+            The number of parts.
         index
-            Which of them.
+            Which part to return.
         """
         if not 0 <= index < num_shards:
             raise ValueError(f"shard: index must be at least 0 and below {num_shards}, got {index}")
@@ -84,12 +84,12 @@ class Dataset:
         return _Chosen(self, range(start, start + size + (index < larger)))
 
     def batch(self, indices: Sequence[int]) -> Any:
-        """Return samples stacked, if the set can do so better than one by one, else ``None``."""
+        """Return stacked samples if the dataset has a fast way to do so, else ``None``."""
         return None
 
 
 class _Transformed(Dataset):
-    """A set with a function applied to every sample."""
+    """A dataset with a function applied to every sample."""
 
     def __init__(self, dataset: Dataset, fn: Callable[..., Any]) -> None:
         self._dataset = dataset
@@ -104,7 +104,7 @@ class _Transformed(Dataset):
 
 
 class _Chosen(Dataset):
-    """Some samples of another set."""
+    """A subset of another dataset."""
 
     def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
         self._dataset = dataset
@@ -121,7 +121,7 @@ class _Chosen(Dataset):
 
 
 class SimpleDataset(Dataset):
-    """A list, or anything with a length and an index, as a set of samples.
+    """A list, or any sequence, as a dataset.
 
     Examples
     --------
@@ -138,17 +138,17 @@ class SimpleDataset(Dataset):
         return self._data[index]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return len(self._data)
 
 
 class ArrayDataset(Dataset):
-    """Arrays of one length side by side: a sample is a row of each.
+    """Several arrays of equal length: a sample is a row of each.
 
     Parameters
     ----------
     *arrays
-        Arrays, NumPy's arrays or lists. One alone gives rows, several give tuples of them.
+        Arrays, NumPy arrays or lists. With one array samples are rows, with several tuples of rows.
 
     Examples
     --------
@@ -174,11 +174,11 @@ class ArrayDataset(Dataset):
         return tuple(array[index] for array in self._arrays)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return len(self._arrays[0])
 
     def batch(self, indices: Sequence[int]) -> Any:
-        """Return samples stacked: a slice of each array where they follow one another, else one gathering of each."""
+        """Return stacked samples: a slice of each array if they are consecutive, otherwise one gather per array."""
         parts = [_gather(array, indices) for array in self._arrays]
         if any(part is None for part in parts):
             return None

@@ -1,4 +1,4 @@
-"""The loader: goes through a set of samples in batches, ahead of the program if asked to."""
+"""The loader: iterates over a dataset in batches, optionally prepared ahead by threads."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["DataLoader"]
 
 
 class DataLoader:
-    """Batches of a set of samples, anew each time it is gone through.
+    """Iterable over the batches of a dataset.
 
     Parameters
     ----------
     dataset
-        The samples: a :class:`Dataset`, or anything with a length and an index.
+        A :class:`Dataset`, or any sequence.
     batch_size
-        How many samples a batch.
+        Samples per batch.
     shuffle
-        Whether they come in another order each time.
+        Whether to shuffle in every epoch.
     sampler
-        The order, in place of ``shuffle``.
+        The sampler, instead of ``shuffle``.
     last_batch
-        What happens to a smaller rest: ``"keep"`` it, ``"discard"`` it, or ``"rollover"`` it to the next time.
+        What to do with an incomplete last batch: ``"keep"``, ``"discard"``, or ``"rollover"`` to the next epoch.
     batch_sampler
-        Lists of numbers of samples, in place of the four arguments before.
+        An iterable of lists of indices, instead of the four arguments before.
     batchify_fn
-        How samples become a batch; they are stacked if not given.
+        The function that combines samples into a batch; stacks them if not given.
     num_workers
-        How many threads prepare batches ahead; with 0 they are made when they are asked for.
+        The number of threads that prepare batches ahead; 0 prepares them on demand.
     pin_memory, pin_device_id, thread_pool, timeout, try_nopython
-        Accepted for programs written for MXNet. Nothing changes.
+        Accepted for compatibility with MXNet; ignored.
     prefetch
-        How many batches are prepared ahead at most; twice the number of threads if not given.
+        The maximum number of batches prepared ahead; twice the number of threads if not given.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class DataLoader:
             if sampler is None:
                 sampler = (RandomSampler if shuffle else SequentialSampler)(len(self._dataset))
             elif shuffle:
-                raise ValueError("DataLoader: a sampler says the order itself: shuffle must not be given with it")
+                raise ValueError("DataLoader: shuffle cannot be combined with sampler")
             batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ValueError(
@@ -92,7 +92,7 @@ class DataLoader:
         return len(self._batch_sampler)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the batches."""
+        """Iterate over the batches."""
         if self._num_workers == 0:
             return map(self._make, self._batch_sampler)
         return self._ahead()
@@ -104,7 +104,7 @@ class DataLoader:
         return default_batchify([self._dataset[index] for index in indices]) if batch is None else batch
 
     def _ahead(self) -> Iterator[Any]:
-        """Let threads make the next batches while the program uses this one."""
+        """Prepare the next batches in threads while the program uses this one."""
         # What the threads submit is asked for by the line that goes through the loader.
         pool = ThreadPoolExecutor(
             self._num_workers, "forerun-loader", _forerun.work_for_line, (_forerun.user_line_id(),)

@@ -1,4 +1,4 @@
-"""Orders in which samples are taken."""
+"""Samplers: the order in which samples are visited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler"]
 
 
 class Sampler:
-    """The base of samplers: something that gives the numbers of samples, anew each time it is gone through.
+    """Base class of samplers: an iterable over sample indices.
 
     Examples
     --------
@@ -24,11 +24,11 @@ class Sampler:
     """
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the numbers. Defined by a subclass."""
+        """Iterate over the indices. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __iter__")
 
     def __len__(self) -> int:
-        """Return how many there are. Defined by a subclass."""
+        """Return the number of items. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __len__")
 
 
@@ -46,11 +46,11 @@ class SequentialSampler(Sampler):
         self._range = range(start, start + length)
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the numbers."""
+        """Iterate over the indices."""
         return iter(self._range)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return len(self._range)
 
 
@@ -68,28 +68,28 @@ class RandomSampler(Sampler):
         self._length = length
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the numbers."""
+        """Iterate over the indices."""
         import numpy
 
         order: list[int] = numpy.random.permutation(self._length).tolist()
         return iter(order)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return self._length
 
 
 class BatchSampler(Sampler):
-    """Lists of ``batch_size`` numbers of another sampler.
+    """Batches of ``batch_size`` indices of another sampler.
 
     Parameters
     ----------
     sampler
-        Where the numbers come from.
+        The sampler of single indices.
     batch_size
-        How many a batch.
+        Indices per batch.
     last_batch
-        What happens to a smaller rest: ``"keep"`` it, ``"discard"`` it, or ``"rollover"`` it to the next time.
+        What to do with an incomplete last batch: ``"keep"``, ``"discard"``, or ``"rollover"`` to the next epoch.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class BatchSampler(Sampler):
         self._rest: list[int] = []
 
     def __iter__(self) -> Iterator[list[int]]:  # type: ignore[override]
-        """Go through the lists."""
+        """Iterate over the batches."""
         batch, self._rest = self._rest, []
         for number in self._sampler:
             batch.append(number)
@@ -123,6 +123,6 @@ class BatchSampler(Sampler):
             self._rest = batch
 
     def __len__(self) -> int:
-        """Return how many lists the next time gives."""
+        """Return the number of batches of the next epoch."""
         numbers = len(self._sampler) + len(self._rest)
         return -(-numbers // self._batch_size) if self._last_batch == "keep" else numbers // self._batch_size

@@ -82,7 +82,7 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """The scaled exponential unit, whose scale keeps mean and variance from layer to layer.
+    """The scaled exponential linear unit, which preserves mean and variance from layer to layer.
 
     Examples
     --------
@@ -98,14 +98,14 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """The Gaussian error unit.
+    """The Gaussian error linear unit.
 
     Parameters
     ----------
     approximation
-        ``"erf"`` for its definition, ``"tanh"`` for the older, cheaper form.
+        ``"erf"`` for the exact form, ``"tanh"`` for the approximation.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------

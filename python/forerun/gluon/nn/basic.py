@@ -1,4 +1,4 @@
-"""The layers that most networks have."""
+"""Basic layers."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Dense(HybridBlock):
     Parameters
     ----------
     units
-        How many outputs.
+        The number of outputs.
     activation
         The name of an activation, or ``None``.
     use_bias
-        Whether a bias is added.
+        Whether to add a bias.
     flatten
-        Whether all dimensions but the first become one; else the last one is transformed.
+        Whether to flatten all dimensions but the first; otherwise the last one is transformed.
     dtype
         The dtype of the parameters.
     weight_initializer, bias_initializer
         Initialisers of the parameters.
     in_units
-        How many inputs; seen at the first call if 0.
+        The number of inputs; inferred at the first call if 0.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Dense(HybridBlock):
         self.act = None if activation is None else Activation(activation)
 
     def infer_shape(self, x: ndarray) -> None:
-        """Take the number of inputs from the data."""
+        """Infer the number of inputs from the data."""
         self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
     def forward(self, x: ndarray) -> ndarray:
@@ -100,16 +100,16 @@ class Dense(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """Set each element to zero with probability ``rate`` when training, and scale the others up.
+    """Set each element to zero with probability ``rate`` in training mode, and scale the others up.
 
     Parameters
     ----------
     rate
         The probability.
     axes
-        Axes along which elements share their fate.
+        Axes along which elements are dropped together.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -141,20 +141,20 @@ class Dropout(HybridBlock):
 
 
 class Embedding(HybridBlock):
-    """Turn integers into vectors: row ``i`` of the weight for ``i``.
+    """Map integers to vectors: index ``i`` selects row ``i`` of the weight.
 
     Parameters
     ----------
     input_dim
-        How many different integers.
+        The number of different integers.
     output_dim
-        How long the vectors are.
+        The length of the vectors.
     dtype
         The dtype of the vectors.
     weight_initializer
         The initialiser of the weight.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """Make all dimensions but the first one.
+    """Flatten all dimensions but the first.
 
     Examples
     --------

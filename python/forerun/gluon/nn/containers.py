@@ -1,4 +1,4 @@
-"""Blocks made of other blocks or of functions."""
+"""Blocks composed of other blocks or of functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Listed(Block):
         return len(self._children)
 
     def __iter__(self) -> Iterator[Block]:
-        """Go through the blocks."""
+        """Iterate over the blocks."""
         return iter(self._children.values())
 
     def __getitem__(self: _Self, key: int | slice) -> Any:
@@ -55,7 +55,7 @@ class _Listed(Block):
 
 
 class Sequential(_Listed):
-    """Blocks, one after the other.
+    """A sequence of blocks.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Sequential(_Listed):
     """
 
     def forward(self, x: Any, *more: Any) -> Any:
-        """Compute the blocks in turn; what the first gets besides ``x``, only it gets."""
+        """Call the blocks in turn; additional arguments go to the first block only."""
         for block in self._children.values():
             x = block(x, *more)
             more = ()
@@ -85,7 +85,7 @@ class Sequential(_Listed):
 
 
 class HybridSequential(Sequential, HybridBlock):
-    """Blocks, one after the other, that can be captured as one.
+    """A sequence of blocks that can be captured as one.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class HybridSequential(Sequential, HybridBlock):
 
 
 class Concatenate(_Listed):
-    """Call every block on the same input and join the results along an axis.
+    """Call every block on the same input and concatenate the results along an axis.
 
     Examples
     --------
@@ -121,12 +121,12 @@ class Concatenate(_Listed):
         return type(self)(self.axis)
 
     def forward(self, x: Any) -> ndarray:
-        """Compute every block and join the results."""
+        """Call every block and concatenate the results."""
         return np.concatenate([block(x) for block in self._children.values()], axis=self.axis)
 
 
 class HybridConcatenate(Concatenate, HybridBlock):
-    """Call every block on the same input and join the results, captured as one.
+    """Call every block on the same input and concatenate the results, captured as one.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class HybridLambda(HybridBlock):
 
 
 class Identity(HybridBlock):
-    """Return what comes in.
+    """Return the input.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Identity(HybridBlock):
     """
 
     def forward(self, x: Any) -> Any:
-        """Return what comes in."""
+        """Return the input."""
         return x
 
 

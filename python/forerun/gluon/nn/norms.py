@@ -1,4 +1,4 @@
-"""Layers that normalise."""
+"""Normalisation layers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class LayerNorm(HybridBlock):
     epsilon
         Added to the variance.
     center, scale
-        Whether ``beta`` and ``gamma`` are learnt; else they stay as they are.
+        Whether ``beta`` and ``gamma`` are trained.
     beta_initializer, gamma_initializer
         Initialisers of the parameters.
     in_channels
-        The size of the axis; seen at the first call if 0.
+        The size of the axis; inferred at the first call if 0.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class LayerNorm(HybridBlock):
         self.beta = _one_a_channel("beta", center, in_channels, beta_initializer)
 
     def infer_shape(self, x: ndarray) -> None:
-        """Take the size of the axis from the data."""
+        """Infer the size of the axis from the data."""
         self.gamma.shape = self.beta.shape = (x.shape[self._axis],)
 
     def forward(self, x: ndarray) -> ndarray:
@@ -79,26 +79,27 @@ class LayerNorm(HybridBlock):
 class BatchNorm(HybridBlock):
     """Normalise every channel to mean 0 and variance 1 over the batch, then scale by ``gamma`` and shift by ``beta``.
 
-    When training, with the mean and variance of the batch, which also move the running ones; else with those.
+    Training mode uses the mean and variance of the batch and updates the running ones; otherwise the running ones are
+    used.
 
     Parameters
     ----------
     axis
         The axis of the channels.
     momentum
-        How slowly the running mean and variance change.
+        The factor of the old value in updates of the running mean and variance.
     epsilon
         Added to the variance.
     center, scale
-        Whether ``beta`` and ``gamma`` are learnt; else they stay as they are.
+        Whether ``beta`` and ``gamma`` are trained.
     use_global_stats
-        Whether the running mean and variance are used when training, too.
+        Whether to use the running mean and variance in training mode too.
     beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
         Initialisers of the parameters.
     in_channels
-        How many channels; seen at the first call if 0.
+        The number of channels; inferred at the first call if 0.
     **arguments
-        Those of :class:`Block`.
+        Passed to :class:`Block`.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class BatchNorm(HybridBlock):
         self.running_var = _one_a_channel("running_var", False, in_channels, running_variance_initializer)
 
     def infer_shape(self, x: ndarray) -> None:
-        """Take the number of channels from the data."""
+        """Infer the number of channels from the data."""
         for parameter in (self.gamma, self.beta, self.running_mean, self.running_var):
             parameter.shape = (x.shape[self._axis],)
 

@@ -1,8 +1,8 @@
 """``mxnet.np``: NumPy's functions with MXNet's defaults.
 
-What is made of Python's numbers is float32, also integers, and a new array is on the current device whatever it is made
-of. As such arrays name elements in MXNet, arrays of floats may do so from the first one made here on, in the whole
-process; their fractions are cut off. Lists of truth values are masks. Everything else is ``forerun.np``.
+Arrays made from Python numbers, including integers, are float32, and new arrays are on the current device whatever they
+are made from. MXNet indexes with such arrays; from the first array created here, float arrays may therefore be used as
+indices in the whole process, and are truncated. Lists of booleans are masks. Everything else is ``forerun.np``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from forerun.npx import current_device as _current_device
 
 
 def _default() -> Any:
-    """Give the dtype of Python's numbers, which may name elements from now on."""
+    """Return the dtype for Python numbers, and allow float indices from now on."""
     _forerun.set_float_indices(True)
     return _np.float32
 
 
 def _are_truths(value: Any) -> bool:
-    """Say whether there is nothing but truth values in nested lists, and at least one."""
+    """Return whether nested lists contain only booleans, and at least one."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(_are_truths(item) for item in value)
     return isinstance(value, bool)
@@ -62,7 +62,7 @@ def arange(
     ctx: _Device | None = None,
     device: _Device | None = None,
 ) -> ndarray:
-    """Count from ``start`` up to, but without, ``stop``, in float32 unless a dtype is given.
+    """Return numbers from ``start`` up to, excluding, ``stop``, as float32 unless a dtype is given.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def full(
     ctx: _Device | None = None,
     device: _Device | None = None,
 ) -> ndarray:
-    """Make an array of one number, in float32 unless a dtype is given or it is a truth value.
+    """Make an array of one number, in float32 unless a dtype is given or it is a boolean.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def full(
 
 
 def __getattr__(name: str) -> Any:
-    """Give anything else ``forerun.np`` has."""
+    """Return any other name of ``forerun.np``."""
     try:
         return getattr(_np, name)
     except AttributeError:

@@ -1,4 +1,4 @@
-"""What NumPy keeps in ``numpy.lib`` and programs use from there."""
+"""Functions from ``numpy.lib``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views that repeat elements."""
+"""Sliding windows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
 from forerun._types import ArrayLike, ShapeLike
-from forerun.np.manipulation import axis_of, broadcast_to
-from forerun.np.shapes import broadcast_arrays, broadcast_shapes
+from forerun.np._manipulation import axis_of, broadcast_to
+from forerun.np._shapes import broadcast_arrays, broadcast_shapes
 
 __all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "sliding_window_view"]
 
@@ -23,9 +23,9 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> ndarray:
-    """Give all windows of a shape; their dimensions come last.
+    """Return all windows of a given shape; their dimensions come last.
 
-    The windows are a copy, so that nothing is written to several of them at once.
+    The windows are a copy, so a write changes one window only.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def sliding_window_view(
     window_shape
         The extents of a window along the axes.
     axis
-        The axes; all of them without any.
+        The axes; all if not given.
     subok, writeable
         Accepted as False only.
 
@@ -71,7 +71,7 @@ def sliding_window_view(
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> ndarray:
-    """Refuse: strides of any kind would let one write reach elements that the engine takes for independent.
+    """Raise: arbitrary strides would let one write change elements that the engine treats as independent.
 
     :func:`sliding_window_view`, :func:`broadcast_to` and slices make the views that programs use it for.
 

@@ -1,9 +1,8 @@
-"""Linear algebra on stacks of matrices, which are the last two dimensions.
+"""Linear algebra on matrices, or stacks of matrices in the last two dimensions.
 
 Names, arguments and results follow NumPy and the array API standard. Integers become the default float; complex
-numbers are taken everywhere. Every function
-returns at once; a matrix that turns out singular, not positive definite or without a decomposition raises
-``LinAlgError`` where the result is read.
+matrices are supported throughout. Every function returns immediately; a matrix that is singular, not positive definite
+or without a decomposition raises ``LinAlgError`` when the result is read.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ import typing as _typing
 
 from forerun._forerun import LinAlgError
 from forerun._missing import module_getattr as _module_getattr
-from forerun.np.linalg.factor import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
-from forerun.np.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from forerun.np.linalg.products import cross, diagonal, matmul, multi_dot, outer, trace
-from forerun.np.linalg.solving import (
+from forerun.np._products import tensordot, vecdot
+from forerun.np._shapes import matrix_transpose
+from forerun.np.linalg._factor import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from forerun.np.linalg._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from forerun.np.linalg._products import cross, diagonal, matmul, multi_dot, outer, trace
+from forerun.np.linalg._solving import (
     det,
     inv,
     lstsq,
@@ -27,8 +28,6 @@ from forerun.np.linalg.solving import (
     tensorinv,
     tensorsolve,
 )
-from forerun.np.products import tensordot, vecdot
-from forerun.np.shapes import matrix_transpose
 
 __all__ = [
     "LinAlgError",

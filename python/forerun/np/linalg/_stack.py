@@ -1,4 +1,4 @@
-"""What the functions of linear algebra share: numbers, stacks of matrices, and results taken out of one array."""
+"""Helpers of linear algebra: dtypes, stacks of matrices, and results packed into one array."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forerun import _forerun
 from forerun._convert import to_arrays
 from forerun._forerun import complex64, complex128, default_float, float32, float64, ndarray
 from forerun._types import ArrayLike
-from forerun.np.complex import conj, imag, iscomplexobj, real
+from forerun.np._complex import conj, imag, iscomplexobj, real
 
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 
@@ -31,7 +31,7 @@ def to_floats(*values: ArrayLike) -> list[ndarray]:
 
 
 def squares(x: ndarray) -> ndarray:
-    """Give the squares of absolute values, which are real."""
+    """Return the squares of absolute values, which are real."""
     if not iscomplexobj(x):
         return x * x
     return real(x) * real(x) + imag(x) * imag(x)
@@ -45,7 +45,7 @@ def to_float(value: ArrayLike) -> ndarray:
 
 
 def matrices(op: str, value: ArrayLike, *, square: bool = False) -> ndarray:
-    """Make a stack of matrices of floats or complex numbers, or say why there is none."""
+    """Convert to a stack of float or complex matrices; raise if that is impossible."""
     x = to_float(value)
     if x.ndim < 2:
         raise ValueError(f"{op}: needs at least two dimensions: {x.shape}")
@@ -55,17 +55,17 @@ def matrices(op: str, value: ArrayLike, *, square: bool = False) -> ndarray:
 
 
 def eps(x: ndarray) -> float:
-    """Give the distance from one to the next number of an array's dtype."""
+    """Return the machine epsilon of an array's dtype."""
     return EPS[x.dtype.name]
 
 
 def adjoint(x: ndarray) -> ndarray:
-    """Turn matrices over their diagonals, and imaginary parts round: a view if there are none."""
+    """Return the conjugate transpose of matrices; a view if they are real."""
     return conj(x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)))
 
 
 def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> list[ndarray]:
-    """Take results that lie one after another in one dimension: views."""
+    """Return views of results that are packed into one dimension."""
     found, start = [], 0
     for shape in shapes:
         whole = (*lead, *shape)
@@ -76,7 +76,7 @@ def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> l
 
 
 def broadcast(op: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the shape that two stacks have together."""
+    """Return the shape that two stacks broadcast to."""
     rank = max(len(first), len(second))
     pairs = zip((1,) * (rank - len(first)) + first, (1,) * (rank - len(second)) + second, strict=True)
     shape = []

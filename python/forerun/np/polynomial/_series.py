@@ -9,21 +9,21 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
-from forerun.np.creation import linspace
+from forerun.np._creation import linspace
 from forerun.np.polynomial import polynomial as functions
 
 
 class Polynomial:
     """A polynomial: coefficients, lowest power first, of a variable that is mapped from ``domain`` to ``window``.
 
-    How many coefficients a result has follows from those of its operands: zeros at the end stay until :meth:`trim`.
+    The number of coefficients of a result follows from its operands: trailing zeros stay until :meth:`trim`.
 
     Parameters
     ----------
     coef
         The coefficients.
     domain, window
-        Two numbers each: the ends of the one are mapped to those of the other. [-1, 1] without them.
+        Two numbers each: the domain is mapped linearly to the window. The default is [-1, 1].
     symbol
         The name of the variable when it is printed.
 
@@ -76,7 +76,7 @@ class Polynomial:
         window: Sequence[Any] | ndarray | None = None,
         symbol: str = "x",
     ) -> Any:
-        """Fit a polynomial to points, in the sense of least squares; the domain is that of the points unless given."""
+        """Fit a polynomial to points, by least squares; the domain is that of the points unless given."""
         at = to_array(x)
         ends = (at.min(), at.max()) if domain is None else _ends("domain", domain)
         made = cls([0.0], ends, window, symbol)
@@ -87,24 +87,24 @@ class Polynomial:
 
     @classmethod
     def fromroots(cls, roots: ArrayLike, domain: Any = None, window: Any = None, symbol: str = "x") -> Polynomial:
-        """Give the polynomial with these zeros."""
+        """Return the polynomial with these roots."""
         made = cls([0.0], domain, window, symbol)
         return made._like(functions.polyfromroots(made._mapped(to_array(roots))))
 
     @classmethod
     def identity(cls, domain: Any = None, window: Any = None, symbol: str = "x") -> Polynomial:
-        """Give the polynomial that is x itself."""
+        """Return the polynomial that is x itself."""
         made = cls([0.0], domain, window, symbol)
         off, scl = made.mapparms()
         return made._like(to_array([-off / scl, 1 / scl]))
 
     @classmethod
     def basis(cls, deg: SupportsIndex, domain: Any = None, window: Any = None, symbol: str = "x") -> Polynomial:
-        """Give a power of x."""
+        """Return a power of x."""
         return cls([0.0] * deg.__index__() + [1.0], domain, window, symbol)
 
     def mapparms(self) -> tuple[Any, Any]:
-        """Give the offset and the factor that map the domain to the window."""
+        """Return the offset and the factor that map the domain to the window."""
         (a, b), (c, d) = self._domain, self._window
         if not any(isinstance(each, ndarray) for each in (a, b, c, d)) and (a, b) == (c, d):
             return 0.0, 1.0
@@ -118,7 +118,7 @@ class Polynomial:
         return type(self)(coef, self._domain, self._window, self.symbol)
 
     def _other(self, other: Any) -> Any:
-        """Give the coefficients of an operand that fits this one."""
+        """Return the coefficients of an operand that fits this one."""
         if not isinstance(other, Polynomial):
             return other
         if not (_same(self._domain, other._domain) and _same(self._window, other._window)):
@@ -128,7 +128,7 @@ class Polynomial:
         return other.coef
 
     def __call__(self, arg: Any) -> Any:
-        """Evaluate the polynomial; of a polynomial, put it in the place of the variable."""
+        """Evaluate the polynomial; for a polynomial argument return the composition."""
         if isinstance(arg, Polynomial):
             off, scl = self.mapparms()
             inner = arg * scl + off
@@ -139,7 +139,7 @@ class Polynomial:
         return functions.polyval(self._mapped(to_array(arg)), self.coef)
 
     def degree(self) -> int:
-        """Give the highest power."""
+        """Return the highest power."""
         return self.coef.size - 1
 
     def deriv(self, m: SupportsIndex = 1) -> Polynomial:
@@ -153,17 +153,17 @@ class Polynomial:
         return self._like(functions.polyint(self.coef, m, k, bound, 1 / scl))
 
     def roots(self) -> ndarray:
-        """Find where the polynomial is zero. Waits for the coefficients."""
+        """Return the roots of the polynomial. Waits for the coefficients."""
         off, scl = self.mapparms()
         found: ndarray = (functions.polyroots(self.coef) - off) / scl
         return found
 
     def trim(self, tol: float = 0) -> Polynomial:
-        """Leave out the last coefficients that are no larger than ``tol``. Waits for the coefficients."""
+        """Remove trailing coefficients of absolute value at most ``tol``. Waits for the coefficients."""
         return self._like(functions.polytrim(self.coef, tol))
 
     def truncate(self, size: SupportsIndex) -> Polynomial:
-        """Keep so many coefficients."""
+        """Keep the first ``size`` coefficients."""
         count = size.__index__()
         if count < 1:
             raise ValueError(f"truncate: size must be positive, got {count}")
@@ -174,7 +174,7 @@ class Polynomial:
         return self.truncate(deg.__index__() + 1)
 
     def convert(self, domain: Any = None, window: Any = None) -> Polynomial:
-        """Give the same polynomial over another domain and window; [-1, 1] without them."""
+        """Give the same polynomial over another domain and window; the default is [-1, 1]."""
         made: Polynomial = self(type(self).identity(domain, window, self.symbol))
         return made
 
@@ -185,7 +185,7 @@ class Polynomial:
         return at, self(at)
 
     def copy(self) -> Polynomial:
-        """Give a copy."""
+        """Return a copy."""
         return self._like(self.coef.copy())
 
     def __add__(self, other: Any) -> Polynomial:
@@ -236,7 +236,7 @@ class Polynomial:
         return self._like(-self.coef)
 
     def __pos__(self) -> Polynomial:
-        """Give the polynomial itself."""
+        """Return the polynomial itself."""
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -257,7 +257,7 @@ class Polynomial:
         return self.coef.size
 
     def __iter__(self) -> Iterator[ndarray]:
-        """Go through the coefficients."""
+        """Iterate over the coefficients."""
         return iter(self.coef)
 
     def __repr__(self) -> str:

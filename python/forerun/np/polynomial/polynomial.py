@@ -1,6 +1,6 @@
 """Functions of polynomials whose coefficients come with the lowest power first.
 
-How many coefficients a result has follows from the operands' shapes: zeros at the end stay, so that nothing waits.
+The number of coefficients follows from the shapes of the operands: trailing zeros are kept, so that nothing waits.
 :func:`polytrim` removes them.
 """
 
@@ -13,13 +13,13 @@ from forerun import _forerun
 from forerun._convert import floating, to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
-from forerun.np.differences import convolve
-from forerun.np.fitting import polyfit as _fit
-from forerun.np.grids import vander
-from forerun.np.manipulation import concatenate, moveaxis
-from forerun.np.ordering import sort
-from forerun.np.polynomials import poly, roots
-from forerun.np.polynomials import polydiv as _divided
+from forerun.np._differences import convolve
+from forerun.np._fitting import polyfit as _fit
+from forerun.np._grids import vander
+from forerun.np._manipulation import concatenate, moveaxis
+from forerun.np._ordering import sort
+from forerun.np._polynomials import poly, roots
+from forerun.np._polynomials import polydiv as _divided
 
 __all__ = [
     "polyadd",
@@ -57,7 +57,7 @@ def _padded(x: ndarray, count: int) -> ndarray:
 
 
 def polyline(off: Number, scl: Number) -> ndarray:
-    """Give the coefficients of the line ``off + scl * x``.
+    """Return the coefficients of the line ``off + scl * x``.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def polyval3d(x: ArrayLike, y: ArrayLike, z: ArrayLike, c: ArrayLike) -> ndarray
 
 
 def polyvander(x: ArrayLike, deg: SupportsIndex) -> ndarray:
-    """Give the powers of numbers up to a degree, along a last axis.
+    """Return the powers of numbers up to a degree, along a last axis.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def polyfit(
     full: bool = False,
     w: ArrayLike | None = None,
 ) -> Any:
-    """Fit a polynomial to points, in the sense of least squares; see :func:`forerun.np.polyfit`.
+    """Fit a polynomial to points, by least squares; see :func:`forerun.np.polyfit`.
 
     With ``full`` a list of residuals, rank, singular values and ``rcond`` comes too.
 
@@ -299,7 +299,7 @@ def polyfit(
 
 
 def polyroots(c: ArrayLike) -> ndarray:
-    """Find where a polynomial is zero: complex numbers, in order. Waits for the coefficients.
+    """Return the roots of a polynomial: sorted complex numbers. Waits for the coefficients.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def polyroots(c: ArrayLike) -> ndarray:
 
 
 def polyfromroots(roots: ArrayLike) -> ndarray:
-    """Give the polynomial with these zeros, whose last coefficient is 1.
+    """Return the monic polynomial with these roots.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def polyfromroots(roots: ArrayLike) -> ndarray:
 
 
 def polycompanion(c: ArrayLike) -> ndarray:
-    """Give the matrix whose eigenvalues are the zeros of a polynomial.
+    """Return the companion matrix of a polynomial.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def polycompanion(c: ArrayLike) -> ndarray:
 
 
 def polytrim(c: ArrayLike, tol: float = 0) -> ndarray:
-    """Leave out the last coefficients that are no larger than ``tol``. Waits for the coefficients.
+    """Remove trailing coefficients of absolute value at most ``tol``. Waits for the coefficients.
 
     Examples
     --------

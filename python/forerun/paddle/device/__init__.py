@@ -1,4 +1,4 @@
-"""Devices in Paddle's words."""
+"""Devices with Paddle's names."""
 
 from forerun import npx as _npx
 from forerun._forerun import set_device as _set_device
@@ -10,7 +10,7 @@ __all__ = ["cuda", "get_device", "is_compiled_with_cuda", "set_device", "synchro
 
 
 def get_device() -> str:
-    """Return the name of the device that new tensors live on.
+    """Return the name of the device on which new tensors are created.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def get_device() -> str:
 
 
 def set_device(device: str) -> str:
-    """Choose the device that this thread's new tensors live on; raise if it is absent.
+    """Set the device for new tensors of this thread; raise if it is absent.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def set_device(device: str) -> str:
 
 
 def is_compiled_with_cuda() -> bool:
-    """Say whether there is a GPU that tensors can live on.
+    """Return whether there is a GPU.
 
     Examples
     --------

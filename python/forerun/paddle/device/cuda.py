@@ -1,4 +1,4 @@
-"""GPUs in Paddle's words. Without any, waiting for them waits for everything submitted."""
+"""GPUs with Paddle's names. Without a GPU, ``synchronize`` waits for everything submitted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["device_count", "synchronize"]
 
 
 def device_count() -> int:
-    """Return how many GPUs tensors can live on.
+    """Return the number of GPUs.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def synchronize(device: PlaceLike | int = None) -> None:
     Parameters
     ----------
     device : place, optional
-        Accepted, and need not be there: all devices are waited for.
+        Accepted and ignored: all devices are waited for.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Layers and losses in Paddle's words."""
+"""Layers and losses with Paddle's names."""
 
 from forerun._missing import module_getattr as _module_getattr
 from forerun.paddle.nn import functional

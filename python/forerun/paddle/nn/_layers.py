@@ -54,7 +54,7 @@ class Layer(Module):
         return parameter
 
     def create_parameter(self, shape: Any, dtype: Any = None, is_bias: bool = False) -> Parameter:
-        """Make a parameter: zeros for a bias, else drawn so that what goes through keeps its spread."""
+        """Create a parameter: zeros for a bias, otherwise Xavier-initialised."""
         if is_bias or len(shape) < 2:
             return Parameter(zeros(shape, dtype))
         bound = math.sqrt(6 / (shape[0] + shape[1]))
@@ -72,12 +72,12 @@ class Layer(Module):
         return self
 
     def clear_gradients(self, set_to_zero: bool = True) -> None:
-        """Make the parameters' gradients zero, or forget them."""
+        """Set the parameters' gradients to zero, or drop them."""
         for parameter in self.parameters():
             parameter.clear_grad(set_to_zero)
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Copy elements into the parameters; return the paths that were missing and those too many."""
+        """Copy elements into the parameters; return the missing and the unexpected paths."""
         return self._load(state_dict)
 
 
@@ -102,7 +102,7 @@ class Linear(Layer):
     in_features, out_features : int
         Extents of the last dimension before and after.
     bias_attr : bool, optional
-        ``False``: nothing is added.
+        ``False`` omits the bias.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Sigmoid(Layer):
 
 
 class Dropout(Layer):
-    """Zeros at random, in training.
+    """Dropout: zero random elements in training mode.
 
     Examples
     --------
@@ -200,7 +200,7 @@ class Dropout(Layer):
 
 
 class Flatten(Layer):
-    """One dimension of several.
+    """Merge several dimensions into one.
 
     Examples
     --------
@@ -255,7 +255,7 @@ class L1Loss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """How badly rows of scores predict classes.
+    """Cross-entropy between scores and classes.
 
     Examples
     --------

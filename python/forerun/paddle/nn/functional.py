@@ -1,4 +1,4 @@
-"""Functions that layers are made of."""
+"""Functional forms of layers and losses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Make positive numbers that add up to one along a dimension.
+    """Compute the softmax along a dimension.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
 def cross_entropy(
     input: Tensor, label: Tensor, reduction: str = "mean", soft_label: bool = False, *, ignore_index: int = -100
 ) -> Tensor:
-    """Return how badly scores along the last dimension predict classes.
+    """Return the cross-entropy between scores along the last dimension and classes.
 
     Parameters
     ----------
     input : Tensor
         Scores of shape (rows, classes).
     label : Tensor
-        A class a row, of shape (rows,) or (rows, 1); with ``soft_label``, chances of the shape of ``input``.
+        One class per row, of shape (rows,) or (rows, 1); with ``soft_label``, probabilities of the shape of ``input``.
     reduction : str
         ``"mean"``, ``"sum"`` or ``"none"``.
     soft_label : bool
-        Whether ``label`` holds chances.
+        Whether ``label`` holds probabilities.
     ignore_index : int
-        The class of rows that count for nothing.
+        The class of rows to ignore.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Modules, layers and losses in PyTorch's words."""
+"""Modules, layers and losses with PyTorch's names."""
 
 from forerun._missing import module_getattr as _module_getattr
 from forerun.torch._tensor import Parameter

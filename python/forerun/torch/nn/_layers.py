@@ -19,7 +19,7 @@ class Linear(Module):
     in_features, out_features : int
         Extents of the last dimension before and after.
     bias : bool
-        Whether something is added.
+        Whether to add a bias.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Linear(Module):
             self.bias = Parameter(zeros(out_features, device=device, dtype=dtype).uniform_(-bound, bound))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Multiply by the weight, turned, and add the bias."""
+        """Multiply by the transposed weight and add the bias."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -100,7 +100,7 @@ class Sigmoid(Module):
 
 
 class Softmax(Module):
-    """Positive numbers that add up to one along a dimension.
+    """The softmax along a dimension.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Softmax(Module):
 
 
 class Dropout(Module):
-    """Zeros at random, in training.
+    """Dropout: zero random elements in training mode.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: {p} is no probability")
+            raise ValueError(f"Dropout: p must be a probability, got {p}")
         self.p = p
 
     def forward(self, input: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ class Dropout(Module):
 
 
 class Flatten(Module):
-    """One dimension of several.
+    """Merge several dimensions into one.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class Flatten(Module):
 
 
 class Identity(Module):
-    """The input as it is.
+    """Return the input.
 
     Examples
     --------

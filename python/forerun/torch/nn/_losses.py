@@ -44,7 +44,7 @@ class L1Loss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """How badly rows of scores predict classes; rows of the class ``ignore_index`` count for nothing.
+    """Cross-entropy between scores and classes; rows of class ``ignore_index`` are ignored.
 
     Examples
     --------

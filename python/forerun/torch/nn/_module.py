@@ -1,4 +1,4 @@
-"""Modules in PyTorch's words."""
+"""Modules with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _M = TypeVar("_M", bound="Module")
 
 
 class Differences(NamedTuple):
-    """Which paths a state lacked, and which it had too many."""
+    """Missing and unexpected paths of a state."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,15 +39,15 @@ class Module(_Module):
     _parameter = Parameter
 
     def parameters(self) -> Iterator[Parameter]:
-        """Go through the parameters here and below."""
+        """Iterate over the parameters here and below."""
         return (parameter for _, parameter in self.named_parameters())
 
     def modules(self) -> Iterator[_Module]:
-        """Go through this module and all below."""
+        """Iterate over this module and all below."""
         return (module for _, module in self._tree())
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, _Module]]:
-        """Go through this module and all below, with their paths."""
+        """Iterate over this module and all below, with their paths."""
         return self._tree(prefix)
 
     def add_module(self, name: str, module: Module) -> None:
@@ -59,12 +59,12 @@ class Module(_Module):
         setattr(self, name, param)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or make them zero."""
+        """Drop the parameters' gradients, or set them to zero."""
         for parameter in self.parameters():
             parameter._clear_grad(set_to_none)
 
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
-        """Let all parameters ask for gradients, or no longer."""
+        """Set whether all parameters require gradients."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -102,13 +102,13 @@ class Module(_Module):
         missing = [path for path in paths if path not in state_dict]
         unexpected = [path for path in state_dict if path not in paths]
         if strict and (missing or unexpected):
-            raise RuntimeError(f"load_state_dict: {missing} are missing, {unexpected} are too many")
+            raise RuntimeError(f"load_state_dict: missing {missing}, unexpected {unexpected}")
         self._load(state_dict)
         return Differences(missing, unexpected)
 
 
 class Sequential(_Sequential, Module):
-    """Modules one after the other.
+    """A sequence of modules.
 
     Examples
     --------

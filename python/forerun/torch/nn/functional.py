@@ -1,4 +1,4 @@
-"""Functions that modules are made of."""
+"""Functional forms of layers and losses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Multiply by a matrix of shape (outputs, inputs), turned, and add a bias.
+    """Multiply by the transpose of a matrix of shape (outputs, inputs) and add a bias.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 
 def one_hot(tensor: Tensor, num_classes: int) -> Tensor:
-    """Turn every class into a row that is one at its place.
+    """Encode every class as a one-hot row.
 
     Examples
     --------
@@ -90,19 +90,19 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean", *, ignore_index: int = -100) -> Tensor:
-    """Return how badly rows of scores, ``input``, predict classes.
+    """Return the cross-entropy between scores, ``input``, and classes.
 
     Parameters
     ----------
     input : Tensor
         Scores of shape (rows, classes), or (classes,).
     target : Tensor
-        A class a row, an integer, or probabilities of the shape of ``input``. What is no class is an ``IndexError``
-        when the loss is read.
+        One class index per row, or probabilities of the shape of ``input``. An invalid class raises ``IndexError`` when
+        the loss is read.
     reduction : str
         ``"mean"``, ``"sum"`` or ``"none"``.
     ignore_index : int
-        The class of rows that count for nothing.
+        The class of rows to ignore.
 
     Examples
     --------

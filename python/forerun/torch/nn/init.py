@@ -1,4 +1,4 @@
-"""Values that parameters start with: each function writes into a tensor, which gradients do not go through."""
+"""Initialisers: each function writes into a tensor, without recording gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["constant_", "normal_", "ones_", "uniform_", "xavier_uniform_", "zero
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Make every element the same.
+    """Set every element to one value.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Make every element zero.
+    """Set every element to zero.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Make every element one.
+    """Set every element to one.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Draw the elements of a matrix so that what goes through it keeps its spread.
+    """Fill a matrix with Xavier-uniform random numbers.
 
     Examples
     --------

@@ -19,14 +19,14 @@ SHUFFLER = random.Random(0)
 
 
 class Dataset:
-    """Rows: what has a length and gives a row for a number."""
+    """Base class of datasets: a length, and a row for each index."""
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a row: what a subclass defines."""
+        """Return a row. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
 
     def __len__(self) -> int:
-        """Return how many rows there are: what a subclass defines."""
+        """Return the number of rows. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no __len__")
 
 
@@ -49,7 +49,7 @@ class TensorDataset(Dataset):
         self.tensors = tensors
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self.tensors[0])
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -66,15 +66,15 @@ class DataLoader:
     Parameters
     ----------
     dataset : Dataset
-        Rows: tensors, numbers, NumPy's arrays, or tuples of them.
+        Rows: tensors, numbers, NumPy arrays, or tuples of them.
     batch_size : int
-        How many rows make a batch.
+        Rows per batch.
     shuffle : bool
-        Whether every pass has a new order.
+        Whether to shuffle in every epoch.
     drop_last : bool
-        Whether a last batch that is not full is left out.
+        Whether to drop an incomplete last batch.
     num_workers : int
-        Accepted: what a batch is computed of is computed ahead anyway.
+        Accepted and ignored: batches are computed asynchronously anyway.
 
     Examples
     --------
@@ -94,12 +94,12 @@ class DataLoader:
         self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
 
     def __len__(self) -> int:
-        """Return how many batches a pass has."""
+        """Return the number of batches per epoch."""
         full, rest = divmod(len(self.dataset), self.batch_size)
         return full + bool(rest and not self.drop_last)
 
     def __iter__(self) -> Iterator[list[Tensor] | Tensor]:
-        """Go through the batches of one pass."""
+        """Iterate over the batches of one epoch."""
         order = list(range(len(self.dataset)))
         if self.shuffle:
             SHUFFLER.shuffle(order)
@@ -118,7 +118,7 @@ class DataLoader:
 
 
 def _stacked(rows: list[Any]) -> list[Tensor] | Tensor:
-    """Make one tensor of many rows, or a list of one a column."""
+    """Make one tensor of many rows, or a list of one per column."""
     if isinstance(rows[0], (tuple, list)):
         return [_stacked(list(column)) for column in zip(*rows, strict=True)]  # type: ignore[misc]
     return stack([row if isinstance(row, Tensor) else tensor(row) for row in rows])

@@ -3,9 +3,9 @@
 use crate::data::Random;
 use crate::ledger::Ledger;
 use forerun_base::{DType, ErrorKind, Layout, Result, Shape, Solo};
-use forerun_cuda::{Gpu, Graph, Io, Lane};
+use forerun_cuda::{DeviceIo, Gpu, Graph};
 use forerun_ops::Point;
-use forerun_plan::{Instr, Kernel, Program, ProgramInput, Reduce, ReduceKind, Reg};
+use forerun_plan::{Instr, Kernel, Lane, Program, ProgramInput, Reduce, ReduceKind, Reg};
 use std::sync::Arc;
 
 pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
@@ -35,13 +35,13 @@ fn copies(gpu: &Arc<Gpu>) -> Result<bool> {
         let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
         let room = gpu.alloc(length)?;
         let launched = gpu.record(Lane::Compute)?;
-        gpu.wait(Lane::ToDevice, Lane::Compute, launched)?;
+        gpu.wait(Lane::In, Lane::Compute, launched)?;
         let mut back = vec![0; length];
         // SAFETY: the room was just taken.
         unsafe {
             gpu.copy_in(&bytes, room, &Solo)?;
-            let ticket = gpu.record(Lane::ToDevice)?;
-            gpu.wait(Lane::FromDevice, Lane::ToDevice, ticket)?;
+            let ticket = gpu.record(Lane::In)?;
+            gpu.wait(Lane::Out, Lane::In, ticket)?;
             gpu.copy_out(room, &mut back, &Solo)?;
         }
         gpu.synchronize()?;
@@ -60,11 +60,11 @@ fn copies(gpu: &Arc<Gpu>) -> Result<bool> {
 fn tickets(gpu: &Arc<Gpu>) -> Result<bool> {
     let first = gpu.record(Lane::Compute)?;
     let second = gpu.record(Lane::Compute)?;
-    gpu.wait(Lane::ToDevice, Lane::Compute, second)?;
-    let other = gpu.record(Lane::ToDevice)?;
-    gpu.block(Lane::ToDevice, other)?;
+    gpu.wait(Lane::In, Lane::Compute, second)?;
+    let other = gpu.record(Lane::In)?;
+    gpu.block(Lane::In, other)?;
     let passed = gpu.passed(Lane::Compute)?;
-    Ok(first < second && passed >= second && gpu.passed(Lane::ToDevice)? >= other)
+    Ok(first < second && passed >= second && gpu.passed(Lane::In)? >= other)
 }
 
 fn memory(gpu: &Arc<Gpu>) -> Result<bool> {
@@ -115,14 +115,14 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
         outputs: vec![f],
         temps: 0,
     };
-    let launch = gpu.compile(&Kernel::Pointwise(program));
+    let kernel = gpu.compile(&Kernel::Pointwise(program));
     let x = gpu.alloc(4 * count)?;
     let add = || {
-        let io = Io { inputs: &[x], outputs: &[x], scalars: &[1f32.to_bits() as u64], status: 0 };
+        let io = DeviceIo { inputs: &[x], outputs: &[x], scalars: &[1f32.to_bits() as u64], status: 0 };
         // SAFETY: the buffer has as many elements, and is read before it is written.
-        unsafe { launch.launch(io) }
+        unsafe { kernel.enqueue(io) }
     };
-    while !launch.is_ready() {
+    while !kernel.is_ready() {
         std::thread::yield_now();
     }
     // SAFETY: as above.
@@ -139,11 +139,11 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
     // SAFETY: what was captured may be launched as it was; the words are size, input, output, scalar, and two of
     // a mark, which a captured kernel does not write.
     unsafe {
-        graph.launch()?;
-        graph.launch()?;
+        graph.replay()?;
+        graph.replay()?;
         let twice = read()?;
         graph.set_words(1, 6, &[(3, 10f32.to_bits() as u64)])?;
-        graph.launch()?;
+        graph.replay()?;
         let changed = read()?;
         gpu.free(x, 4 * count)?;
         Ok((captured, twice, changed, graph.kernels()) == (0.0, 6.0, 18.0, 3))
@@ -167,7 +167,7 @@ fn wide(gpu: &Arc<Gpu>) -> Result<bool> {
         gpu.set_bytes(x, 0, count - 2)?;
         gpu.set_bytes(x + count as u64 - 2, 1, 2)?;
         for (kernel, out) in [(Kernel::Pointwise(not), y), (Kernel::Reduce(first), at)] {
-            gpu.compile(&kernel).launch(Io { inputs: &[x], outputs: &[out], scalars: &[], status: 0 })?;
+            gpu.compile(&kernel).enqueue(DeviceIo { inputs: &[x], outputs: &[out], scalars: &[], status: 0 })?;
         }
         gpu.synchronize()?;
         gpu.copy_out(y + count as u64 - 4, &mut end, &Solo)?;

@@ -4,7 +4,7 @@ use super::fft::Transformer;
 use super::job::{Caller, Plan};
 use super::{along, choose, draw, linalg, normalise, order, place, scan, search, unique};
 use crate::gpu::Gpu;
-use crate::run::launch::Run;
+use crate::run::kernel::Run;
 use forerun_base::Kind;
 use forerun_ops::{Along, Draw, Given, Order, Routine, Search};
 use forerun_plan::RoutineCall;

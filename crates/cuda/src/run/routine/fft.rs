@@ -1,14 +1,14 @@
 //! Fourier transforms by the library, which takes lines one after another: others are brought together first.
 
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
-use crate::lanes::Lane;
-use crate::run::launch::Run;
+use crate::gpu::{DeviceIo, Gpu};
+use crate::run::kernel::Run;
 use crate::run::mover::Mover;
 use crate::sys::{Fourier, fourier_code as code};
 use crate::text::{computed, routine_text};
 use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape};
 use forerun_ops::{Fft, fft_scale};
+use forerun_plan::Lane;
 use forerun_plan::RoutineCall;
 use std::sync::{Arc, OnceLock};
 
@@ -130,14 +130,14 @@ impl Transformer {
             let work = &raw mut planned.work;
             let made = (library.make_many)(plan, 1, &mut extent, none, 1, 0, none, 1, 0, kind, batch, work);
             check(made, "cufftMakePlanMany64")?;
-            check((library.set_stream)(plan, gpu.lanes.stream(Lane::Compute)), "cufftSetStream")?;
+            check((library.set_stream)(plan, gpu.streams.get(Lane::Compute)), "cufftSetStream")?;
         }
         Ok(planned)
     }
 }
 
 impl Run for Transformer {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let lines = self.lines;
         if lines.count() == 0 {
             return Ok(());
@@ -202,7 +202,8 @@ impl Transformer {
         match &self.movers {
             Some(movers) => {
                 copy(way.from, way.before, bytes[0])?;
-                movers[0].run(gpu, way.before, way.line)?;
+                // SAFETY: places on the way hold all lines.
+                unsafe { movers[0].run(gpu, way.before, way.line)? };
             }
             None => copy(way.from, way.line, bytes[0])?,
         }
@@ -216,11 +217,13 @@ impl Transformer {
             let floats = bytes[1] / if self.double { 8 } else { 4 };
             let mut words = [0; 32];
             words[..3].copy_from_slice(&[floats as u64, way.made, self.by.to_bits()]);
-            gpu.launch(&self.scale, Gpu::grid(floats, 256), 256, &words)?;
+            // SAFETY: the transform left so many floats there.
+            unsafe { gpu.launch_kernel(&self.scale, Gpu::grid(floats, 256), 256, &words)? };
         }
         match &self.movers {
             Some(movers) => {
-                movers[1].run(gpu, way.made, way.after)?;
+                // SAFETY: places on the way hold all lines.
+                unsafe { movers[1].run(gpu, way.made, way.after)? };
                 copy(way.after, way.to, bytes[1])
             }
             None => copy(way.made, way.to, bytes[1]),

@@ -2,8 +2,8 @@
 
 use super::families::plan;
 use crate::compile::Unit;
-use crate::gpu::{Gpu, Io};
-use crate::run::launch::Run;
+use crate::gpu::{DeviceIo, Gpu};
+use crate::run::kernel::Run;
 use forerun_base::{Layout, Result};
 use forerun_plan::RoutineCall;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Caller {
 }
 
 impl Run for Caller {
-    unsafe fn run(&self, gpu: &Gpu, io: Io<'_>) -> Result<()> {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let scratch = if self.scratch > 0 { gpu.memory.scratch(self.scratch)? } else { 0 };
         let done = (self.steps)(&Job { gpu, io, call: &self.call, units: &self.units, scratch });
         if self.scratch > 0 {
@@ -52,7 +52,7 @@ impl Run for Caller {
 /// One run of a routine.
 pub(super) struct Job<'a> {
     pub(super) gpu: &'a Gpu,
-    pub(super) io: Io<'a>,
+    pub(super) io: DeviceIo<'a>,
     pub(super) call: &'a RoutineCall,
     units: &'a [Arc<Unit>],
     /// The first byte of its own memory, of which nothing is known.
@@ -72,7 +72,8 @@ impl Job<'_> {
     pub(super) fn blocks(&self, n: usize, grid: usize, threads: usize, words: &[u64]) -> Result<()> {
         let mut all = words.to_vec();
         all.resize(words.len().max(WORDS), 0);
-        self.gpu.launch(&self.units[n], grid, threads, &all)
+        // SAFETY: the caller of `Run::run` promises the addresses in `io`, and the family's words are those of its sources.
+        unsafe { self.gpu.launch_kernel(&self.units[n], grid, threads, &all) }
     }
 
     /// Copies the first input to the output, unless it is there.

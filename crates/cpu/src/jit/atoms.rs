@@ -1,0 +1,171 @@
+//! The intermediate representation of the machine-code generator: a list of atoms in SSA form, each one instruction on one vector.
+//!
+//! Invariant: an atom comes after its operands, and equal atoms are merged.
+
+use super::table::Insn;
+use crate::simd::Isa;
+use forerun_base::DType;
+use std::collections::HashMap;
+
+/// An atom, by its index in the list.
+pub(super) type Id = u32;
+
+/// The element type of a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Type {
+    F32,
+    F64,
+    I32,
+    I64,
+    /// Truth values, the outcome of comparing elements of 4 bytes. With AVX-512 a mask register, else all or none of the
+    /// bits of a lane.
+    Truth,
+    /// Truth values in lanes of 8 bytes; not with AVX-512.
+    WideTruth,
+}
+
+impl Type {
+    /// The type of a dtype's elements; `None` for dtypes that only the interpreter handles.
+    pub(super) fn of(dtype: DType) -> Option<Type> {
+        match dtype {
+            DType::Bool => Some(Type::Truth),
+            DType::I32 => Some(Type::I32),
+            DType::I64 => Some(Type::I64),
+            DType::F32 => Some(Type::F32),
+            DType::F64 => Some(Type::F64),
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => None,
+            DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
+        }
+    }
+
+    /// Bytes of a lane.
+    pub(super) fn size(self) -> usize {
+        match self {
+            Type::F32 | Type::I32 | Type::Truth => 4,
+            Type::F64 | Type::I64 | Type::WideTruth => 8,
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Type::F32 | Type::F64)
+    }
+
+    pub(super) fn is_truth(self) -> bool {
+        matches!(self, Type::Truth | Type::WideTruth)
+    }
+}
+
+/// What an atom does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    /// An element's bits in every lane.
+    Constant(u64),
+    /// The vector at an address that does not move.
+    Scalar(u16),
+    /// Elements from an address that moves.
+    Load(u16),
+    /// Bytes widened to lanes of 4 bytes; whether the address moves.
+    LoadBytes(u16, bool),
+    /// An instruction, with its immediate.
+    Do(Insn, u8),
+    /// `a * b + c`, rounded once.
+    MulAdd,
+    /// The second operand where the first, a mask, holds, else the third.
+    Select,
+    /// Writes elements.
+    Store(u16),
+    /// Writes a byte for each lane: with AVX-512 its lowest one, else one for a mask.
+    StoreBytes(u16),
+}
+
+/// One instruction on one vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Atom {
+    pub(super) what: What,
+    pub(super) type_: Type,
+    pub(super) args: [Id; 3],
+    pub(super) arity: u8,
+}
+
+impl Atom {
+    pub(super) fn args(&self) -> &[Id] {
+        &self.args[..self.arity as usize]
+    }
+
+    /// Whether its value can be loaded from memory again at any time.
+    pub(super) fn is_at_hand(&self) -> bool {
+        matches!(self.what, What::Constant(_) | What::Scalar(_))
+    }
+
+    pub(super) fn is_store(&self) -> bool {
+        matches!(self.what, What::Store(_) | What::StoreBytes(_))
+    }
+}
+
+/// The atoms of a program.
+#[derive(Debug)]
+pub(super) struct AtomList {
+    pub(super) isa: Isa,
+    pub(super) atoms: Vec<Atom>,
+    known: HashMap<Atom, Id>,
+}
+
+impl AtomList {
+    pub(super) fn new(isa: Isa) -> AtomList {
+        AtomList { isa, atoms: Vec::with_capacity(128), known: HashMap::with_capacity(128) }
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.isa == Isa::Avx512
+    }
+
+    pub(super) fn type_of(&self, id: Id) -> Type {
+        self.atoms[id as usize].type_
+    }
+
+    /// Appends an atom, or returns the equal one that is there.
+    pub(super) fn atom(&mut self, what: What, type_: Type, taken: &[Id]) -> Id {
+        let mut args = [0; 3];
+        args[..taken.len()].copy_from_slice(taken);
+        let atom = Atom { what, type_, args, arity: taken.len() as u8 };
+        let next = self.atoms.len() as Id;
+        let id = if atom.is_store() { next } else { *self.known.entry(atom).or_insert(next) };
+        if id == next {
+            self.atoms.push(atom);
+        }
+        id
+    }
+
+    pub(super) fn constant(&mut self, type_: Type, bits: u64) -> Id {
+        self.atom(What::Constant(bits), type_, &[])
+    }
+
+    pub(super) fn insn(&mut self, insn: Insn, type_: Type, taken: &[Id]) -> Id {
+        self.atom(What::Do(insn, 0), type_, taken)
+    }
+
+    pub(super) fn insn_with(&mut self, insn: Insn, imm: u8, type_: Type, taken: &[Id]) -> Id {
+        self.atom(What::Do(insn, imm), type_, taken)
+    }
+
+    /// Eliminates dead atoms: those that no store needs. Renumbers the rest.
+    pub(super) fn live(self) -> Vec<Atom> {
+        let mut live = vec![false; self.atoms.len()];
+        for (i, atom) in self.atoms.iter().enumerate().rev() {
+            live[i] |= atom.is_store();
+            if live[i] {
+                atom.args().iter().for_each(|&arg| live[arg as usize] = true);
+            }
+        }
+        let mut names = vec![0; self.atoms.len()];
+        let mut kept = Vec::with_capacity(self.atoms.len());
+        for (i, mut atom) in self.atoms.into_iter().enumerate() {
+            if live[i] {
+                names[i] = kept.len() as Id;
+                atom.args = atom.args.map(|arg| names[arg as usize]);
+                kept.push(atom);
+            }
+        }
+        kept
+    }
+}

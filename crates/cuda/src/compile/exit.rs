@@ -1,0 +1,134 @@
+//! Process exit during a compilation or a link. Exit handlers unload the libraries of the compiler and the driver even while a thread
+//! runs inside them, and a compilation cannot be cancelled.
+//!
+//! Invariant: no thread is inside a library when it is unloaded, or the process has ended before. A frontend that knows of the exit
+//! stops the compiler first (`Accelerator::stop`). For the others, an exit handler of our own waits for calls in flight. The library
+//! registers handlers while it compiles, and handlers run in reverse order of registration; so ours is registered again after
+//! the 1st, 2nd, 4th, 8th ... call.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+/// Counts the calls into a library, and admits no more once the process exits.
+#[derive(Debug, Default)]
+pub(super) struct CallGate {
+    in_flight: AtomicUsize,
+    closed: AtomicBool,
+    /// Calls that have returned.
+    done: AtomicUsize,
+}
+
+/// A call in flight.
+pub(super) struct CallGuard<'a>(&'a Arc<CallGate>);
+
+impl CallGate {
+    /// Admits a call; `None` if the process exits.
+    pub(super) fn enter(self: &Arc<CallGate>) -> Option<CallGuard<'_>> {
+        let guard = CallGuard(self);
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        (!self.closed.load(Ordering::SeqCst)).then_some(guard)
+    }
+
+    /// Admits no more calls, and waits for those in flight, at most so long. Returns whether all have returned.
+    pub(super) fn close(&self, at_most: Duration) -> bool {
+        self.closed.store(true, Ordering::SeqCst);
+        let begun = Instant::now();
+        while self.in_flight.load(Ordering::SeqCst) > 0 {
+            if begun.elapsed() > at_most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+impl Drop for CallGuard<'_> {
+    fn drop(&mut self) {
+        let done = self.0.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_power_of_two() {
+            register_exit_handler(self.0);
+        }
+        self.0.in_flight.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The gates that the exit handler closes.
+static GATES: Mutex<Vec<Weak<CallGate>>> = Mutex::new(Vec::new());
+
+unsafe extern "C" {
+    /// Like `atexit`, but the function receives the exit status.
+    #[cfg(target_env = "gnu")]
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Registers an exit handler that closes the gate before the handlers registered so far run.
+fn register_exit_handler(gate: &Arc<CallGate>) {
+    let mut gates = GATES.lock().unwrap_or_else(|e| e.into_inner());
+    gates.retain(|known| known.strong_count() > 0 && !std::ptr::eq(known.as_ptr(), &raw const **gate));
+    gates.push(Arc::downgrade(gate));
+    // SAFETY: a function that exists for the life of the process and ignores its argument.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        on_exit(close_gates, std::ptr::null_mut());
+    }
+}
+
+/// How long an exiting process waits for compilations; after that it exits without unloading libraries.
+#[cfg(target_env = "gnu")]
+const PATIENCE: Duration = Duration::from_millis(200);
+
+#[cfg(target_env = "gnu")]
+extern "C" fn close_gates(status: c_int, _: *mut c_void) {
+    let gates: Vec<Weak<CallGate>> = GATES.lock().unwrap_or_else(|e| e.into_inner()).clone();
+    if !gates.iter().filter_map(Weak::upgrade).all(|gate| gate.close(PATIENCE)) {
+        // SAFETY: flushes all C streams; `_exit` runs no handler.
+        unsafe {
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(status);
+        }
+    }
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_closed_gate_admits_no_call() {
+        let gate = Arc::new(CallGate::default());
+        let guard = gate.enter().unwrap();
+        assert!(!gate.close(Duration::from_millis(5)), "a call is in flight");
+        assert!(gate.enter().is_none());
+        drop(guard);
+        assert!(gate.close(Duration::ZERO));
+    }
+
+    /// Run by itself in a process of its own: it ends with a status while a thread compiles for ever.
+    #[test]
+    #[ignore = "ends its process"]
+    fn ends_while_compiling() {
+        extern "C" fn never() {
+            // Stands for a library that is unloaded.
+            std::process::abort();
+        }
+        // SAFETY: a function that exists for the life of the process.
+        unsafe { libc::atexit(never) };
+        let gate = Arc::new(CallGate::default());
+        drop(gate.enter());
+        let _guard = gate.enter().unwrap();
+        std::process::exit(7);
+    }
+
+    #[test]
+    fn a_process_that_compiles_ends_with_its_status() {
+        let program = std::env::current_exe().unwrap();
+        let name = "compile::exit::tests::ends_while_compiling";
+        let mut command = Command::new(program);
+        let output = command.args(["--exact", name, "--ignored", "--nocapture"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(7), "{output:?}");
+    }
+}
