@@ -1,7 +1,8 @@
 //! What the bounds cost: a million ops submitted without a wait, with the bounds as they are and with the window, the budget
 //! and the prefetch allowance lifted. Each run is a process of its own, in turn; dropping of dead results is off.
 
-use forerun::{Array, array, ones, set_drop_dead, wait_all};
+use forerun::runtime::set_drop_dead;
+use forerun::{Array, array, ones, wait_all};
 use std::process::Command;
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
 //! The engine alone, through the record path that arrays use: what a submission, a dependent task and a wait cost; then
 //! the same task graphs on rayon and tokio. Dropping of dead results is off: everything counted is computed.
 
-use forerun::{Array, array, engine, set_drop_dead, stats, wait_all};
+use forerun::runtime::{engine, set_drop_dead, stats};
+use forerun::{Array, array, wait_all};
 use forerun_benches::{Contender, Graph, Samples, interleave, run_rayon, run_tokio, time};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;

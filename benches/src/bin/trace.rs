@@ -1,6 +1,8 @@
 //! What a trace costs: the same tiny ops with no trace, and with one on; the difference, shared among its events.
 
-use forerun::{Array, array, set_drop_dead, start_trace, stop_trace, wait_all};
+use forerun::profile::{start_trace, stop_trace};
+use forerun::runtime::set_drop_dead;
+use forerun::{Array, array, wait_all};
 use forerun_benches::{Contender, interleave, time};
 use std::cell::Cell;
 use std::time::Duration;

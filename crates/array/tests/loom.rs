@@ -4,11 +4,11 @@
 #![cfg(loom)]
 #![allow(dead_code, unused_imports, reason = "only what the models use is called here")]
 
-#[path = "../src/balance.rs"]
-mod balance;
-#[path = "../src/life.rs"]
-mod life;
-#[path = "../src/retired.rs"]
-mod retired;
-#[path = "../src/sync.rs"]
+#[path = "../src/runtime/handles.rs"]
+mod handles;
+#[path = "../src/runtime/retired_slots.rs"]
+mod retired_slots;
+#[path = "../src/runtime/sync.rs"]
 mod sync;
+#[path = "../src/runtime/uses.rs"]
+mod uses;

@@ -1,17 +1,17 @@
-//! Devices beside the host: tasks that are issued to lanes and settle later.
+//! Devices beside the host: tasks that are enqueued to lanes and settle later.
 //!
 //! | a task of a device is | when |
 //! |---|---|
-//! | ready | what it needs of the tasks before it is there: issued for those of the same device, settled for others |
-//! | issued | its work told the device what to do and got a ticket; those that follow it may be issued |
+//! | ready | what it needs of the tasks before it is there: enqueued for those of the same device, settled for others |
+//! | enqueued | its work told the device what to do and got a ticket; those that follow it may be enqueued |
 //! | passed | its lane has passed the ticket |
 //! | settled | it has passed, and so have all that it followed: now it is known whether its values are good |
 //!
-//! Tasks are issued one at a time, oldest first, by whoever holds `issuing`: the device's thread, or a waiter that helps. So
+//! Tasks are enqueued one at a time, oldest first, by whoever holds `enqueuing`: the device's thread, or a waiter that helps. So
 //! the order in which memory is taken and given back is the order of the lanes. Nobody waits there: what finds no memory goes
 //! back to the queue until something settles, and fails only when nothing is left that could settle.
 //!
-//! The device's thread issues, plans when there is nothing to issue, and takes note of what has passed. Waiters do the
+//! The device's thread enqueues, plans when there is nothing to enqueue, and takes note of what has passed. Waiters do the
 //! same while they wait. In the modes without threads only they do.
 
 use crate::config::Mode;
@@ -21,12 +21,12 @@ use crate::gate;
 use crate::ledger::{Budget, Ledger};
 use crate::parker;
 use crate::pool::{JOIN_BOUND, without_signals};
-use crate::ready::{Ready, Wish};
+use crate::ready::{ReadyQueue, TaskFilter};
 use crate::run::{Role, panic_text};
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
-use crate::work::{Driver, Fed, Issued, Need, TaskSpec, Ticket};
+use crate::work::{Driver, Enqueued, Fed, LaneTicket, Need, TaskSpec};
 use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 /// Devices that an engine can have.
 pub(crate) const MOST_DEVICES: usize = 16;
-/// Tasks issued in one go: somebody may want a pause.
+/// Tasks enqueued in one go: somebody may want a pause.
 const MOST_AT_ONCE: usize = 32;
 /// Silence after which the thread of a device sleeps.
 const SILENCE: Duration = Duration::from_micros(200);
@@ -43,16 +43,16 @@ const SILENCE: Duration = Duration::from_micros(200);
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
 /// A device; see the module.
-pub(crate) struct Device {
+pub(crate) struct DeviceQueue {
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) ready: Ready,
+    pub(crate) ready: ReadyQueue,
     pub(crate) ledger: Arc<Ledger>,
     signals: Arc<Signals>,
-    issuing: Mutex<()>,
-    /// What was issued on each lane and is not known to have passed.
+    enqueuing: Mutex<()>,
+    /// What was enqueued on each lane and is not known to have passed.
     lanes: Mutex<Vec<VecDeque<(u64, TaskRef)>>>,
     outstanding: AtomicUsize,
-    /// A task found no memory: nothing is issued until something settles.
+    /// A task found no memory: nothing is enqueued until something settles.
     starved: AtomicBool,
     /// The thread waits for the lanes, and can be nudged.
     blocks: AtomicBool,
@@ -60,14 +60,14 @@ pub(crate) struct Device {
     left: Condvar,
 }
 
-impl Device {
-    fn new(driver: Arc<dyn Driver>, limit: usize, mode: &Mode, prefetch: usize) -> Device {
+impl DeviceQueue {
+    fn new(driver: Arc<dyn Driver>, limit: usize, mode: &Mode, prefetch: usize) -> DeviceQueue {
         let signals = Arc::new(Signals::new(*mode == Mode::Async));
-        Device {
-            ready: Ready::new(mode, prefetch),
+        DeviceQueue {
+            ready: ReadyQueue::new(mode, prefetch),
             ledger: Arc::new(Ledger::new(limit, Arc::clone(&signals))),
             signals,
-            issuing: Mutex::new(()),
+            enqueuing: Mutex::new(()),
             lanes: Mutex::new((0..driver.lanes()).map(|_| VecDeque::new()).collect()),
             outstanding: AtomicUsize::new(0),
             starved: AtomicBool::new(false),
@@ -78,13 +78,13 @@ impl Device {
         }
     }
 
-    /// Whether something was issued that is not known to have passed.
+    /// Whether something was enqueued that is not known to have passed.
     pub(crate) fn is_busy(&self) -> bool {
         self.outstanding.load(Ordering::Acquire) > 0
     }
 
-    /// Whether something could be issued.
-    pub(crate) fn has_ready(&self, wish: Wish) -> bool {
+    /// Whether something could be enqueued.
+    pub(crate) fn has_ready(&self, wish: TaskFilter) -> bool {
         !self.is_starved() && self.ready.has(wish, &self.ledger)
     }
 
@@ -92,7 +92,7 @@ impl Device {
         self.starved.load(Ordering::Relaxed) && self.is_busy()
     }
 
-    /// Waits until something may have passed, or there is something to issue.
+    /// Waits until something may have passed, or there is something to enqueue.
     pub(crate) fn block(&self, at_most: Duration) {
         let next = |lane: &VecDeque<(u64, TaskRef)>| lane.front().map_or(0, |(number, _)| *number);
         let tickets: Vec<u64> = self.lanes.lock().iter().map(next).collect();
@@ -130,14 +130,14 @@ impl Device {
     }
 
     /// The locks, held for a fork.
-    pub(crate) fn hold(&'static self) -> Vec<Box<dyn Any>> {
+    pub(crate) fn lock_for_fork(&'static self) -> Vec<Box<dyn Any>> {
         let signals = &*self.signals;
         vec![
-            Box::new(self.issuing.lock()),
+            Box::new(self.enqueuing.lock()),
             Box::new(self.has_thread.lock()),
-            signals.sleep.hold(),
+            signals.sleep.lock_for_fork(),
             Box::new(self.lanes.lock()),
-            self.ready.hold(),
+            self.ready.lock_for_fork(),
         ]
     }
 
@@ -162,10 +162,10 @@ impl Engine {
     /// first with a number stays.
     pub fn add_device(&self, number: usize, driver: Arc<dyn Driver>, limit: usize) {
         let state = &*self.state;
-        state.devices[number].get_or_init(|| Device::new(driver, limit, &state.mode, self.prefetch()));
+        state.devices[number].get_or_init(|| DeviceQueue::new(driver, limit, &state.mode, self.prefetch()));
     }
 
-    /// Adds a task of a device, to be issued after `predecessors`, each to the extent that is needed of it.
+    /// Adds a task of a device, to be enqueued after `predecessors`, each to the extent that is needed of it.
     pub fn spawn_on(&self, number: usize, spec: TaskSpec, predecessors: &[(TaskRef, Need)]) -> TaskRef {
         let state = &*self.state;
         let device = self.device(number);
@@ -181,7 +181,7 @@ impl Engine {
         let (mut arrived, mut settled) = (1, 0);
         for (index, (predecessor, need)) in predecessors.iter().enumerate() {
             let (waits, follows) = match predecessor.on_device.as_deref() {
-                Some(before) if *need == Need::Issued => (
+                Some(before) if *need == Need::Enqueued => (
                     push(&before.followers, task.edge(index), false),
                     push(&predecessor.successors, on_device.edge(index), true),
                 ),
@@ -192,7 +192,7 @@ impl Engine {
         }
         // The lane's own arrival is still to come, so this is never the last.
         let early = settled > 0 && on_device.settling.arrive(settled);
-        debug_assert!(!early, "a task settled before it was issued");
+        debug_assert!(!early, "a task settled before it was enqueued");
         if task.join.arrive(arrived) {
             self.push(task.clone());
         }
@@ -212,7 +212,7 @@ impl Engine {
     /// Changes the limit of a device.
     pub fn set_device_budget(&self, number: usize, bytes: usize) {
         self.device(number).ledger.set_limit(bytes);
-        self.call_issuer(number);
+        self.call_enqueuer(number);
     }
 
     /// Lets a device's peak start again from what is live now.
@@ -220,9 +220,9 @@ impl Engine {
         self.device(number).ledger.reset_peak();
     }
 
-    /// After a task of a device became ready: sees to it that somebody issues it.
-    pub(crate) fn call_issuer(&self, number: usize) {
-        // A waiter issues what it needs itself, and calls somebody before it looks no more.
+    /// After a task of a device became ready: sees to it that somebody enqueues it.
+    pub(crate) fn call_enqueuer(&self, number: usize) {
+        // A waiter enqueues what it needs itself, and calls somebody before it looks no more.
         if Role::current() != Role::Waits {
             self.call_now(number);
         }
@@ -234,7 +234,7 @@ impl Engine {
             self.published();
         } else if device.signals.sleep.is_quiet() {
             if !device.signals.wake_worker() {
-                self.start_issuer(number);
+                self.start_enqueuer(number);
             }
         } else if device.blocks.load(Ordering::SeqCst) {
             device.driver.nudge();
@@ -242,7 +242,7 @@ impl Engine {
     }
 
     /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
-    pub(crate) fn call_busy_issuers(&self) {
+    pub(crate) fn call_busy_enqueuers(&self) {
         for (number, device) in self.devices() {
             if device.is_busy() || !device.ready.is_empty() {
                 self.call_now(number);
@@ -251,7 +251,7 @@ impl Engine {
     }
 
     #[cold]
-    fn start_issuer(&self, number: usize) {
+    fn start_enqueuer(&self, number: usize) {
         let device = self.device(number);
         let mut has_thread = device.has_thread.lock();
         if *has_thread {
@@ -273,7 +273,7 @@ impl Engine {
         };
         match without_signals(start) {
             Ok(_) => *has_thread = true,
-            // Waiters issue everything, as after a shutdown: those that are parked must look again.
+            // Waiters enqueue everything, as after a shutdown: those that are parked must look again.
             Err(_) => {
                 device.signals.sleep.end_search(false);
                 self.state.pool.stop();
@@ -284,44 +284,44 @@ impl Engine {
     }
 
     /// Issues what is ready and settles what has passed, as far as nobody else is at it. True if there was anything.
-    pub(crate) fn attend(&self, number: usize, wish: Wish) -> bool {
-        // One after the other, both: what settles may let others be issued.
-        self.issue_ready(number, wish) | self.settle_passed(number)
+    pub(crate) fn attend(&self, number: usize, wish: TaskFilter) -> bool {
+        // One after the other, both: what settles may let others be enqueued.
+        self.enqueue_ready(number, wish) | self.settle_passed(number)
     }
 
-    fn issue_ready(&self, number: usize, wish: Wish) -> bool {
+    fn enqueue_ready(&self, number: usize, wish: TaskFilter) -> bool {
         let device = self.device(number);
         if device.ready.is_empty() || device.is_starved() {
             return false;
         }
-        let Some(_issuing) = device.issuing.try_lock() else { return false };
-        let mut issued = false;
+        let Some(_issuing) = device.enqueuing.try_lock() else { return false };
+        let mut enqueued = false;
         for _ in 0..MOST_AT_ONCE {
             let Some(task) = device.ready.take(wish, &device.ledger) else { break };
-            if !self.issue(device, &task) {
+            if !self.enqueue(device, &task) {
                 break;
             }
-            issued = true;
+            enqueued = true;
         }
-        issued
+        enqueued
     }
 
     /// False if the task has to wait for memory.
-    fn issue(&self, device: &Device, task: &TaskRef) -> bool {
-        let mut issued = {
+    fn enqueue(&self, device: &DeviceQueue, task: &TaskRef) -> bool {
+        let mut enqueued = {
             let _role = Role::Runs.assume();
             let _draw = device.ledger.draw(task.bytes);
             // SAFETY: the task was started by this thread; it is settled, by whichever thread, after this.
             match unsafe { task.work() } {
-                Some(work) => catch_unwind(AssertUnwindSafe(|| work.issue())).unwrap_or_else(|panic| {
+                Some(work) => catch_unwind(AssertUnwindSafe(|| work.enqueue())).unwrap_or_else(|panic| {
                     let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
-                    Issued::Nothing
+                    Enqueued::Nothing
                 }),
-                None => Issued::Nothing,
+                None => Enqueued::Nothing,
             }
         };
-        if issued == Issued::NoMemory {
+        if enqueued == Enqueued::NoMemory {
             device.starved.store(true, Ordering::SeqCst);
             if device.is_busy() {
                 device.ready.put_back(task, &device.ledger);
@@ -330,25 +330,25 @@ impl Engine {
             // SAFETY: as above.
             if let Some(work) = unsafe { task.work() } {
                 let _role = Role::Runs.assume();
-                issued = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory())).unwrap_or(Issued::Nothing);
+                enqueued = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory())).unwrap_or(Enqueued::Nothing);
             }
         }
-        if let Issued::Ticket(Ticket { lane, number }) = issued {
+        if let Enqueued::Ticket(LaneTicket { lane, number }) = enqueued {
             let mut lanes = device.lanes.lock();
             device.outstanding.fetch_add(1, Ordering::AcqRel);
             lanes[lane].push_back((number, task.clone()));
         }
         let on_device = task.on_device.as_deref().expect("it is a task of a device");
         let visit = |follower: *const Task, _late: bool| {
-            // SAFETY: a follower is enrolled, hence alive, until it has settled, and cannot be issued before this arrival.
+            // SAFETY: a follower is enrolled, hence alive, until it has settled, and cannot be enqueued before this arrival.
             if unsafe { (*follower).join.arrive(1) } {
                 // SAFETY: whoever completes the arrivals is the only one who can make it start, and has not yet.
                 self.push(unsafe { TaskRef::again(follower) });
             }
         };
-        // SAFETY: this thread issued the task, once.
+        // SAFETY: this thread enqueued the task, once.
         unsafe { on_device.followers.close(visit) };
-        if !matches!(issued, Issued::Ticket(_)) && on_device.settling.arrive(1) {
+        if !matches!(enqueued, Enqueued::Ticket(_)) && on_device.settling.arrive(1) {
             self.settle(task.clone());
         }
         true
@@ -392,7 +392,7 @@ impl Engine {
                 match follows.on_device.as_deref() {
                     // SAFETY: whoever completes the arrivals is the only one who can settle it, and has not yet.
                     Some(on) if late && on.settling.arrive(1) => more.push(unsafe { TaskRef::again(successor) }),
-                    // SAFETY: as in `issue`.
+                    // SAFETY: as in `enqueue`.
                     _ if !late && follows.join.arrive(1) => self.push(unsafe { TaskRef::again(successor) }),
                     _ => {}
                 }
@@ -405,7 +405,7 @@ impl Engine {
                 device.starved.store(false, Ordering::SeqCst);
                 // What was held back may be the oldest now.
                 if !device.ready.is_empty() {
-                    self.call_issuer(on_device.number);
+                    self.call_enqueuer(on_device.number);
                 }
             }
         }
@@ -423,11 +423,11 @@ fn main(engine: &Engine, number: usize) {
     let mut silent_since: Option<Instant> = None;
     while !state.pool.is_stopped() {
         gate::checkpoint();
-        if engine.attend(number, Wish::ANY) {
+        if engine.attend(number, TaskFilter::ANY) {
             silent_since = None;
             continue;
         }
-        // Workers may all be busy with long tasks, and what is not planned cannot be issued.
+        // Workers may all be busy with long tasks, and what is not planned cannot be enqueued.
         let fed = if state.feeder.has_work() { state.feeder.feed(engine) } else { Fed::Empty };
         if fed == Fed::Progress {
             engine.published();
@@ -441,7 +441,7 @@ fn main(engine: &Engine, number: usize) {
         };
         if device.is_busy() {
             device.blocks.store(true, Ordering::SeqCst);
-            if !device.has_ready(Wish::ANY) {
+            if !device.has_ready(TaskFilter::ANY) {
                 gate::outside(|| device.block(at_most));
             }
             device.blocks.store(false, Ordering::SeqCst);
@@ -454,7 +454,7 @@ fn main(engine: &Engine, number: usize) {
         }
         silent_since = None;
         let timeout = (fed != Fed::Empty).then_some(at_most);
-        let look = || state.pool.is_stopped() || device.has_ready(Wish::ANY) || device.is_busy();
+        let look = || state.pool.is_stopped() || device.has_ready(TaskFilter::ANY) || device.is_busy();
         device.signals.sleep.sleep(&parker, timeout, &device.signals.counters, look);
     }
     device.signals.sleep.end_search(true);

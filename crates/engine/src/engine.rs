@@ -4,18 +4,18 @@
 
 use crate::asymmetric;
 use crate::config::{Config, Mode};
-use crate::device::{Device, MOST_DEVICES};
+use crate::device::{DeviceQueue, MOST_DEVICES};
 use crate::float_mode::FloatMode;
 use crate::gate;
 use crate::job::Jobs;
 use crate::ledger::{Budget, Ledger};
 use crate::parker;
-use crate::pool::Pool;
-use crate::ready::{Ready, Wish};
+use crate::pool::WorkerPool;
+use crate::ready::{ReadyQueue, TaskFilter};
 use crate::run::Role;
 use crate::signals::Signals;
 use crate::slots::Slots;
-use crate::stats::{Counter, Stats};
+use crate::stats::{Counter, EngineStats};
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Ordering, Padded};
 use crate::task::TaskRef;
 use crate::work::{Feeder, TaskSpec};
@@ -39,12 +39,12 @@ pub(crate) struct State {
     pub(crate) feeder: Arc<dyn Feeder>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) ready: Ready,
+    pub(crate) ready: ReadyQueue,
     pub(crate) jobs: Jobs,
     pub(crate) slots: Slots,
-    pub(crate) pool: Pool,
+    pub(crate) pool: WorkerPool,
     /// The devices beside the host, by number, as they are added.
-    pub(crate) devices: [OnceLock<Device>; MOST_DEVICES],
+    pub(crate) devices: [OnceLock<DeviceQueue>; MOST_DEVICES],
     /// How many tasks were spawned so far.
     pub(crate) ages: AtomicU64,
     pub(crate) in_flight: Padded<AtomicUsize>,
@@ -66,7 +66,7 @@ impl Engine {
             Mode::Seeded(_) | Mode::Replay(_) => 1,
         };
         let state = State {
-            ready: Ready::new(&config.mode, config.prefetch),
+            ready: ReadyQueue::new(&config.mode, config.prefetch),
             mode: config.mode,
             intra_op: config.intra_op,
             prefetch: config.prefetch,
@@ -76,7 +76,7 @@ impl Engine {
             ledger,
             jobs: Jobs::new(),
             slots: Slots::new(slots),
-            pool: Pool::new(),
+            pool: WorkerPool::new(),
             devices: Default::default(),
             ages: AtomicU64::new(0),
             in_flight: Padded(AtomicUsize::new(0)),
@@ -120,18 +120,18 @@ impl Engine {
         match task.on_device.as_deref().map(|on| on.number) {
             Some(number) => {
                 self.device(number).ready.push(task);
-                self.call_issuer(number);
+                self.call_enqueuer(number);
             }
             None => self.state.ready.push(task),
         }
     }
 
-    pub(crate) fn device(&self, number: usize) -> &Device {
+    pub(crate) fn device(&self, number: usize) -> &DeviceQueue {
         self.state.devices[number].get().expect("a task is spawned on a device that was added")
     }
 
     /// The devices that were added.
-    pub(crate) fn devices(&self) -> impl Iterator<Item = (usize, &Device)> {
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (usize, &DeviceQueue)> {
         self.state.devices.iter().enumerate().filter_map(|(number, slot)| slot.get().map(|device| (number, device)))
     }
 
@@ -205,9 +205,9 @@ impl Engine {
     }
 
     /// Counters since the engine was made.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> EngineStats {
         let State { signals, ready, tasks, helped, pieces, .. } = &*self.state;
-        Stats {
+        EngineStats {
             parks: signals.counters.parks.get(),
             wakes: signals.counters.wakes.get(),
             system_calls: signals.counters.system_calls.get(),
@@ -257,7 +257,7 @@ impl Engine {
         }
         // A thread not yet started is started even for a task that is held back: it must be there when bytes come free.
         let startable = state.pool.started() < state.slots.total();
-        let something = || state.jobs.any_open() || state.ready.has(Wish::ANY, &state.ledger);
+        let something = || state.jobs.any_open() || state.ready.has(TaskFilter::ANY, &state.ledger);
         if startable || (state.signals.sleep.any_asleep() && state.slots.any_free() && something()) {
             self.call_worker();
         }

@@ -51,13 +51,13 @@ impl Engine {
         let state = &*self.state;
         let signals = &*state.signals;
         let mut locks = vec![
-            signals.waiters.hold(),
-            state.pool.hold(),
-            signals.sleep.hold(),
-            state.jobs.hold(),
-            state.ready.hold(),
+            signals.waiters.lock_for_fork(),
+            state.pool.lock_for_fork(),
+            signals.sleep.lock_for_fork(),
+            state.jobs.lock_for_fork(),
+            state.ready.lock_for_fork(),
         ];
-        locks.extend(self.devices().flat_map(|(_, device)| device.hold()));
+        locks.extend(self.devices().flat_map(|(_, device)| device.lock_for_fork()));
         locks
     }
 

@@ -25,17 +25,17 @@ thread_local! {
 }
 
 /// Counts the calling thread as inside until the guard is dropped.
-pub(crate) fn enter() -> Inside {
+pub(crate) fn enter() -> GateGuard {
     if DEPTH.replace(DEPTH.get() + 1) == 0 {
         come_in();
     }
-    Inside(())
+    GateGuard(())
 }
 
 /// While it lives, its thread is inside.
-pub(crate) struct Inside(());
+pub(crate) struct GateGuard(());
 
-impl Drop for Inside {
+impl Drop for GateGuard {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
         if DEPTH.get() == 0 {

@@ -135,7 +135,7 @@ impl Jobs {
 
     /// The lock, held for a fork.
     #[cfg(not(loom))]
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.list.lock())
     }
 

@@ -103,8 +103,8 @@ impl Ledger {
     }
 
     /// Lets the charges of this thread come out of a promise until the guard is dropped.
-    pub(crate) fn draw(&self, bytes: usize) -> Draw<'_> {
-        Draw { ledger: self, before: PROMISE.replace((self, bytes)) }
+    pub(crate) fn draw(&self, bytes: usize) -> PromiseGuard<'_> {
+        PromiseGuard { ledger: self, before: PROMISE.replace((self, bytes)) }
     }
 
     /// In a forked child: nothing is spawned, and what was promised to tasks will not be charged.
@@ -146,12 +146,12 @@ impl BytesLedger for Ledger {
 }
 
 /// While it lives, the thread's charges come out of a promise.
-pub(crate) struct Draw<'a> {
+pub(crate) struct PromiseGuard<'a> {
     ledger: &'a Ledger,
     before: (*const Ledger, usize),
 }
 
-impl Drop for Draw<'_> {
+impl Drop for PromiseGuard<'_> {
     fn drop(&mut self) {
         let (_, left) = PROMISE.replace(self.before);
         if left > 0 {

@@ -1,7 +1,7 @@
 //! Tasks, lanes, parking, helping, poison, budget: runs what others planned.
 //!
 //! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Others hand it
-//! [`Work`] to run, a [`Feeder`] that plans more when workers run dry, and [`Target`]s to wait for. A task runs when
+//! [`Work`] to run, a [`Feeder`] that plans more when workers run dry, and [`WaitTarget`]s to wait for. A task runs when
 //! its predecessors are done and its bytes fit; whoever waits helps. Every atomic comes from `sync`, so that loom
 //! checks the modules that ship: under `cfg(loom)` the test `loom` includes their sources, and this crate is empty.
 
@@ -44,7 +44,7 @@ pub use ledger::Budget;
 pub use ring::{Full, Ring};
 pub use stack::is_short as has_short_stack;
 pub use state::{Status, ValueState};
-pub use stats::Stats;
+pub use stats::EngineStats;
 pub use sync::Padded;
 pub use task::{Task, TaskRef};
-pub use work::{Driver, Fed, Feeder, Issued, Need, Target, TaskSpec, Ticket, WaitOptions, Waited, Work};
+pub use work::{Driver, Enqueued, Fed, Feeder, LaneTicket, Need, TaskSpec, WaitOptions, WaitTarget, Waited, Work};

@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// The threads of one engine.
-pub(crate) struct Pool {
+pub(crate) struct WorkerPool {
     stopped: AtomicBool,
     /// How many threads are there; a copy for looking without the lock.
     started: AtomicUsize,
@@ -28,9 +28,9 @@ pub(crate) struct Pool {
     left: Condvar,
 }
 
-impl Pool {
-    pub(crate) fn new() -> Pool {
-        Pool {
+impl WorkerPool {
+    pub(crate) fn new() -> WorkerPool {
+        WorkerPool {
             stopped: AtomicBool::new(false),
             started: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
@@ -97,7 +97,7 @@ impl Pool {
     }
 
     /// The lock, held for a fork.
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.threads.lock())
     }
 

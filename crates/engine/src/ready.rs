@@ -34,16 +34,16 @@ const LITTLE: usize = 2 << 20;
 
 /// What the asker is ready to run.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct TaskFilter {
     /// No task younger than this.
     pub(crate) age_limit: u64,
     /// Whether heavy tasks are welcome.
     pub(crate) heavy: bool,
 }
 
-impl Wish {
+impl TaskFilter {
     /// Anything.
-    pub(crate) const ANY: Wish = Wish { age_limit: u64::MAX, heavy: true };
+    pub(crate) const ANY: TaskFilter = TaskFilter { age_limit: u64::MAX, heavy: true };
 
     fn allows(&self, task: &Task) -> bool {
         task.age() <= self.age_limit && (self.heavy || !task.heavy)
@@ -51,7 +51,7 @@ impl Wish {
 }
 
 /// The spawned tasks of one engine.
-pub(crate) struct Ready {
+pub(crate) struct ReadyQueue {
     count: Padded<AtomicUsize>,
     tasks: Mutex<Tasks>,
     /// Times the oldest ready task was held back.
@@ -84,8 +84,8 @@ enum Order {
     Given(Vec<u64>),
 }
 
-impl Ready {
-    pub(crate) fn new(mode: &Mode, prefetch: usize) -> Ready {
+impl ReadyQueue {
+    pub(crate) fn new(mode: &Mode, prefetch: usize) -> ReadyQueue {
         let drawn = |order| Queue::Drawn { tasks: Vec::new(), order, started: Vec::new() };
         let queue = match mode {
             Mode::Async | Mode::Sync => Queue::OldestFirst([BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new()]),
@@ -93,7 +93,7 @@ impl Ready {
             Mode::Replay(ages) => drawn(Order::Given(ages.clone())),
         };
         let tasks = Tasks { unfinished: VecDeque::new(), queue, prefetch, early: Vec::new() };
-        Ready { count: Padded(AtomicUsize::new(0)), tasks: Mutex::new(tasks), deferred: Counter::default() }
+        ReadyQueue { count: Padded(AtomicUsize::new(0)), tasks: Mutex::new(tasks), deferred: Counter::default() }
     }
 
     /// Whether no task is ready.
@@ -131,7 +131,7 @@ impl Ready {
     }
 
     /// A task that may start now; its bytes are promised and it counts as started.
-    pub(crate) fn take(&self, wish: Wish, ledger: &Ledger) -> Option<TaskRef> {
+    pub(crate) fn take(&self, wish: TaskFilter, ledger: &Ledger) -> Option<TaskRef> {
         let mut tasks = self.tasks.lock();
         let task = tasks.take(wish, ledger, &self.deferred)?;
         self.count.fetch_sub(1, Ordering::Relaxed);
@@ -150,7 +150,7 @@ impl Ready {
     }
 
     /// Whether [`Ready::take`] would find a task.
-    pub(crate) fn has(&self, wish: Wish, ledger: &Ledger) -> bool {
+    pub(crate) fn has(&self, wish: TaskFilter, ledger: &Ledger) -> bool {
         !self.is_empty() && self.tasks.lock().has(wish, ledger)
     }
 
@@ -168,7 +168,7 @@ impl Ready {
     }
 
     /// The lock, held for a fork.
-    pub(crate) fn hold(&'static self) -> Box<dyn Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.tasks.lock())
     }
 
@@ -265,7 +265,7 @@ impl Tasks {
     }
 
     /// The heads that the wish allows, oldest first, by queue.
-    fn heads(&self, wish: Wish) -> [Option<(u64, usize)>; 3] {
+    fn heads(&self, wish: TaskFilter) -> [Option<(u64, usize)>; 3] {
         let mut heads = [None; 3];
         if let Queue::OldestFirst(heaps) = &self.queue {
             for (at, heap) in heaps.iter().enumerate() {
@@ -283,7 +283,7 @@ impl Tasks {
         }
     }
 
-    fn admitted_head(&mut self, wish: Wish, ledger: &Ledger) -> Option<usize> {
+    fn admitted_head(&mut self, wish: TaskFilter, ledger: &Ledger) -> Option<usize> {
         for (_, at) in self.heads(wish).into_iter().flatten() {
             let task = self.head(at);
             if self.admits(&task, ledger) {
@@ -293,7 +293,7 @@ impl Tasks {
         None
     }
 
-    fn take(&mut self, wish: Wish, ledger: &Ledger, deferred: &Counter) -> Option<TaskRef> {
+    fn take(&mut self, wish: TaskFilter, ledger: &Ledger, deferred: &Counter) -> Option<TaskRef> {
         if matches!(self.queue, Queue::Drawn { .. }) {
             return self.draw(wish, ledger);
         }
@@ -308,7 +308,7 @@ impl Tasks {
         }
     }
 
-    fn has(&mut self, wish: Wish, ledger: &Ledger) -> bool {
+    fn has(&mut self, wish: TaskFilter, ledger: &Ledger) -> bool {
         match &self.queue {
             Queue::OldestFirst(_) => self.admitted_head(wish, ledger).is_some(),
             Queue::Drawn { tasks, .. } => {
@@ -318,7 +318,7 @@ impl Tasks {
         }
     }
 
-    fn draw(&mut self, wish: Wish, ledger: &Ledger) -> Option<TaskRef> {
+    fn draw(&mut self, wish: TaskFilter, ledger: &Ledger) -> Option<TaskRef> {
         let Queue::Drawn { tasks, order, started } = &mut self.queue else { return None };
         // In order of age first, so that the draw depends on what is ready and not on how it came there.
         tasks.sort_unstable_by_key(|task| task.age());

@@ -17,7 +17,7 @@ pub(crate) enum Role {
     Looks,
     /// In the wait funnel: it looks for what leads to its target.
     Waits,
-    /// Inside a task.
+    /// GateGuard a task.
     Runs,
 }
 

@@ -62,7 +62,7 @@ impl Sleep {
 
     /// The lock, held for a fork.
     #[cfg(not(loom))]
-    pub(crate) fn hold(&'static self) -> Box<dyn std::any::Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn std::any::Any> {
         Box::new(self.sleepers.lock())
     }
 

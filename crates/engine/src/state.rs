@@ -1,15 +1,15 @@
-//! The atomic word of a value: pending, issued, ready or failed.
+//! The atomic word of a value: pending, enqueued, ready or failed.
 //!
 //! | word's generation | tag | read as |
 //! |---|---|---|
 //! | not the reader's | any | pending: the slot still shows an earlier value |
 //! | the reader's | 0 | pending |
-//! | the reader's | 1 | issued on a lane, with a ticket |
+//! | the reader's | 1 | enqueued on a lane, with a ticket |
 //! | the reader's | 2 | ready |
 //! | the reader's | 3 | failed |
 //!
 //! Only the task (or the record run on the spot) that makes the value publishes, so a plain release store is enough:
-//! pending -> issued -> ready or failed, pending -> ready or failed. Whoever reads ready or failed with
+//! pending -> enqueued -> ready or failed, pending -> ready or failed. Whoever reads ready or failed with
 //! acquire sees the buffer or the error written before. Reusing the word for the next value costs nothing: the next
 //! generation reads as pending until it is published. The word does not know what a value holds.
 
@@ -21,7 +21,7 @@ pub enum Status {
     /// Its task has not produced it yet.
     Pending,
     /// An in-order device was told to produce it; it is there when the lane passes the ticket.
-    Issued {
+    Enqueued {
         /// The lane, below 64.
         lane: u8,
         /// The ticket modulo 2^24.
@@ -81,7 +81,7 @@ impl Default for ValueState {
 fn pack(generation: u32, status: Status) -> u64 {
     let low = match status {
         Status::Pending => 0,
-        Status::Issued { lane, ticket } => {
+        Status::Enqueued { lane, ticket } => {
             debug_assert!((lane as u32) < 1 << LANE_BITS);
             1 | (lane as u32) << TAG_BITS | ticket << (TAG_BITS + LANE_BITS)
         }
@@ -98,7 +98,7 @@ fn unpack(word: u64, generation: u32) -> Status {
     let low = word as u32;
     match low & ((1 << TAG_BITS) - 1) {
         0 => Status::Pending,
-        1 => Status::Issued {
+        1 => Status::Enqueued {
             lane: (low >> TAG_BITS) as u8 & ((1 << LANE_BITS) - 1),
             ticket: low >> (TAG_BITS + LANE_BITS),
         },
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn every_status_survives_the_word() {
-        let issued = Status::Issued { lane: 63, ticket: (1 << 24) - 1 };
+        let enqueued = Status::Enqueued { lane: 63, ticket: (1 << 24) - 1 };
         let word = ValueState::new();
-        for status in [issued, Status::Ready, Status::Failed, Status::Pending] {
+        for status in [enqueued, Status::Ready, Status::Failed, Status::Pending] {
             word.publish(7, status);
             assert_eq!(word.load(7), status);
         }

@@ -4,7 +4,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// Counters since the engine was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct EngineStats {
     /// Times a worker, a waiter or a split parked.
     pub parks: u64,
     /// Times somebody was woken.

@@ -4,7 +4,7 @@
 //! has run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive. The
 //! engine holds one reference from spawning until it has seen the task finished.
 //!
-//! A task of a device is told to the device when those before it were (issued); it finishes later, when its lane has
+//! A task of a device is told to the device when those before it were (enqueued); it finishes later, when its lane has
 //! passed it and those it followed have settled. So it has a second join counter, and followers beside successors.
 
 use crate::edges::{Edge, Join, Successors};
@@ -56,7 +56,7 @@ impl Edges {
 pub(crate) struct OnDevice {
     /// Which device.
     pub(crate) number: usize,
-    /// The tasks that may be issued once this one is.
+    /// The tasks that may be enqueued once this one is.
     pub(crate) followers: Successors<Task>,
     /// Down when the lane has passed the task and all that it followed have settled.
     pub(crate) settling: Join,

@@ -7,11 +7,11 @@
 use crate::engine::Engine;
 use crate::gate;
 use crate::parker::{self, Woken};
-use crate::ready::Wish;
+use crate::ready::TaskFilter;
 use crate::run::Role;
 use crate::stack;
 use crate::sync::spin_loop;
-use crate::work::{Fed, Target, WaitOptions, Waited};
+use crate::work::{Fed, WaitOptions, WaitTarget, Waited};
 use forerun_base::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ const ROUNDS_PER_CLOCK: u32 = 256;
 impl Engine {
     /// Waits until the target is done, helping as far as it can. Fails if it is interrupted, and inside a task: that
     /// one would keep its slot from what it waits for.
-    pub fn wait(&self, target: &dyn Target, options: WaitOptions<'_>) -> Result<Waited> {
+    pub fn wait(&self, target: &dyn WaitTarget, options: WaitOptions<'_>) -> Result<Waited> {
         if target.done() {
             return Ok(Waited::default());
         }
@@ -50,7 +50,7 @@ impl Engine {
     /// What was planned or made plannable on the way and is not for this waiter must not be left lying.
     fn leave_behind(&self) {
         self.share_work();
-        self.call_busy_issuers();
+        self.call_busy_enqueuers();
         if self.has_workers() && self.state.signals.sleep.is_quiet() && self.state.feeder.has_work() {
             self.call_worker();
         }
@@ -59,7 +59,7 @@ impl Engine {
 
 struct Waiter<'a> {
     engine: &'a Engine,
-    target: &'a dyn Target,
+    target: &'a dyn WaitTarget,
     options: WaitOptions<'a>,
     waited: Waited,
     asked: Option<Instant>,
@@ -67,7 +67,7 @@ struct Waiter<'a> {
 }
 
 impl<'a> Waiter<'a> {
-    fn new(engine: &'a Engine, target: &'a dyn Target, options: WaitOptions<'a>) -> Self {
+    fn new(engine: &'a Engine, target: &'a dyn WaitTarget, options: WaitOptions<'a>) -> Self {
         Waiter { engine, target, options, waited: Waited::default(), asked: None, rounds: 0 }
     }
 
@@ -96,10 +96,10 @@ impl<'a> Waiter<'a> {
         Ok(self.waited)
     }
 
-    fn wish(&self) -> Wish {
+    fn wish(&self) -> TaskFilter {
         // A heavy task would keep this thread from its signals; its pieces are welcome.
         let heavy = self.options.interrupt.is_none() || !self.engine.has_workers();
-        Wish { age_limit: self.target.age_limit(), heavy }
+        TaskFilter { age_limit: self.target.age_limit(), heavy }
     }
 
     /// Whether kernels would not fit on this thread's stack, and others run them.
@@ -157,7 +157,7 @@ impl<'a> Waiter<'a> {
     /// Issues what leads to the target and settles what has passed. True if there was anything.
     fn attend_devices(&self) -> bool {
         let engine = self.engine;
-        let wish = Wish { heavy: true, ..self.wish() };
+        let wish = TaskFilter { heavy: true, ..self.wish() };
         engine.devices().any(|(number, device)| {
             let attended = engine.attend(number, wish);
             if device.is_busy() {
@@ -238,11 +238,11 @@ impl<'a> Waiter<'a> {
             Fed::Later(time) => Some(backstop.map_or(time, |backstop| backstop.min(time))),
             _ => backstop,
         };
-        engine.call_busy_issuers();
+        engine.call_busy_enqueuers();
         // With workers there is nothing to get up for but the target; without, this thread may be the one to run what
         // leads to it.
         let is_time = || {
-            let wish = || Wish { age_limit: target.age_limit(), heavy: true };
+            let wish = || TaskFilter { age_limit: target.age_limit(), heavy: true };
             let task = || state.slots.any_free() && state.ready.has(wish(), &state.ledger);
             let device = || engine.devices().any(|(_, device)| device.is_busy() || device.has_ready(wish()));
             target.done() || (!engine.has_workers() && (task() || device()))

@@ -71,7 +71,7 @@ impl Waiters {
 
     /// The lock, held for a fork.
     #[cfg(not(loom))]
-    pub(crate) fn hold(&'static self) -> Box<dyn std::any::Any> {
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn std::any::Any> {
         Box::new(self.list.lock())
     }
 

@@ -17,21 +17,21 @@ pub trait Work: Send + Sync {
     /// Called instead of `run`, or after a panic in it: publishes its values as failed.
     fn fail(&self, error: Error);
 
-    /// In the place of `run` for a task of a device: tells the device what to do and publishes the values as issued.
-    /// One task of a device is issued at a time. Never waits; called again only after it found no memory.
-    fn issue(&self) -> Issued {
+    /// In the place of `run` for a task of a device: tells the device what to do and publishes the values as enqueued.
+    /// One task of a device is enqueued at a time. Never waits; called again only after it found no memory.
+    fn enqueue(&self) -> Enqueued {
         self.fail(Error::new(ErrorKind::Runtime, "this task has no device"));
-        Issued::Nothing
+        Enqueued::Nothing
     }
 
     /// The device has no memory for it, and nothing is left that might give some back: publishes its values as failed, or
-    /// issues those that fit one by one.
-    fn fail_for_memory(&self) -> Issued {
+    /// enqueues those that fit one by one.
+    fn fail_for_memory(&self) -> Enqueued {
         self.fail(Error::new(ErrorKind::Memory, "out of memory"));
-        Issued::Nothing
+        Enqueued::Nothing
     }
 
-    /// After `issue`, once the lane has passed the ticket and everything the task followed has settled: publishes the
+    /// After `enqueue`, once the lane has passed the ticket and everything the task followed has settled: publishes the
     /// values as ready, or as failed if they or what they come from went wrong. Called once, on any thread.
     fn settle(&self) {}
 
@@ -47,20 +47,20 @@ pub trait Work: Send + Sync {
     }
 }
 
-/// A place in the order of a lane: the lane has passed it once everything issued up to it is done.
+/// A place in the order of a lane: the lane has passed it once everything enqueued up to it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct LaneTicket {
     /// The lane, as the device counts them.
     pub lane: usize,
     /// Counted from 1 on each lane.
     pub number: u64,
 }
 
-/// What came of issuing a task.
+/// What came of enqueuing a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Issued {
+pub enum Enqueued {
     /// The device was told.
-    Ticket(Ticket),
+    Ticket(LaneTicket),
     /// The device has nothing to do with it: the values are published as failed.
     Nothing,
     /// There is no memory for it now; nothing was changed.
@@ -82,7 +82,7 @@ pub trait Driver: Send + Sync {
     /// Ends the wait of whoever blocks now, or of the next who does.
     fn nudge(&self);
 
-    /// Somebody waits for what was issued: whatever the device holds back goes out, unless more is about to come with which it
+    /// Somebody waits for what was enqueued: whatever the device holds back goes out, unless more is about to come with which it
     /// should go.
     fn flush(&self, _more: bool) {}
 }
@@ -92,8 +92,8 @@ pub trait Driver: Send + Sync {
 pub enum Need {
     /// That it has settled: its values lie elsewhere.
     Settled,
-    /// That it was issued: both are of one device, which keeps the order.
-    Issued,
+    /// That it was enqueued: both are of one device, which keeps the order.
+    Enqueued,
 }
 
 /// A task to be spawned.
@@ -125,7 +125,7 @@ pub trait Feeder: Send + Sync {
 }
 
 /// What a waiter waits for.
-pub trait Target: Sync {
+pub trait WaitTarget: Sync {
     /// Whether the wait is over. Asked by other threads too, while the waiter is parked: a plain look, no lock, no
     /// wait.
     fn done(&self) -> bool;

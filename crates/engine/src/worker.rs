@@ -8,7 +8,7 @@
 use crate::engine::Engine;
 use crate::gate;
 use crate::parker::{self, Woken};
-use crate::ready::Wish;
+use crate::ready::TaskFilter;
 use crate::run::Role;
 use crate::sync::spin_loop;
 use crate::work::Fed;
@@ -138,7 +138,8 @@ pub(crate) fn main(engine: &Engine, index: usize) {
             (feed_after.is_none() && state.feeder.has_work())
                 || state.pool.is_stopped()
                 || index >= state.slots.total()
-                || (state.slots.any_free() && (state.jobs.any_open() || state.ready.has(Wish::ANY, &state.ledger)))
+                || (state.slots.any_free()
+                    && (state.jobs.any_open() || state.ready.has(TaskFilter::ANY, &state.ledger)))
         });
     }
     if state.signals.sleep.end_search(true) && !state.pool.is_stopped() && state.feeder.has_work() {
@@ -171,7 +172,7 @@ fn look_for_task(engine: &Engine) -> bool {
         return false;
     }
     let Some(slot) = state.slots.take() else { return false };
-    let Some(mut task) = state.ready.take(Wish::ANY, &state.ledger) else { return false };
+    let Some(mut task) = state.ready.take(TaskFilter::ANY, &state.ledger) else { return false };
     if state.signals.sleep.end_search(task.heavy) {
         engine.share_work();
     }

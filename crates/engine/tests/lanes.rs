@@ -1,11 +1,13 @@
-//! Tasks of a device: when they are issued, when they settle, and what they do without memory. The device is a table that the
+//! Tasks of a device: when they are enqueued, when they settle, and what they do without memory. The device is a table that the
 //! test moves by hand.
 
 mod common;
 
 use common::{call, engine};
 use forerun_base::{Error, Team};
-use forerun_engine::{Driver, Engine, Fed, Issued, Mode, Need, Target, TaskRef, TaskSpec, Ticket, WaitOptions, Work};
+use forerun_engine::{
+    Driver, Engine, Enqueued, Fed, LaneTicket, Mode, Need, TaskRef, TaskSpec, WaitOptions, WaitTarget, Work,
+};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,10 +21,10 @@ struct Table {
 }
 
 impl Table {
-    fn tell(&self, lane: usize) -> Ticket {
+    fn tell(&self, lane: usize) -> LaneTicket {
         let mut state = self.state.lock();
         state.0[lane] += 1;
-        Ticket { lane, number: state.0[lane] }
+        LaneTicket { lane, number: state.0[lane] }
     }
 
     fn told(&self) -> [u64; 2] {
@@ -64,7 +66,7 @@ impl Driver for Table {
 /// What became of a task.
 #[derive(Default)]
 struct Fate {
-    issued: AtomicUsize,
+    enqueued: AtomicUsize,
     settled: AtomicBool,
     failed: Mutex<Option<String>>,
 }
@@ -83,20 +85,20 @@ impl Work for OnLane {
     }
 
     fn run(&self, _team: &dyn Team) {
-        panic!("tasks of devices are issued");
+        panic!("tasks of devices are enqueued");
     }
 
     fn fail(&self, error: Error) {
         *self.fate.failed.lock() = Some(error.to_string());
     }
 
-    fn issue(&self) -> Issued {
+    fn enqueue(&self) -> Enqueued {
         if self.hungry.load(Ordering::Relaxed) > 0 {
             self.hungry.fetch_sub(1, Ordering::Relaxed);
-            return Issued::NoMemory;
+            return Enqueued::NoMemory;
         }
-        self.fate.issued.fetch_add(1, Ordering::Relaxed);
-        Issued::Ticket(self.table.tell(self.lane))
+        self.fate.enqueued.fetch_add(1, Ordering::Relaxed);
+        Enqueued::Ticket(self.table.tell(self.lane))
     }
 
     fn settle(&self) {
@@ -140,22 +142,22 @@ fn a_little_later() {
 }
 
 #[test]
-fn followers_are_issued_before_anything_has_passed() {
+fn followers_are_enqueued_before_anything_has_passed() {
     let bench = Bench::new(Mode::Async);
     let (first, one) = bench.spawn(0, 0, &[]);
-    let (second, two) = bench.spawn(1, 0, &[(first.clone(), Need::Issued)]);
+    let (second, two) = bench.spawn(1, 0, &[(first.clone(), Need::Enqueued)]);
     let ran = Arc::new(AtomicBool::new(false));
     let seen = ran.clone();
     let host = bench.engine.spawn(call(move |_| seen.store(true, Ordering::Release)), std::slice::from_ref(&second));
     let (late, three) = bench.spawn(0, 0, &[(host.clone(), Need::Settled)]);
-    soon("both are issued", || bench.table.told() == [1, 1]);
+    soon("both are enqueued", || bench.table.told() == [1, 1]);
     // The second lane is quicker, but its task stands on one that may still fail.
     bench.table.pass(1, 1);
     a_little_later();
     assert!(!one.settled.load(Ordering::Acquire) && !two.settled.load(Ordering::Acquire));
-    assert!(!ran.load(Ordering::Acquire) && three.issued.load(Ordering::Relaxed) == 0);
+    assert!(!ran.load(Ordering::Acquire) && three.enqueued.load(Ordering::Relaxed) == 0);
     bench.table.pass(0, 1);
-    soon("the last is issued", || bench.table.told() == [2, 1]);
+    soon("the last is enqueued", || bench.table.told() == [2, 1]);
     assert!(two.settled.load(Ordering::Acquire) && ran.load(Ordering::Acquire) && first.is_done() && host.is_done());
     bench.table.pass(0, 2);
     soon("the last settles", || late.is_done());
@@ -166,12 +168,12 @@ fn followers_are_issued_before_anything_has_passed() {
 fn what_finds_no_memory_waits_for_what_is_under_way() {
     let bench = Bench::new(Mode::Async);
     let (_first, _) = bench.spawn(0, 0, &[]);
-    soon("the first is issued", || bench.table.told() == [1, 0]);
+    soon("the first is enqueued", || bench.table.told() == [1, 0]);
     let (second, two) = bench.spawn(0, 1, &[]);
     a_little_later();
-    assert_eq!(two.issued.load(Ordering::Relaxed), 0, "nothing is given back yet");
+    assert_eq!(two.enqueued.load(Ordering::Relaxed), 0, "nothing is given back yet");
     bench.table.pass(0, 1);
-    soon("the second is issued", || bench.table.told() == [2, 0]);
+    soon("the second is enqueued", || bench.table.told() == [2, 0]);
     bench.table.pass(0, 2);
     soon("the second settles", || second.is_done());
     assert!(two.failed.lock().is_none());
@@ -182,7 +184,7 @@ fn what_finds_no_memory_waits_for_what_is_under_way() {
 
 struct Done(TaskRef);
 
-impl Target for Done {
+impl WaitTarget for Done {
     fn done(&self) -> bool {
         self.0.is_done()
     }
@@ -196,16 +198,16 @@ impl Target for Done {
     }
 }
 
-/// Without threads the waiter issues, and notices what has passed.
+/// Without threads the waiter enqueues, and notices what has passed.
 #[test]
 fn a_waiter_does_it_all_in_the_modes_without_threads() {
     for mode in [Mode::Sync, Mode::Seeded(3)] {
         let bench = Bench::new(mode);
         let (first, _) = bench.spawn(0, 0, &[]);
-        let (second, two) = bench.spawn(1, 0, &[(first, Need::Issued)]);
+        let (second, two) = bench.spawn(1, 0, &[(first, Need::Enqueued)]);
         let table = bench.table.clone();
         let device = std::thread::spawn(move || {
-            soon("both are issued", || table.told() == [1, 1]);
+            soon("both are enqueued", || table.told() == [1, 1]);
             table.pass(0, 1);
             a_little_later();
             table.pass(1, 1);

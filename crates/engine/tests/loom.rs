@@ -185,13 +185,13 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
     });
 }
 
-/// A task of a device follows another while that one is issued and settled by two threads: it is issued once, and settled
+/// A task of a device follows another while that one is enqueued and settled by two threads: it is enqueued once, and settled
 /// once, after the other.
 #[test]
-fn a_follower_is_issued_and_settled_once() {
+fn a_follower_is_enqueued_and_settled_once() {
     loom::model(|| {
         let (before, after) = (Arc::new([Node::new(0), Node::new(0)]), Arc::new([Node::new(1), Node::new(1)]));
-        // Of each pair, the first stands for being issued, the second for having settled.
+        // Of each pair, the first stands for being enqueued, the second for having settled.
         let device = {
             let before = Arc::clone(&before);
             thread::spawn(move || {

@@ -26,7 +26,7 @@ mod run {
     use crate::common::*;
     use forerun_base::{BytesLedger, Error, Team};
     use forerun_engine::{
-        Config, Engine, Fed, Feeder, Mode, Ring, Status, Target, TaskRef, TaskSpec, WaitOptions, Work,
+        Config, Engine, Fed, Feeder, Mode, Ring, Status, TaskRef, TaskSpec, WaitOptions, WaitTarget, Work,
     };
     use parking_lot::{Condvar, Mutex};
     use std::mem::forget;
@@ -198,7 +198,7 @@ mod run {
 
     struct Read<'a>(&'a Window, usize);
 
-    impl Target for Read<'_> {
+    impl WaitTarget for Read<'_> {
         fn done(&self) -> bool {
             self.0.values[self.1].state.is_settled(1)
         }

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use forerun_base::{Error, ErrorKind, Loc, Team};
-use forerun_engine::{Config, Engine, Fed, Feeder, Mode, Status, Target, TaskSpec, WaitOptions, Work};
+use forerun_engine::{Config, Engine, Fed, Feeder, Mode, Status, TaskSpec, WaitOptions, WaitTarget, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -335,7 +335,7 @@ impl Feeder for OnTheSpot {
 /// Waits until so much is done, and plans it itself.
 struct Done<'a>(&'a OnTheSpot, usize);
 
-impl Target for Done<'_> {
+impl WaitTarget for Done<'_> {
     fn done(&self) -> bool {
         self.0.done.load(Ordering::Acquire) >= self.1
     }
@@ -406,7 +406,7 @@ fn submitting_to_awake_workers_makes_no_system_call() {
 /// A value that is made outside any task.
 struct Flag(AtomicBool);
 
-impl Target for Flag {
+impl WaitTarget for Flag {
     fn done(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -4,8 +4,10 @@
 //! `150 1024 512 2048 512`: batches of normal numbers, ones as targets, two hidden layers.
 
 use forerun::grad::{Differentiable, record};
+use forerun::memory::{memory_stats, reset_peak};
 use forerun::nn::{Activation, Dense, Init, Layer, Sequential, Sgd, l2_loss};
-use forerun::{Array, Result, memory_stats, normal, ones, reset_peak, seed, stats, wait_all};
+use forerun::runtime::stats;
+use forerun::{Array, Result, normal, ones, seed, wait_all};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Who waits, by line; threads that do not mean to wait.
 
-use forerun::{
-    Array, DType, ErrorKind, Mode, SyncRule, blockers, full, last_wait, no_sync, ones, reset_blockers, wait_all,
-};
+use forerun::profile::{SyncRule, blockers, last_wait, no_sync, reset_blockers};
+use forerun::runtime::Mode;
+use forerun::{Array, DType, ErrorKind, full, ones, wait_all};
 use std::sync::Mutex;
 
 /// The table of blockers is the process's.
@@ -25,7 +25,7 @@ fn waits_are_noted_by_line() {
     }
     let read = line!() - 2;
     let all = blockers();
-    if *forerun::engine().mode() == Mode::Sync {
+    if *forerun::runtime::engine().mode() == Mode::Sync {
         assert!(all.is_empty(), "there is nothing to wait for where every op runs at once: {all:?}");
         return;
     }

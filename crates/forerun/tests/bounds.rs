@@ -1,6 +1,8 @@
 //! Bounds: a program that submits a million ops and never waits needs no more memory than one that submits a thousand.
 
-use forerun::{array, engine, memory_stats, normal, ones, slots, wait_all, zeros};
+use forerun::memory::memory_stats;
+use forerun::runtime::{engine, slots};
+use forerun::{array, normal, ones, wait_all, zeros};
 
 const OPS: usize = 1_000_000;
 /// Records that a window holds.
@@ -67,5 +69,8 @@ fn a_million_ops_without_a_wait() {
     assert_eq!(y.to_vec().unwrap(), [495_001.0; 8192]);
     wait_all().unwrap();
     let stats = memory_stats();
-    assert!(stats.held_by_window.times > 0 || *engine().mode() == forerun::Mode::Sync, "the submitter was held");
+    assert!(
+        stats.held_by_window.times > 0 || *engine().mode() == forerun::runtime::Mode::Sync,
+        "the submitter was held"
+    );
 }

@@ -2,7 +2,8 @@
 
 mod program;
 
-use forerun::{Array, DType, Device, Index, SimOptions, ops, seed, simulate};
+use forerun::device::{SimOptions, simulate};
+use forerun::{Array, DType, Device, Index, ops, seed};
 use program::{AT, Dice, bits, step};
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ fn run(program: u64, rows: usize, columns: usize, place: Place) -> Vec<(DType, V
         }
         let made = match dice.roll(4) {
             0 => Ok(Some(put(&x, to))),
-            _ => forerun::on_device(x.device(), || step(&mut dice, &x, &y, rows, columns)),
+            _ => forerun::device::on_device(x.device(), || step(&mut dice, &x, &y, rows, columns)),
         };
         if let Ok(Some(made)) = made {
             if place == Place::Plainly {
@@ -67,8 +68,8 @@ fn devices_do_not_change_bits() {
             assert_eq!(got, want, "program {program}, array {i}");
         }
     }
-    let stats = forerun::device_stats(Device::Gpu(0)).unwrap();
+    let stats = forerun::device::device_stats(Device::Gpu(0)).unwrap();
     // Where every op is waited for, no lane ever has to wait for another.
-    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(stats.waits_skipped > 0 && (stats.waits > 0 || !ahead), "{stats:?}");
 }

@@ -1,9 +1,9 @@
 //! Programs over several devices, on simulated accelerators that are slow, out of step and short of memory.
 
-use forerun::{
-    Array, DType, Device, Layout, Shape, SimOptions, Wait, array, normal, on_device, ones, ops, simulate, uniform,
-};
-use forerun::{Beyond, Loc, Point, ReduceKind, device_stats, reset_device_peak, wait_all};
+use forerun::device::{SimOptions, on_device, simulate};
+use forerun::device::{device_stats, reset_device_peak};
+use forerun::{Array, DType, Device, Layout, Shape, Wait, array, normal, ones, ops, uniform};
+use forerun::{Beyond, Loc, Point, ReduceKind, wait_all};
 use std::sync::Once;
 use std::time::Duration;
 
@@ -173,7 +173,7 @@ fn waits_between_lanes_that_say_nothing_new_are_left_out() {
     }
     let after = device_stats(GPU).unwrap();
     // Where every op is waited for, there is nothing to wait for between lanes.
-    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(after.waits > before.waits || !ahead, "copies and kernels wait for each other");
     assert!(after.waits_skipped > before.waits_skipped);
 }
@@ -227,6 +227,6 @@ fn elements_that_others_keep_on_a_device_are_copied_there() {
 #[test]
 fn the_memory_of_a_simulated_device_is_shared_with_nobody() {
     slow_devices();
-    assert_eq!((forerun::cuda_number(GPU), forerun::cuda_number(Device::Cpu(0))), (None, None));
-    forerun::settle_device(GPU).unwrap();
+    assert_eq!((forerun::frontend::cuda_number(GPU), forerun::frontend::cuda_number(Device::Cpu(0))), (None, None));
+    forerun::frontend::settle_device(GPU).unwrap();
 }

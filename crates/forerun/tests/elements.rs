@@ -1,9 +1,8 @@
 //! Elements written at once, where a value is at rest: nobody sees them who would not have seen a write that was submitted.
 
-use forerun::{
-    Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, note_submissions, ones, ops, set_tiny_limit, stats,
-    wait_all,
-};
+use forerun::profile::note_submissions;
+use forerun::runtime::{set_tiny_limit, stats};
+use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 

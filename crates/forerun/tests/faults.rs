@@ -3,11 +3,15 @@
 
 #![cfg(any(feature = "faults", debug_assertions))]
 
+use forerun::device::SimOptions;
+use forerun::device::{device_stats, simulate};
 use forerun::fail::{self, How, SITES, Site};
 use forerun::grad::{self, Differentiable, record, record_function};
-use forerun::{Array, Beyond, Device, Error, ErrorKind, Index, Loc, Mode, SimOptions, ops};
-use forerun::{arange, empty_cache, engine, memory_stats, nn, ones, set_drop_dead, slots, wait_all};
-use forerun::{device_stats, simulate};
+use forerun::memory::{empty_cache, memory_stats};
+use forerun::runtime::Mode;
+use forerun::runtime::{engine, set_drop_dead, slots};
+use forerun::{Array, Beyond, Device, Error, ErrorKind, Index, Loc, ops};
+use forerun::{arange, nn, ones, wait_all};
 use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

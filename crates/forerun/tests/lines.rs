@@ -1,8 +1,11 @@
 //! Every kind of error says, in its own message, which line of the program it is about.
 
 use forerun::grad::{self, Differentiable, record};
-use forerun::{Array, Beyond, Error, ErrorKind, Loc, Mode, SyncRule, no_sync, ops};
-use forerun::{arange, cancel_pending, engine, full, nn, ones, wait_all};
+use forerun::profile::{SyncRule, no_sync};
+use forerun::runtime::Mode;
+use forerun::runtime::{cancel_pending, engine};
+use forerun::{Array, Beyond, Error, ErrorKind, Loc, ops};
+use forerun::{arange, full, nn, ones, wait_all};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 

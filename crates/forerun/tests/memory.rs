@@ -1,9 +1,9 @@
 //! Memory: who holds it, what running ahead costs, and what keeps host data from piling up.
 
-use forerun::{
-    Array, DType, ErrorKind, Holder, Mode, Wait, array, empty_cache, engine, full, has_host_room, has_room,
-    make_host_room, make_room_with, memory_stats, normal, ones, reset_peak, wait_all, zeros,
-};
+use forerun::frontend::{has_host_room, has_room, make_host_room, make_room_with};
+use forerun::memory::{Holder, empty_cache, memory_stats, reset_peak};
+use forerun::runtime::{Mode, engine};
+use forerun::{Array, DType, ErrorKind, Wait, array, full, normal, ones, wait_all, zeros};
 use std::sync::{Mutex, MutexGuard};
 
 const MIB: usize = 1 << 20;

@@ -5,8 +5,9 @@
 
 use forerun::fail::{self, How};
 use forerun::grad::{Differentiable, record};
+use forerun::memory::memory_stats;
 use forerun::nn::{Activation, Adam, Dense, Layer, Sequential, l2_loss};
-use forerun::{Array, Error, ErrorKind, Loc, memory_stats, normal, ones, ops, seed, wait_all};
+use forerun::{Array, Error, ErrorKind, Loc, normal, ones, ops, seed, wait_all};
 
 const BATCH: usize = 64;
 

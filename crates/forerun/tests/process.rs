@@ -1,7 +1,8 @@
 //! Life in a process, without Python: forks, signals, cancelling. One test at a time: these are the whole process's.
 #![cfg(unix)]
 
-use forerun::{Array, ErrorKind, Loc, Mode, Wait, cancel_pending, engine, normal, ones, seed, uniform, wait_all};
+use forerun::runtime::{Mode, cancel_pending, engine};
+use forerun::{Array, ErrorKind, Loc, Wait, normal, ones, seed, uniform, wait_all};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -245,7 +246,7 @@ fn an_interrupt_ends_the_wait_and_nothing_else() {
             let wait = Wait { interrupt: Some(&interrupt), ..Wait::at(Loc::caller(), "wait") };
             let waited = match turn % 2 {
                 0 => last.wait_to_read_with(&wait),
-                _ => forerun::wait_all_with(&wait).map_err(|mut errors| errors.remove(0)),
+                _ => forerun::frontend::wait_all_with(&wait).map_err(|mut errors| errors.remove(0)),
             };
             stop.store(true, Ordering::Relaxed);
             waited

@@ -2,8 +2,8 @@
 
 mod program;
 
+use forerun::runtime::{set_drop_dead, set_fuse, set_tiny_limit};
 use forerun::{Array, DType, Index, ops, seed};
-use forerun::{set_drop_dead, set_fuse, set_tiny_limit};
 use program::{AT, Dice, bits, step};
 
 /// Runs the program of this seed. With `wait`, every result is waited for at once.
@@ -72,9 +72,9 @@ fn plans_do_not_change_bits() {
             }
         }
     }
-    let stats = forerun::stats();
+    let stats = forerun::runtime::stats();
     eprintln!("{stats:?}");
     assert!(stats.plan_hits > 0 && stats.donated > 0 && stats.inlined > 0 && stats.tasks > 0);
     // Where every op runs on its caller, its result is always still held.
-    assert!(stats.dropped > 0 || *forerun::engine().mode() == forerun::Mode::Sync);
+    assert!(stats.dropped > 0 || *forerun::runtime::engine().mode() == forerun::runtime::Mode::Sync);
 }

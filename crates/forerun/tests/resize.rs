@@ -1,6 +1,7 @@
 //! The number of threads, changed while they work: from any thread, with the same bits, and no more of them than asked for.
 
-use forerun::{Array, Mode, engine, normal, num_threads, seed, set_num_threads, wait_all};
+use forerun::runtime::{Mode, engine, num_threads, set_num_threads};
+use forerun::{Array, normal, seed, wait_all};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,9 +1,8 @@
 //! Restoring: a failed write costs a cell nothing but the write.
 
-use forerun::{
-    Array, Beyond, DType, ErrorKind, Index, Loc, Mode, arange, cancel_pending, engine, full, memory_stats, ones, ops,
-    wait_all,
-};
+use forerun::memory::memory_stats;
+use forerun::runtime::{Mode, cancel_pending, engine};
+use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
 
 /// What is live is the whole process's: one test at a time.
@@ -57,7 +56,7 @@ fn a_failed_write_is_taken_back() {
 fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
     let _alone = alone();
     for fuse in [true, false] {
-        let former = forerun::set_fuse(fuse);
+        let former = forerun::runtime::set_fuse(fuse);
         for n in SIZES {
             let mut x = arange(0.0, n as f64, 1.0);
             // One segment: the multiplication is fused into what fails, and must not be lost with it.
@@ -68,7 +67,7 @@ fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
             assert_eq!(x.restore().unwrap(), 3);
             assert_eq!(values(&x), count(n).iter().map(|v| 2.0 * v).collect::<Vec<_>>(), "{n}, fuse: {fuse}");
         }
-        forerun::set_fuse(former);
+        forerun::runtime::set_fuse(former);
     }
     wait_all().unwrap();
 }

@@ -1,6 +1,7 @@
 //! Rows by indices: what is only known when the data are there fails there, and only what depends on it fails.
 
-use forerun::{Array, Beyond, DType, ErrorKind, Loc, arange, array, ones, ops, stats, wait_all, zeros};
+use forerun::runtime::stats;
+use forerun::{Array, Beyond, DType, ErrorKind, Loc, arange, array, ones, ops, wait_all, zeros};
 
 fn values(x: &Array) -> Vec<f64> {
     x.to_vec().unwrap()
@@ -86,7 +87,7 @@ fn a_base_nobody_holds_is_written_in_place() {
     let sum = add(&(zeros(&[n as usize]) + 1.0), &indices, &ones(&[n as usize / 2]));
     assert_eq!(values(&sum)[..4], [2.0, 1.0, 2.0, 1.0]);
     // Where every op runs on its caller, its inputs are always still held.
-    assert!(stats().donated > before || *forerun::engine().mode() == forerun::Mode::Sync);
+    assert!(stats().donated > before || *forerun::runtime::engine().mode() == forerun::runtime::Mode::Sync);
     // Its own updates are read from where it lies: then it is copied.
     let x = ones(&[n as usize]);
     let own = add(&x, &arange(0, n, 1), &x);

@@ -1,11 +1,11 @@
 //! Every sample of the catalogue from Rust: it gives the same bits however it is planned, and fails with its text.
 
-use forerun::ops::{Activation, BatchNorm, Channels};
-use forerun::samples::{Look, Sample, Value, Values, samples};
-use forerun::{
-    Arg, Array, Beyond, DType, Index, Kind, Loc, Op, Point, Result, Routine, STRUCTURED, Scalar, array, ops, seed,
-};
-use forerun::{Device, set_fuse, set_tiny_limit};
+use forerun::Device;
+use forerun::frontend::samples::{Look, Sample, Value, Values, samples};
+use forerun::frontend::{Op, STRUCTURED};
+use forerun::ops::{Activation, BatchNormOptions, Channels};
+use forerun::runtime::{set_fuse, set_tiny_limit};
+use forerun::{Arg, Array, Beyond, DType, Index, Kind, Loc, Point, Result, Routine, Scalar, array, ops, seed};
 
 const AT: Loc = Loc::UNKNOWN;
 
@@ -217,7 +217,7 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
         "layer_norm" => ops::layer_norm(x(0), x(1), x(2), args.int("axis"), args.float("eps"), AT)?,
         "batch_norm" => {
             let channels = Channels { gamma: x(1), beta: x(2), mean: x(3), variance: x(4) };
-            let how = BatchNorm {
+            let how = BatchNormOptions {
                 axis: args.int("axis"),
                 eps: args.float("eps"),
                 momentum: args.float("momentum"),

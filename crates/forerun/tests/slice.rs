@@ -171,6 +171,6 @@ fn running_far_ahead_is_bounded() {
     for _ in 0..30_000 {
         y = x.matmul(&y) * 0.1;
     }
-    assert!(forerun::engine().in_flight() < 1000);
+    assert!(forerun::runtime::engine().in_flight() < 1000);
     y.wait_to_read().unwrap();
 }

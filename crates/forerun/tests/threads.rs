@@ -75,7 +75,7 @@ fn waiting_for_an_intermediate_lets_the_rest_go_on() {
         rest = rest.matmul(&a) * 0.01;
     }
     first.wait_to_read().unwrap();
-    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(!ahead || !rest.settled_now(), "thirty products were finished before one addition was read");
     rest.wait_to_read().unwrap();
 }
@@ -214,7 +214,7 @@ fn a_value_does_not_wait_for_what_it_does_not_need() {
     let took = start.elapsed();
     slow.wait_to_read().unwrap();
     let whole = start.elapsed();
-    let ahead = *forerun::engine().mode() == forerun::Mode::Async;
+    let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(!ahead || took * 3 < whole, "{took:?} of {whole:?}");
 }
 

@@ -1,6 +1,7 @@
 //! Traces: every record that was submitted is run, by a task that was planned or on the spot; waits are in it.
 
-use forerun::{DType, Event, Happening, full, start_trace, stop_trace};
+use forerun::profile::{EventKind, TraceEvent, start_trace, stop_trace};
+use forerun::{DType, full};
 use std::collections::HashMap;
 
 #[test]
@@ -15,20 +16,20 @@ fn what_is_submitted_is_run() {
     small.wait_to_read().unwrap();
     let lanes = stop_trace().unwrap();
     assert!(stop_trace().is_err());
-    let events: Vec<&Event> = lanes.iter().flat_map(|lane| &lane.events).collect();
+    let events: Vec<&TraceEvent> = lanes.iter().flat_map(|lane| &lane.events).collect();
     assert!(events.iter().all(|event| event.start <= event.end));
-    let submitted: Vec<&&Event> = events.iter().filter(|e| e.what == Happening::Submitted).collect();
+    let submitted: Vec<&&TraceEvent> = events.iter().filter(|e| e.what == EventKind::Submitted).collect();
     assert_eq!(submitted.len(), 6 * 3 + 2);
     let tasks: HashMap<u64, u64> = events
         .iter()
         .filter_map(|e| match e.what {
-            Happening::Planned { task, .. } => Some((e.value, task)),
+            EventKind::Planned { task, .. } => Some((e.value, task)),
             _ => None,
         })
         .collect();
     for record in submitted {
         let task = tasks.get(&record.value).copied().unwrap_or(record.value);
-        let run = events.iter().find(|e| matches!(e.what, Happening::Ran { task: ran, .. } if ran == task));
+        let run = events.iter().find(|e| matches!(e.what, EventKind::Ran { task: ran, .. } if ran == task));
         let run = run.unwrap_or_else(|| panic!("{record:?} was not run"));
         assert!(run.start >= record.start, "{record:?} {run:?}");
     }

@@ -2,7 +2,7 @@
 
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
-use forerun_array::{Array, Note, Observer, note_unrepeatable, on_device, ops};
+use forerun_array::{Array, ObservedOp, Observer, note_unrepeatable, on_device, ops};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 pub(crate) struct Tape;
 
 impl Observer for Tape {
-    fn submitted(&self, note: &Note<'_>) {
+    fn submitted(&self, note: &ObservedOp<'_>) {
         let smooth = is_smooth(note.signature.out.dtype);
         let mut needs = Needs::NOTHING;
         let mut edges: Vec<Option<Edge>> = vec![None; note.inputs.len()];

@@ -7,7 +7,7 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, Loc};
 use forerun_grad::{gradients, record};
 use forerun_ops::Beyond;
-use ops::{Activation, BatchNorm, Channels};
+use ops::{Activation, BatchNormOptions, Channels};
 
 fn loc() -> Loc {
     Loc::default()
@@ -64,7 +64,7 @@ fn batches_in_both_modes() {
             &|x| {
                 let (mean, variance) = (random(&[3], 4), array(&[3], &[0.5, 1.0, 2.0]));
                 let channels = Channels { gamma: &x[1], beta: &x[2], mean: &mean, variance: &variance };
-                let how = BatchNorm { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training };
+                let how = BatchNormOptions { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training };
                 ops::batch_norm(&x[0], channels, how, loc()).unwrap()[0].clone()
             },
             &x,
@@ -73,7 +73,7 @@ fn batches_in_both_modes() {
     // Nothing flows to the running statistics, or through them.
     let (mean, variance) = (array(&[3], &[0.0; 3]), array(&[3], &[1.0; 3]));
     let channels = Channels { gamma: &x[1], beta: &x[2], mean: &mean, variance: &variance };
-    let how = BatchNorm { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
+    let how = BatchNormOptions { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
     let y = record(|| {
         ops::batch_norm(&x[0], channels, how, loc()).unwrap();
         ops::copy(&mean, loc()).unwrap()

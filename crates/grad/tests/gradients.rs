@@ -4,7 +4,7 @@
 mod common;
 
 use common::{array, check, check_first, numbers, tape_gradients, values};
-use forerun_array::ops::{Activation, BatchNorm, Channels, Item};
+use forerun_array::ops::{Activation, BatchNormOptions, Channels, Item};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
@@ -351,7 +351,7 @@ fn every_composite_is_spoken_for() {
             "log_softmax" => of(&x[..1], &|x| ops::log_softmax(&x[0], 0, loc())),
             "layer_norm" => of(&y, &|x| ops::layer_norm(&x[0], &x[1], &x[2], -1, 1e-3, loc())),
             "batch_norm" => {
-                let how = BatchNorm { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
+                let how = BatchNormOptions { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
                 let running = array(&[4], &[0.5; 4]);
                 of(&y, &|x| {
                     let channels = Channels { gamma: &x[1], beta: &x[2], mean: &running, variance: &running };

@@ -3,7 +3,7 @@
 
 use crate::terms::value;
 use forerun_array::Array;
-use forerun_array::ops::{self, Element};
+use forerun_array::ops::{self, HostElement};
 use forerun_base::{Loc, Result, Shape};
 
 /// Samples one after another.
@@ -14,7 +14,7 @@ pub struct Samples<'a, T> {
     shape: Shape,
 }
 
-impl<'a, T: Element> Samples<'a, T> {
+impl<'a, T: HostElement> Samples<'a, T> {
     /// Numbers in row-major order, and the shape of one sample.
     pub fn new(numbers: &'a [T], shape: &[usize]) -> Result<Samples<'a, T>> {
         let shape = Shape::new(shape).map_err(|e| e.in_op("samples"))?;
@@ -58,7 +58,7 @@ enum Places<'a> {
 /// Goes once through samples and their labels, `size` at a time; what is left at the end is a smaller batch. With a seed in
 /// an order of its own.
 #[track_caller]
-pub fn batches<'a, X: Element, Y: Element>(
+pub fn batches<'a, X: HostElement, Y: HostElement>(
     x: &Samples<'a, X>,
     y: &Samples<'a, Y>,
     size: usize,
@@ -85,7 +85,7 @@ pub struct Batches<'a, X, Y> {
     loc: Loc,
 }
 
-impl<X: Element, Y: Element> Iterator for Batches<'_, X, Y> {
+impl<X: HostElement, Y: HostElement> Iterator for Batches<'_, X, Y> {
     type Item = Result<(Array, Array)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -108,7 +108,7 @@ impl<X: Element, Y: Element> Iterator for Batches<'_, X, Y> {
     }
 }
 
-impl<X: Element, Y: Element> ExactSizeIterator for Batches<'_, X, Y> {}
+impl<X: HostElement, Y: HostElement> ExactSizeIterator for Batches<'_, X, Y> {}
 
 /// The numbers below `count` in an order that the seed decides, each order as likely as the next.
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {

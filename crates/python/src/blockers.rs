@@ -1,6 +1,7 @@
 //! Who waited, and who must not: plain tuples for the classes of `forerun._blockers`.
 
-use forerun::{Loc, SyncRule, Waiting};
+use forerun::Loc;
+use forerun::profile::{SyncRule, Waiting};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -25,20 +26,22 @@ fn wait(wait: &Waiting) -> Wait {
 #[pyfunction]
 pub(crate) fn blockers() -> Vec<(u64, f64, f64, f64, Wait)> {
     let seconds = |time: std::time::Duration| time.as_secs_f64();
-    let row = |b: &forerun::Blocker| (b.count, seconds(b.parked), seconds(b.helped), seconds(b.time), wait(&b.longest));
-    forerun::blockers().iter().map(row).collect()
+    let row = |b: &forerun::profile::Blocker| {
+        (b.count, seconds(b.parked), seconds(b.helped), seconds(b.time), wait(&b.longest))
+    };
+    forerun::profile::blockers().iter().map(row).collect()
 }
 
 /// Forgets the waits so far.
 #[pyfunction]
 pub(crate) fn reset_blockers() {
-    forerun::reset_blockers();
+    forerun::profile::reset_blockers();
 }
 
 /// The last wait of the calling thread.
 #[pyfunction]
 pub(crate) fn last_wait() -> Option<Wait> {
-    forerun::last_wait().as_ref().map(wait)
+    forerun::profile::last_wait().as_ref().map(wait)
 }
 
 /// Says what becomes of the calling thread's blockers: ``allow``, ``warn`` or ``error``. Returns the old rule.
@@ -50,7 +53,7 @@ pub(crate) fn set_sync(rule: &str) -> PyResult<&'static str> {
         "error" => SyncRule::Refused,
         _ => return Err(PyValueError::new_err(format!("no_sync: expected 'warn' or 'error', not '{rule}'"))),
     };
-    Ok(match forerun::set_sync_rule(rule) {
+    Ok(match forerun::profile::set_sync_rule(rule) {
         SyncRule::Allowed => "allow",
         SyncRule::Warned => "warn",
         SyncRule::Refused => "error",

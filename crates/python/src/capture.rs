@@ -4,13 +4,14 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::outcall;
-use forerun::{Array, Capture, Program, whole_inputs, write_back};
+use forerun::Array;
+use forerun::frontend::{Capture, CapturedProgram, whole_inputs, write_back};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 /// What a function submitted, ready to be submitted again on other inputs.
 #[pyclass(frozen, name = "Captured", module = "forerun._forerun")]
-pub(crate) struct PyCaptured(Program);
+pub(crate) struct PyCaptured(CapturedProgram);
 
 // SAFETY: as for arrays: Python code reaches a program only with the GIL held, so it is used by one thread at a time.
 unsafe impl Sync for PyCaptured {}

@@ -43,7 +43,7 @@ fn forget(array: &PyArray) {
 pub(crate) fn describe<'py>(slf: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyDict>> {
     let (py, array) = (slf.py(), &slf.get().0);
     let absent = |text: String| PyAttributeError::new_err(format!("__cuda_array_interface__: {text}"));
-    if forerun::cuda_number(array.device()).is_none() {
+    if forerun::frontend::cuda_number(array.device()).is_none() {
         return Err(absent(format!("the array is on {}, not on a device of CUDA", array.device())));
     }
     let Some(letter) = letter_of(array.dtype()) else {

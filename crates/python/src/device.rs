@@ -2,7 +2,8 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
-use forerun::{Device, check_device, device_stats, on_device, set_current_device};
+use forerun::Device;
+use forerun::device::{check_device, device_stats, on_device, set_current_device};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -64,7 +65,7 @@ impl PyDevice {
 
     /// Gives the bytes that the device keeps for reuse back.
     fn empty_cache(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| forerun::empty_device_cache(self.0)).map_err(raise)
+        py.detach(|| forerun::device::empty_device_cache(self.0)).map_err(raise)
     }
 
     fn __repr__(&self) -> String {
@@ -79,7 +80,7 @@ impl PyDevice {
 /// The interpreter ends: devices compile nothing more.
 #[pyfunction]
 pub(crate) fn end_background(py: Python<'_>) {
-    py.detach(forerun::end_background);
+    py.detach(forerun::frontend::end_background);
 }
 
 /// The device that a string names: its kind, and after a colon its number, `"gpu:1"`.
@@ -103,13 +104,13 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyDevice> {
 /// How many accelerators there are.
 #[pyfunction]
 pub(crate) fn num_gpus() -> usize {
-    forerun::accelerator_count()
+    forerun::device::accelerator_count()
 }
 
 /// Where this thread makes new arrays.
 #[pyfunction]
 pub(crate) fn current_device() -> PyDevice {
-    PyDevice(forerun::current_device())
+    PyDevice(forerun::device::current_device())
 }
 
 /// Makes a device the current one of this thread, for good; returns the former.
@@ -134,7 +135,7 @@ pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() ->
 #[pyfunction]
 pub(crate) fn elsewhere(inputs: &Bound<'_, PyTuple>) -> Option<PyDevice> {
     let found = inputs.iter_borrowed().find_map(|input| input.cast::<PyArray>().ok().map(|x| x.get().0.device()))?;
-    (found != forerun::current_device()).then_some(PyDevice(found))
+    (found != forerun::device::current_device()).then_some(PyDevice(found))
 }
 
 /// Bytes of an accelerator: free for arrays, and altogether.
@@ -166,13 +167,13 @@ pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bou
 /// Lets the peak of an accelerator start again from what is live now.
 #[pyfunction]
 pub(crate) fn reset_gpu_peak(device: &PyDevice) -> PyResult<()> {
-    forerun::reset_device_peak(device.0).map_err(raise)
+    forerun::device::reset_device_peak(device.0).map_err(raise)
 }
 
 /// Whether products of float32 may keep fewer bits of their factors.
 #[pyfunction]
 pub(crate) fn set_tf32(device: &PyDevice, on: bool) -> PyResult<()> {
-    forerun::set_fast_products(device.0, on).map_err(raise)
+    forerun::device::set_fast_products(device.0, on).map_err(raise)
 }
 
 /// Fails unless the device is there.
@@ -184,5 +185,5 @@ pub(crate) fn require_device(device: &PyDevice) -> PyResult<()> {
 /// Folders in which pip's packages with CUDA's libraries may lie.
 #[pyfunction]
 pub(crate) fn search_cuda_in(folders: Vec<std::path::PathBuf>) {
-    forerun::search_cuda_in(folders);
+    forerun::frontend::search_cuda_in(folders);
 }

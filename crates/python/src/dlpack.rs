@@ -12,7 +12,8 @@ use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
 use crate::{dtype, submit, wait};
-use forerun::{Array, DType, Device, Layout, Lent, Shape, ops};
+use forerun::frontend::Lent;
+use forerun::{Array, DType, Device, Layout, Shape, ops};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -106,7 +107,7 @@ impl Drop for Kept {
     fn drop(&mut self) {
         // Its kernels may still read what it has let go of. If the device is lost, nothing reads any more.
         if !self.device.is_host() {
-            let _ = forerun::settle_device(self.device);
+            let _ = forerun::frontend::settle_device(self.device);
         }
     }
 }
@@ -148,7 +149,7 @@ pub(crate) fn device_of(array: &Array) -> PyResult<(i32, i32)> {
     if array.device().is_host() {
         return Ok((HOST, 0));
     }
-    if let Some(number) = forerun::cuda_number(array.device()) {
+    if let Some(number) = forerun::frontend::cuda_number(array.device()) {
         return Ok((CUDA, number as i32));
     }
     Err(PyBufferError::new_err(format!("__dlpack_device__: the memory of {} cannot be shared", array.device())))
@@ -334,8 +335,8 @@ fn home_of(described: &Described) -> PyResult<Device> {
     match place {
         (HOST | PINNED_HOST, _) => Ok(Device::default()),
         (CUDA, number) => {
-            let mut gpus = (0..forerun::accelerator_count()).map(|number| Device::Gpu(number as u8));
-            gpus.find(|gpu| forerun::cuda_number(*gpu) == usize::try_from(number).ok())
+            let mut gpus = (0..forerun::device::accelerator_count()).map(|number| Device::Gpu(number as u8));
+            gpus.find(|gpu| forerun::frontend::cuda_number(*gpu) == usize::try_from(number).ok())
         }
         .ok_or_else(|| PyBufferError::new_err(format!("from_dlpack: there is no device {place:?}"))),
         _ => Err(PyBufferError::new_err(format!("from_dlpack: cannot read from device {place:?}"))),
@@ -355,7 +356,7 @@ fn from_cuda(
     let (address, loc) = (first.addr(), here(py));
     let copied = py.detach(|| {
         // Whatever stream the maker writes in, it is done afterwards.
-        forerun::settle_device(home)?;
+        forerun::frontend::settle_device(home)?;
         let first = std::ptr::without_provenance_mut(address);
         // SAFETY: the protocol promises the elements that the layout reaches, until the deleter is called, and they are
         // written.

@@ -3,7 +3,8 @@
 use crate::codes;
 use crate::operand;
 use crate::outcall;
-use forerun::{Arg, ArgType, DType, Kind, Shape, promote};
+use forerun::frontend::{ArgType, promote};
+use forerun::{Arg, DType, Kind, Shape};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -8,7 +8,8 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, on_device, ops};
+use forerun::device::on_device;
+use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, ops};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

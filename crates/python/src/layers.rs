@@ -9,7 +9,7 @@ use crate::index;
 use crate::loc::here;
 use crate::operand::{array, home, scalar};
 use crate::submit;
-use forerun::ops::{self, Activation, BatchNorm, Channels};
+use forerun::ops::{self, Activation, BatchNormOptions, Channels};
 use forerun::{Array, Beyond};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -170,7 +170,7 @@ pub(crate) fn batch_norm(
     let home = home([x, gamma, beta]);
     let (x, gamma, beta) = (array(x, name, home)?, array(gamma, name, home)?, array(beta, name, home)?);
     let channels = Channels { gamma: &gamma, beta: &beta, mean: &mean.get().0, variance: &variance.get().0 };
-    let how = BatchNorm { axis, eps, momentum, fix_gamma, training };
+    let how = BatchNormOptions { axis, eps, momentum, fix_gamma, training };
     let [y, mean, variance] = ops::batch_norm(&x, channels, how, here(py)).map_err(raise)?;
     let flat = |array: &Array| submit::object(py, ops::reshape(array, &[-1], here(py)));
     Ok((submit::object(py, Ok(y))?, flat(&mean)?, flat(&variance)?))

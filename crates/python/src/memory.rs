@@ -2,14 +2,14 @@
 
 use crate::device::PyDevice;
 use crate::error::raise;
-use forerun::{Holder, Holds, MemoryStats};
+use forerun::memory::{Holder, Holds, MemoryStats};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 /// What memory is used for, with so many of those who hold the most.
 #[pyfunction]
 pub(crate) fn memory_stats(py: Python<'_>, holders: usize) -> PyResult<Bound<'_, PyDict>> {
-    let stats: MemoryStats = forerun::memory_stats();
+    let stats: MemoryStats = forerun::memory::memory_stats();
     let dict = PyDict::new(py);
     dict.set_item("live", stats.live)?;
     dict.set_item("peak", stats.peak)?;
@@ -41,7 +41,7 @@ pub(crate) fn gpu_memory_stats<'py>(
     device: &Bound<'py, PyDevice>,
     holders: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let stats = forerun::device_stats(device.get().0).map_err(raise)?;
+    let stats = forerun::device::device_stats(device.get().0).map_err(raise)?;
     let dict = PyDict::new(py);
     dict.set_item("live", stats.budget.live)?;
     dict.set_item("peak", stats.budget.peak)?;
@@ -86,8 +86,8 @@ fn holder<'py>(py: Python<'py>, holder: &Holder) -> PyResult<Bound<'py, PyDict>>
 #[pyo3(signature = (device = None))]
 pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
     match device.map(|device| device.get().0).filter(|device| !device.is_host()) {
-        Some(device) => forerun::reset_device_peak(device).map_err(raise)?,
-        None => forerun::reset_peak(),
+        Some(device) => forerun::device::reset_device_peak(device).map_err(raise)?,
+        None => forerun::memory::reset_peak(),
     }
     Ok(())
 }
@@ -95,11 +95,11 @@ pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
 /// Sets how many live bytes running ahead may reach; gives the former setting.
 #[pyfunction]
 pub(crate) fn set_budget(bytes: usize) -> usize {
-    forerun::set_budget(bytes)
+    forerun::memory::set_budget(bytes)
 }
 
 /// Gives what the pool keeps for reuse back to the system.
 #[pyfunction]
 pub(crate) fn empty_cache(py: Python<'_>) {
-    py.detach(forerun::empty_cache);
+    py.detach(forerun::memory::empty_cache);
 }

@@ -79,7 +79,7 @@ mod _forerun {
         crate::wait::start();
         crate::threads::start(module.py())?;
         // Children may be forked before the first op.
-        forerun::watch_forks();
+        forerun::frontend::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;
         }

@@ -11,7 +11,8 @@ use crate::loc::here;
 use crate::operand::{self, array, home, scalar};
 use crate::outcall;
 use crate::submit;
-use forerun::{Arg, Array, DType, Scalar, current_device, on_device, ops};
+use forerun::device::{current_device, on_device};
+use forerun::{Arg, Array, DType, Scalar, ops};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

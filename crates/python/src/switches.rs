@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 /// The engine's counters since the start.
 #[pyfunction]
 pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let stats = forerun::stats();
+    let stats = forerun::runtime::stats();
     let counters = [
         ("records", stats.records),
         ("inlined", stats.inlined),
@@ -37,7 +37,7 @@ pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
 /// The calling thread looks for ops that make a NaN or an infinity out of finite numbers from now on.
 #[pyfunction]
 pub(crate) fn start_detecting() -> PyResult<()> {
-    forerun::start_detecting().map_err(crate::error::raise)
+    forerun::frontend::start_detecting().map_err(crate::error::raise)
 }
 
 /// The calling thread looks no longer. With `ask`, raises what was found and not told yet.
@@ -49,7 +49,7 @@ pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
 /// Fails what was submitted and has not started; waits for running pieces, without the GIL.
 #[pyfunction]
 pub(crate) fn cancel_pending(py: Python<'_>) {
-    py.detach(forerun::cancel_pending);
+    py.detach(forerun::runtime::cancel_pending);
 }
 
 /// Starts the random stream anew.
@@ -61,44 +61,44 @@ pub(crate) fn seed(seed: u64) {
 /// The stream of a seed: its key and first block.
 #[pyfunction]
 pub(crate) fn stream_of(seed: u64) -> (u64, u64) {
-    let [key, next] = forerun::stream_of(seed);
+    let [key, next] = forerun::frontend::stream_of(seed);
     (key, next)
 }
 
 /// Lets this thread draw from a stream, or from its own with `None`; returns what it drew from before.
 #[pyfunction]
 pub(crate) fn swap_stream(stream: Option<(u64, u64)>) -> Option<(u64, u64)> {
-    forerun::swap_stream(stream.map(|(key, next)| [key, next])).map(|[key, next]| (key, next))
+    forerun::frontend::swap_stream(stream.map(|(key, next)| [key, next])).map(|[key, next]| (key, next))
 }
 
 /// Whether results that nobody can look at are left out. Returns the old setting.
 #[pyfunction]
 pub(crate) fn set_drop_dead(on: bool) -> bool {
-    forerun::set_drop_dead(on)
+    forerun::runtime::set_drop_dead(on)
 }
 
 /// Whether pointwise chains become one pass over memory. Returns the old setting.
 #[pyfunction]
 pub(crate) fn set_fuse(on: bool) -> bool {
-    forerun::set_fuse(on)
+    forerun::runtime::set_fuse(on)
 }
 
 /// Up to how many elements an op may run on the spot. Returns the old setting.
 #[pyfunction]
 pub(crate) fn set_tiny_limit(elements: usize) -> usize {
-    forerun::set_tiny_limit(elements)
+    forerun::runtime::set_tiny_limit(elements)
 }
 
 /// How many threads compute.
 #[pyfunction]
 pub(crate) fn num_threads() -> usize {
-    forerun::num_threads()
+    forerun::runtime::num_threads()
 }
 
 /// Changes how many threads compute. Returns the old number.
 #[pyfunction]
 pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<usize> {
-    py.detach(|| forerun::set_num_threads(threads)).map_err(crate::error::raise)
+    py.detach(|| forerun::runtime::set_num_threads(threads)).map_err(crate::error::raise)
 }
 
 /// Names the folders whose lines are not a user's: the package's root, but for the folders of programs under it, and
@@ -114,7 +114,7 @@ type Noted = (&'static str, u64, Vec<u64>, Vec<usize>, String, u32);
 /// Starts or stops noting what is submitted; returns what was noted.
 #[pyfunction]
 pub(crate) fn note_submissions(on: bool) -> Vec<Noted> {
-    forerun::note_submissions(on)
+    forerun::profile::note_submissions(on)
         .into_iter()
         .map(|s| {
             let line = s.loc.resolve();

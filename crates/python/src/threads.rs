@@ -15,7 +15,7 @@ pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
         let local = outcall::function(py, "_thread", "_local")?;
         outcall::call(&local, ()).map(Bound::unbind)
     })?;
-    forerun::on_arrival(arrive);
+    forerun::frontend::on_arrival(arrive);
     Ok(())
 }
 
@@ -26,7 +26,7 @@ impl Drop for Presence {
     fn drop(&mut self) {
         // A thread's state may be cleared by another one, when the interpreter ends or in a forked child.
         if self.0 == current().id() {
-            forerun::leave();
+            forerun::frontend::leave();
         }
     }
 }

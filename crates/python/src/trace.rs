@@ -2,7 +2,7 @@
 
 use crate::blockers::{Line, line_of};
 use crate::error::raise;
-use forerun::{Event, Happening};
+use forerun::profile::{EventKind, TraceEvent};
 use pyo3::prelude::*;
 
 /// Start and end in seconds since the trace was started.
@@ -15,13 +15,13 @@ type Wait = (&'static str, Line, f64, f64);
 type Row =
     (&'static str, Span, (&'static str, Line), u64, Option<(Vec<usize>, &'static str)>, usize, Task, Option<Wait>);
 
-fn row(event: &Event) -> Row {
+fn row(event: &TraceEvent) -> Row {
     let span = (event.start.as_secs_f64(), event.end.as_secs_f64());
     let (kind, task, wait) = match event.what {
-        Happening::Submitted => ("submitted", (None, None), None),
-        Happening::Planned { task, age } => ("planned", (Some(task), Some(age)), None),
-        Happening::Ran { task, .. } => ("ran", (Some(task), None), None),
-        Happening::Waited { call, loc, parked, helped } => {
+        EventKind::Submitted => ("submitted", (None, None), None),
+        EventKind::Planned { task, age } => ("planned", (Some(task), Some(age)), None),
+        EventKind::Ran { task, .. } => ("ran", (Some(task), None), None),
+        EventKind::Waited { call, loc, parked, helped } => {
             let wait = (call, line_of(loc), parked.as_secs_f64(), helped.as_secs_f64());
             ("waited", (None, None), Some(wait))
         }
@@ -33,12 +33,12 @@ fn row(event: &Event) -> Row {
 /// Starts noting events, at most so many a thread.
 #[pyfunction]
 pub(crate) fn start_trace(most: usize) -> PyResult<()> {
-    forerun::start_trace(most).map_err(raise)
+    forerun::profile::start_trace(most).map_err(raise)
 }
 
 /// Stops noting events; gives the name and the events of each thread.
 #[pyfunction]
 pub(crate) fn stop_trace(py: Python<'_>) -> PyResult<Vec<(String, Vec<Row>)>> {
-    let lanes = py.detach(forerun::stop_trace).map_err(raise)?;
+    let lanes = py.detach(forerun::profile::stop_trace).map_err(raise)?;
     Ok(lanes.into_iter().map(|lane| (lane.thread, lane.events.iter().map(row).collect())).collect())
 }

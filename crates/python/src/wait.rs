@@ -5,7 +5,8 @@
 use crate::error::{raise, raise_all, raise_read};
 use crate::loc::here;
 use crate::outcall;
-use forerun::{Array, Loc, Result, SyncRule, Wait};
+use forerun::profile::SyncRule;
+use forerun::{Array, Loc, Result, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
 
@@ -18,7 +19,7 @@ pub(crate) fn read<T: Send>(
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     // Elements of a device are copied to the host first, which takes a while even where they are there.
-    if forerun::reads_plainly() && array.device().is_host() && array.settled_now() {
+    if forerun::frontend::reads_plainly() && array.device().is_host() && array.settled_now() {
         // A value that is there needs no line; an error does.
         let wait = Wait { plain: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise_read(array, error.read_at(here(py))));
@@ -34,10 +35,10 @@ fn read_slowly<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if forerun::sync_rule() != SyncRule::Allowed {
+    if forerun::profile::sync_rule() != SyncRule::Allowed {
         forbid(py, Some(array), call)?;
     }
-    if !forerun::detects_nonfinite() && array.device().is_host() && array.settled_now() {
+    if !forerun::frontend::detects_nonfinite() && array.device().is_host() && array.settled_now() {
         let wait = Wait { allowed: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise_read(array, error.read_at(here(py))));
     }
@@ -52,8 +53,8 @@ fn read_slowly<T: Send>(
 /// A blocker where the thread has said that it means none: raises, or warns.
 #[cold]
 fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult<()> {
-    let error = forerun::refusal(&Wait::at(here(py), call), array);
-    if forerun::sync_rule() == SyncRule::Refused {
+    let error = forerun::frontend::refusal(&Wait::at(here(py), call), array);
+    if forerun::profile::sync_rule() == SyncRule::Refused {
         return Err(raise(error));
     }
     outcall::call(&outcall::function(py, "forerun._blockers", "warn")?, (error.to_string(),))?;
@@ -62,16 +63,16 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
 
 /// Refuses, or warns of, a call that is about to wait where the thread has said that it means none to.
 pub(crate) fn announce(py: Python<'_>, call: &'static str) -> PyResult<()> {
-    if forerun::sync_rule() == SyncRule::Allowed { Ok(()) } else { forbid(py, None, call) }
+    if forerun::profile::sync_rule() == SyncRule::Allowed { Ok(()) } else { forbid(py, None, call) }
 }
 
 /// Waits for everything submitted so far; raises every error nobody has seen.
 pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     let (loc, call) = (here(py), "waitall");
-    if forerun::sync_rule() != SyncRule::Allowed {
+    if forerun::profile::sync_rule() != SyncRule::Allowed {
         forbid(py, None, call)?;
     }
-    let (result, raised) = py.detach(move || interruptible(loc, call, forerun::wait_all_counted));
+    let (result, raised) = py.detach(move || interruptible(loc, call, forerun::frontend::wait_all_counted));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(|(errors, more)| raise_all(py, errors, more)),
@@ -82,11 +83,11 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
 pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     if !ask {
         // Something else is raised already, perhaps because somebody does not want to wait any more.
-        forerun::abandon_detecting();
+        forerun::frontend::abandon_detecting();
         return Ok(());
     }
     let loc = here(py);
-    let (result, raised) = py.detach(move || interruptible(loc, "detect_nonfinite", forerun::stop_detecting));
+    let (result, raised) = py.detach(move || interruptible(loc, "detect_nonfinite", forerun::frontend::stop_detecting));
     match raised {
         Some(exception) => Err(exception),
         None => result.map_err(raise),
@@ -97,12 +98,16 @@ pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
 /// submitted stays submitted, as if the signal had come right after it.
 #[inline]
 pub(crate) fn leave_room(py: Python<'_>) -> PyResult<()> {
-    if forerun::has_room() { Ok(()) } else { hold(py, forerun::make_room_with) }
+    if forerun::frontend::has_room() { Ok(()) } else { hold(py, forerun::frontend::make_room_with) }
 }
 
 /// Before host data is copied in: waits while too much of it is queued.
 pub(crate) fn make_host_room(py: Python<'_>, bytes: usize) -> PyResult<()> {
-    if forerun::has_host_room(bytes) { Ok(()) } else { hold(py, move |wait| forerun::make_host_room(bytes, wait)) }
+    if forerun::frontend::has_host_room(bytes) {
+        Ok(())
+    } else {
+        hold(py, move |wait| forerun::frontend::make_host_room(bytes, wait))
+    }
 }
 
 #[cold]
@@ -137,5 +142,5 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
 
 /// A submission that finds no room half-way waits for it without the GIL.
 pub(crate) fn start() {
-    forerun::set_around_wait(|work| Python::attach(|py| py.detach(work)));
+    forerun::frontend::set_around_wait(|work| Python::attach(|py| py.detach(work)));
 }

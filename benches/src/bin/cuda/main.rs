@@ -316,7 +316,7 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
 
 /// The same by arrays, through the whole engine, beside raw launches in turn.
 fn arrays(raw: &Raw, address: u64) -> Result<()> {
-    let x = forerun::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]));
+    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]));
     let count = 2000;
     let chain = || {
         let mut y = &x + 1.0;
@@ -332,11 +332,11 @@ fn arrays(raw: &Raw, address: u64) -> Result<()> {
     };
     let launches = || (0..count).try_for_each(|_| raw.launch(address)).and_then(|()| raw.wait());
     let waits = || (0..count).try_for_each(|_| (&x + 1.0).wait_to_read());
-    forerun::set_drop_dead(false);
+    forerun::runtime::set_drop_dead(false);
     let unfused = || {
-        forerun::set_fuse(false);
+        forerun::runtime::set_fuse(false);
         let ended = chain();
-        forerun::set_fuse(true);
+        forerun::runtime::set_fuse(true);
         ended
     };
     let runs: [&dyn Fn() -> Result<()>; 4] = [&launches, &unfused, &chain, &waits];

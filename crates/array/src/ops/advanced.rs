@@ -1,16 +1,16 @@
 //! Reading and writing what arrays of integers and masks name. What an array of integers names is taken without a wait; how
 //! many a mask names must be known for its shape, but to write through it.
 
+use crate::array::index::Index;
 use crate::array::{Arg, Array};
-use crate::attention;
-use crate::device::{self, on_device};
-use crate::index::Index;
+use crate::observe::read_hooks;
 use crate::ops::create::element;
 use crate::ops::laid::{Item, Laid, moved};
 use crate::ops::routine::routine_with;
 use crate::ops::write::{assign_routine, assign_rows, assign_where, refuse_read_only};
 use crate::ops::{arange, broadcast_to, cast, copy, full, index, pointwise, reduce, reshape, routine, squeeze, take};
 use crate::ops::{transfer, view_as};
+use crate::runtime::devices::{self, on_device};
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Beyond, Choose, Place, Point, ReduceKind, Routine, infer};
 
@@ -235,8 +235,8 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
 fn takes_indices(x: &Array, indices: &Array) -> bool {
     !x.is_view()
         && indices.layout().is_dense()
-        && device::of(x.device()).is_none()
-        && attention::bits(attention::OBSERVED) == 0
+        && devices::of(x.device()).is_none()
+        && read_hooks::bits(read_hooks::OBSERVED) == 0
 }
 
 /// Writes the rows that indices name along the first axis, or with `flat` the elements that they name in one dimension. The

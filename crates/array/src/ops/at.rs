@@ -3,7 +3,7 @@
 //! What is left of a meta once its first dimensions are gone does not depend on the positions, so each thread remembers it.
 
 use crate::array::Array;
-use crate::index::Index;
+use crate::array::index::Index;
 use forerun_base::{Error, ErrorKind, Layout, Result, Shape};
 use forerun_plan::Meta;
 use std::cell::RefCell;

@@ -1,7 +1,7 @@
 //! Complex numbers by their parts: reductions and products.
 
+use crate::array::index::Index;
 use crate::array::{Arg, Array};
-use crate::index::Index;
 use crate::ops::{copy, full, index, matmul, pointwise, reduce, reshape, transpose};
 use forerun_base::{Loc, Result, Scalar};
 use forerun_ops::{Point, ReduceKind, infer};

@@ -1,17 +1,17 @@
 //! Arrays from parameters, from random streams and from host memory.
 
 use crate::array::{Arg, Array};
-use crate::attention;
-use crate::buffer::Buffer;
-use crate::device::{current_device, host_device};
-use crate::graph;
-use crate::memory::no_memory;
-use crate::node::INLINE;
+use crate::observe::read_hooks;
+use crate::observe::submissions;
+use crate::observe::trace;
 use crate::ops::{self, pointwise, transfer};
-use crate::recipe::Recipe;
-use crate::submit::submit;
-use crate::trace;
-use crate::window::window;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::devices::{current_device, host_device};
+use crate::runtime::memory::no_memory;
+use crate::runtime::node::INLINE;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::submit;
+use crate::runtime::window::window;
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
 use forerun_ops::{FillKind, Op, Point, infer};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
@@ -51,7 +51,7 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
 pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
     let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());
-    let seen = attention::bits(attention::OBSERVED) != 0 || graph::is_on() || trace::is_on();
+    let seen = read_hooks::bits(read_hooks::OBSERVED) != 0 || submissions::is_on() || trace::is_on();
     if dtype == DType::Bool || meta.bytes <= INLINE || !meta.device.is_host() || seen {
         return full(&shape, Scalar::Int(0), dtype, loc);
     }

@@ -1,11 +1,11 @@
 //! Elements that another library keeps on an accelerator, copied there.
 
+use crate::array::wait::Wait;
 use crate::array::{Arg, Array};
-use crate::buffer::Buffer;
-use crate::device::check_device;
 use crate::ops::{copy, full, pointwise, view_as};
-use crate::wait::Wait;
-use crate::window::window;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::devices::check_device;
+use crate::runtime::window::window;
 use forerun_base::{DType, Device, Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::Point;
 use forerun_plan::Meta;
@@ -34,7 +34,7 @@ pub unsafe fn from_device(address: *mut u8, dtype: DType, layout: Layout, device
     node.begin(generation);
     let span = Array::own(node);
     let first = address.wrapping_offset(low * dtype.size() as isize);
-    node.begin_issued(Buffer::foreign(first, meta.bytes));
+    node.begin_enqueued(Buffer::foreign(first, meta.bytes));
     node.publish_ready(generation);
     // A second holder: the bytes are not ours to be taken over by the copy.
     let held = span.lend_with(&Wait { plain: true, ..Wait::default() })?;

@@ -4,9 +4,9 @@
 //! than arrays and integers stands between them.
 
 use crate::array::Array;
-use crate::device::on_device;
-use crate::index::Index;
+use crate::array::index::Index;
 use crate::ops::{broadcast_to, full, index, transpose};
+use crate::runtime::devices::on_device;
 use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar, Shape};
 
 /// One item of an index that may name elements one by one.

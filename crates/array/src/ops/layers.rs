@@ -1,9 +1,9 @@
 //! Composites that layers are made of: activations, dropout, the dense layer.
 
 use crate::array::Array;
-use crate::device::on_device;
 use crate::ops::terms::Terms;
 use crate::ops::{copy, full, matmul, reshape, transpose, uniform};
+use crate::runtime::devices::on_device;
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_ops::Point;
 

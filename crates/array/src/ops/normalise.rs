@@ -1,10 +1,10 @@
 //! Composites that bring numbers to a scale: softmax and its logarithm, layer and batch normalisation.
 
 use crate::array::{Arg, Array};
-use crate::device;
 use crate::ops::terms::Terms;
 use crate::ops::write::in_place_of;
 use crate::ops::{copy, mean, routine};
+use crate::runtime::devices;
 use forerun_base::{Loc, Result};
 use forerun_ops::{Normalise, Point, ReduceKind, Routine};
 
@@ -46,7 +46,7 @@ fn in_rows(kind: Normalise, inputs: &[&Array], axis: usize) -> bool {
     axis + 1 == x.ndim()
         && Normalise::fits(x.dtype(), x.shape()[axis])
         && inputs.iter().all(|other| other.dtype() == x.dtype())
-        && device::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
+        && devices::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
 }
 
 /// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with
@@ -101,7 +101,7 @@ fn scaled(
 
 /// What [`batch_norm`] does besides its inputs.
 #[derive(Clone, Copy, Debug)]
-pub struct BatchNorm {
+pub struct BatchNormOptions {
     /// The dimension of the channels; statistics are taken over all others.
     pub axis: isize,
     /// Added to the variance.
@@ -128,7 +128,7 @@ pub struct Channels<'a> {
 }
 
 /// Mean 0 and variance 1 in every channel, then scaled and shifted. The result, and the mean and variance it went by.
-pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNorm, loc: Loc) -> Result<[Array; 3]> {
+pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc: Loc) -> Result<[Array; 3]> {
     let t = Terms { op: "batch_norm", loc };
     let shape = x.shape();
     let axis = t.axis(&shape, how.axis)?;

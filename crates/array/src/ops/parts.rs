@@ -3,7 +3,7 @@
 //! Each is a layout over the cell, and where the result is an array of its own, one record that copies it.
 
 use crate::array::Array;
-use crate::index::Index;
+use crate::array::index::Index;
 use crate::ops::shape::view;
 use crate::ops::{concatenate, copy, index, reshape};
 use forerun_base::{Error, ErrorKind, Layout, Loc, MAX_RANK, Result, Shape};

@@ -1,13 +1,13 @@
 //! Tier 1: pointwise ops.
 
 use crate::array::{Arg, Array};
-use crate::device::common_device;
-use crate::node::Node;
 use crate::ops::create::element;
 use crate::ops::transpose;
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit, submit_node};
-use crate::window::{Made, MemoKey, window};
+use crate::runtime::devices::common_device;
+use crate::runtime::node::Node;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{SubmitInput, submit, submit_node};
+use crate::runtime::window::{Made, MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::infer::{self, ArgType};
 use forerun_ops::{Class, Op, Point};
@@ -187,7 +187,7 @@ fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'sta
     for (i, arg) in args.iter().enumerate() {
         key.1[i] = match arg {
             Arg::Array(array) => {
-                arrays[count] = Some(Input::Array(array));
+                arrays[count] = Some(SubmitInput::Array(array));
                 count += 1;
                 array.meta().id
             }
@@ -347,7 +347,7 @@ pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
     // SAFETY: our own window; `infer` does not touch it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;
-    Ok(submit(recipe, &[Input::Array(x)], [0; 2], loc))
+    Ok(submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc))
 }
 
 /// A copy.

@@ -1,11 +1,11 @@
 //! Products.
 
 use crate::array::{Arg, Array};
-use crate::device::common_device;
 use crate::ops::{cast, complex, pointwise, reduce, reshape};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::common_device;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{SubmitInput, submit};
+use crate::runtime::window::window;
 use forerun_base::{Error, Kind, Loc, Result};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -34,7 +34,7 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
         let out = Meta::dense(types.dtype, types.shape, device);
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Matmul, &[a.meta(), b.meta()], attrs, &out)), types.dtype))
     })?;
-    Ok(submit(recipe, &[Input::Array(a), Input::Array(b)], [0; 2], loc))
+    Ok(submit(recipe, &[SubmitInput::Array(a), SubmitInput::Array(b)], [0; 2], loc))
 }
 
 /// The sums over `axes` of the products of two arrays of one shape, in the dtype of the products. Over all axes they are an

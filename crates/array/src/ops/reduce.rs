@@ -3,9 +3,9 @@
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
 use crate::ops::{cast, complex, matmul, pointwise};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{SubmitInput, submit};
+use crate::runtime::window::window;
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -33,7 +33,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
         let attrs = Attrs::Reduce { mask, compute };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, &out)), result))
     })?;
-    let reduced = submit(recipe, &[Input::Array(x)], [0; 2], loc);
+    let reduced = submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc);
     narrowed(reduced, result, loc)
 }
 

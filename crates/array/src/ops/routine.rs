@@ -1,12 +1,12 @@
 //! Routines: functions over dense arrays.
 
 use crate::array::Array;
-use crate::device::{self, common_device, current_device};
-use crate::memo::Key;
 use crate::ops::{copy, transfer};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::{self, common_device, current_device};
+use crate::runtime::recipe::Recipe;
+use crate::runtime::recipe_memo::ListKey;
+use crate::runtime::submit::{SubmitInput, submit};
+use crate::runtime::window::window;
 use forerun_base::{Device, Loc, Result};
 use forerun_ops::{Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -28,10 +28,10 @@ pub(crate) fn routine_with(
 ) -> Result<Array> {
     let window = window();
     let home = inputs.first().map_or_else(current_device, |x| x.device());
-    let key = Key::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), words);
+    let key = ListKey::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), words);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
-        let operands: SmallVec<[Input<'_>; 4]> = inputs.iter().map(|x| x.input()).collect();
+        let operands: SmallVec<[SubmitInput<'_>; 4]> = inputs.iter().map(|x| x.input()).collect();
         let out = &recipe.signature.out;
         let immediates = immediates.unwrap_or_else(|| draw(routine, &(out.dtype, out.shape())));
         return Ok(submit(recipe, &operands, immediates, loc));
@@ -41,10 +41,10 @@ pub(crate) fn routine_with(
     let device = if metas.is_empty() { home } else { common_device(name, &metas)? };
     let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
     let (dtype, shape) = routine.infer(&given, words)?;
-    if device::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
+    if devices::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
         let near: Vec<&Array> = near.iter().collect();
-        let made = device::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
+        let made = devices::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
         return transfer(&made, device, loc);
     }
     let all_dense = metas.iter().all(|meta| meta.dense);
@@ -53,7 +53,7 @@ pub(crate) fn routine_with(
     let metas: Vec<&Meta> = inputs.iter().map(|x| x.meta()).collect();
     let out = Meta::dense(dtype, shape, device);
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), &out);
-    let operands: Vec<Input<'_>> = inputs.iter().map(|x| x.input()).collect();
+    let operands: Vec<SubmitInput<'_>> = inputs.iter().map(|x| x.input()).collect();
     let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
     let recipe = Recipe::of(signature);
     let recipe = if all_dense {

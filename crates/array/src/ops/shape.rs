@@ -1,13 +1,13 @@
 //! Views and rearrangements: another layout of the same cell where one exists, else a copy.
 
 use crate::array::Array;
-use crate::device::common_device;
-use crate::index::{self, Index};
-use crate::memo::Key;
+use crate::array::index::{self, Index};
 use crate::ops::{cast, copy};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::window;
+use crate::runtime::devices::common_device;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::recipe_memo::ListKey;
+use crate::runtime::submit::{SubmitInput, submit};
+use crate::runtime::window::window;
 use forerun_base::{Error, ErrorKind, Layout, Loc, MAX_RANK, Result, Shape};
 use forerun_ops::{Op, infer};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -125,10 +125,10 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     }
     let axis = first.shape().axis(axis).map_err(|e| e.in_op(name))?;
     let window = window();
-    let key = Key::new(Op::Concat, first.device(), arrays.iter().map(|a| a.meta().id), &[axis as i64]);
+    let key = ListKey::new(Op::Concat, first.device(), arrays.iter().map(|a| a.meta().id), &[axis as i64]);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
-        let inputs: SmallVec<[Input<'_>; 4]> = arrays.iter().map(|a| a.input()).collect();
+        let inputs: SmallVec<[SubmitInput<'_>; 4]> = arrays.iter().map(|a| a.input()).collect();
         return Ok(submit(recipe, &inputs, [0; 2], loc));
     }
     let types: Vec<_> = arrays.iter().map(|a| (a.dtype(), a.shape())).collect();
@@ -139,7 +139,7 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let metas: Vec<_> = same.iter().map(|a| a.meta()).collect();
     let out = Meta::dense(dtype, shape, common_device(name, &metas)?);
     let signature = Signature::of(Op::Concat, &metas, Attrs::Concat(axis), &out);
-    let inputs: Vec<Input<'_>> = same.iter().map(|a| a.input()).collect();
+    let inputs: Vec<SubmitInput<'_>> = same.iter().map(|a| a.input()).collect();
     let recipe = Recipe::of(signature);
     let recipe = if arrays.iter().all(|a| a.dtype() == dtype) {
         // SAFETY: our own window; no other reference to the owner's part is alive.

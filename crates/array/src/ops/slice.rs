@@ -2,13 +2,13 @@
 //! are used is held here.
 
 use crate::array::Array;
-use crate::host::make_host_room;
+use crate::array::wait::Wait;
 use crate::ops::from_host;
-use crate::wait::Wait;
+use crate::runtime::host_queue::make_host_room;
 use forerun_base::{Brain, Complex, DType, Error, ErrorKind, Half, Layout, Loc, Result, Shape};
 
 /// A type of the language that is also a dtype.
-pub trait Element: sealed::Plain {
+pub trait HostElement: sealed::Plain {
     /// The dtype with the same bytes.
     const DTYPE: DType;
 }
@@ -21,7 +21,7 @@ mod sealed {
 macro_rules! elements {
     ($($type:ty => $dtype:ident)*) => {$(
         impl sealed::Plain for $type {}
-        impl Element for $type {
+        impl HostElement for $type {
             const DTYPE: DType = DType::$dtype;
         }
     )*};
@@ -33,7 +33,7 @@ elements! {
 }
 
 /// Numbers in row-major order, copied before this returns.
-pub fn from_slice<T: Element>(numbers: &[T], shape: &[usize], loc: Loc) -> Result<Array> {
+pub fn from_slice<T: HostElement>(numbers: &[T], shape: &[usize], loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("array"))?;
     if numbers.len() != shape.size() {
         let text = format!("{} numbers do not fill an array of shape {shape}", numbers.len());

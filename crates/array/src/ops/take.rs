@@ -1,12 +1,12 @@
 //! Rows by indices, and what is made of them.
 
 use crate::array::Array;
-use crate::device::{common_device, on_device};
 use crate::ops::terms::Terms;
 use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, reshape};
-use crate::recipe::Recipe;
-use crate::submit::{Input, submit};
-use crate::window::{MemoKey, window};
+use crate::runtime::devices::{common_device, on_device};
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{SubmitInput, submit};
+use crate::runtime::window::{MemoKey, window};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::{Beyond, Op, Point, infer};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -78,7 +78,7 @@ pub fn scatter_add(
         let attrs = Attrs::Rows { axis, beyond };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::ScatterAdd, &metas, attrs, &out)), base.dtype()))
     })?;
-    let inputs: [Input<'_>; 3] = [base.input(), indices.input(), updates.input()];
+    let inputs: [SubmitInput<'_>; 3] = [base.input(), indices.input(), updates.input()];
     Ok(submit(recipe, &inputs, [0; 2], loc))
 }
 

@@ -1,11 +1,11 @@
 //! Transfers: the same elements on another device.
 
 use crate::array::Array;
-use crate::device::check_device;
 use crate::ops::copy;
-use crate::recipe::Recipe;
-use crate::submit::submit;
-use crate::window::window;
+use crate::runtime::devices::check_device;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::submit;
+use crate::runtime::window::window;
 use forerun_base::{Device, Error, Loc, Result};
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Meta, Signature};

@@ -1,18 +1,18 @@
 //! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
 
+use crate::array::attachments;
+use crate::array::wait;
+use crate::array::write_element;
 use crate::array::{Arg, Array};
-use crate::at_once;
-use crate::attach;
-use crate::attention;
-use crate::device;
-use crate::node::Node;
+use crate::observe::read_hooks;
 use crate::ops::create::element;
 use crate::ops::pointwise::{cubed, in_place_recipe, plain_recipe, pointwise, simpler, with_elements};
-use crate::recipe::Recipe;
+use crate::runtime::devices;
+use crate::runtime::node::Node;
+use crate::runtime::recipe::Recipe;
 use crate::runtime::runtime;
-use crate::submit::{Input, submit, submit_write};
-use crate::wait;
-use crate::window::{MemoKey, Window, window};
+use crate::runtime::submit::{SubmitInput, submit, submit_write};
+use crate::runtime::window::{MemoKey, Window, window};
 use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
 use forerun_ops::{FillKind, Op, Place, Point, Routine, infer};
 use forerun_plan::{Attrs, Meta, Signature};
@@ -63,7 +63,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
         Arg::Scalar(s) => {
             infer::check_cast(s.default_dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
             let bits = s.to_bits_checked(x.dtype()).map_err(|e| e.in_op("setitem"))?;
-            attach::before_write(x, "setitem")?;
+            attachments::before_write(x, "setitem")?;
             if x.is_view() {
                 update(x, None, bits, loc)
             } else {
@@ -95,7 +95,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
                 here = super::transfer(v, x.device(), loc)?;
                 v = &here;
             }
-            attach::before_write(x, "setitem")?;
+            attachments::before_write(x, "setitem")?;
             if is_itself(x, v) {
                 return Ok(());
             }
@@ -135,7 +135,7 @@ fn is_itself(x: &Array, value: &Array) -> bool {
     x.shares_cell(value)
         && std::ptr::eq(x.meta(), value.meta())
         && x.offset() == value.offset()
-        && attention::bits(attention::OBSERVED) == 0
+        && read_hooks::bits(read_hooks::OBSERVED) == 0
 }
 
 /// Elements that several indices name cannot be written one by one.
@@ -149,7 +149,7 @@ pub(crate) fn refuse_read_only(x: &Array) -> Result<()> {
 
 /// Writes a view: the base with a region overwritten, by an array or by a scalar.
 fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
-    if x.size() == 0 || at_once::may_write(x) && at_once::write(x, value, bits) {
+    if x.size() == 0 || write_element::may_write(x) && write_element::write(x, value, bits) {
         return Ok(());
     }
     let base = x.cell().meta();
@@ -164,8 +164,8 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
         Ok::<_, Error>((Recipe::of(signature), base.dtype))
     })?;
     let new = match value {
-        Some(v) => submit_write(recipe, &[Input::Cell(x), v.input()], words, loc, x),
-        None => submit_write(recipe, &[Input::Cell(x)], words, loc, x),
+        Some(v) => submit_write(recipe, &[SubmitInput::Cell(x), v.input()], words, loc, x),
+        None => submit_write(recipe, &[SubmitInput::Cell(x)], words, loc, x),
     };
     repoint(x, new);
     Ok(())
@@ -194,8 +194,8 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
         return with_elements(values, x.dtype(), loc, |values| in_place_of(point, x, values, loc));
     }
     let (recipe, words) = in_place_recipe(point, x, values)?;
-    attach::before_write(x, point.row().name)?;
-    if x.is_view() && at_once::may_write(x) && at_once::compute(recipe, x, values, words) {
+    attachments::before_write(x, point.row().name)?;
+    if x.is_view() && write_element::may_write(x) && write_element::compute(recipe, x, values, words) {
         return Ok(());
     }
     let mut inputs = [x.input(); 3];
@@ -217,7 +217,7 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
 
 /// The value where a mask is true, else what is there. Mask and value broadcast to the array and have its dtype and device.
 pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
-    attach::before_write_of(x, false, "setitem")?;
+    attachments::before_write_of(x, false, "setitem")?;
     let args = [Arg::Array(mask), value, Arg::Array(x)];
     if x.is_view() {
         return update(x, Some(&super::pointwise(Point::Where, &args, loc)?), 0, loc);
@@ -233,18 +233,18 @@ pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) ->
 
 /// Writes what a routine makes of the whole cell and others, all dense: its result takes the place of what the cell held.
 pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], words: &[i64], loc: Loc) -> Result<()> {
-    attach::before_write_of(x, false, "setitem")?;
+    attachments::before_write_of(x, false, "setitem")?;
     let base = x.cell().meta();
     let given = [base, others[0].meta(), others[1].meta()].map(|m| (m.dtype, m.shape()));
     routine.infer(&given, words)?;
-    if device::of(base.device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
+    if devices::of(base.device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let whole = x.plain_base();
         let made = super::routine(routine, &[&whole, others[0], others[1]], words, loc)?;
         return update(&whole, Some(&made), 0, loc);
     }
     let metas = [base, others[0].meta(), others[1].meta()];
     let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
-    let inputs = [Input::Cell(x), others[0].input(), others[1].input()];
+    let inputs = [SubmitInput::Cell(x), others[0].input(), others[1].input()];
     repoint(x, submit_write(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc, x));
     Ok(())
 }
@@ -252,7 +252,7 @@ pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], w
 /// Writes rows that dense indices name along the first axis, or with `flat` elements of the flattened array, of all that a cell
 /// of the host holds; the indices are looked at when it runs. There is one value for all, or as many as are named.
 pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array, loc: Loc) -> Result<()> {
-    attach::before_write_of(x, false, "setitem")?;
+    attachments::before_write_of(x, false, "setitem")?;
     let routine = Routine::Place(Place::Put);
     let metas = [x.cell().meta(), indices.meta(), values.meta()];
     let [base, named, value] = metas.map(|meta| meta.id);
@@ -268,7 +268,7 @@ pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array
         routine.infer(&metas.map(|meta| (meta.dtype, meta.shape())), &words)?;
         Ok(Recipe::of(Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), metas[0])))
     })?;
-    let inputs = [Input::Cell(x), indices.input(), values.input()];
+    let inputs = [SubmitInput::Cell(x), indices.input(), values.input()];
     repoint(x, submit_write(recipe, &inputs, [0; 2], loc, x));
     Ok(())
 }

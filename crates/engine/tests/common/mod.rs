@@ -3,7 +3,7 @@
 
 use forerun_base::{Error, Team};
 use forerun_engine::{
-    Config, Engine, Fed, Feeder, Mode, Status, Target, TaskRef, TaskSpec, ValueState, WaitOptions, Work,
+    Config, Engine, Fed, Feeder, Mode, Status, TaskRef, TaskSpec, ValueState, WaitOptions, WaitTarget, Work,
 };
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ impl Value {
 /// Waits for one value; the task that makes it has this age.
 pub struct ValueTarget<'a>(pub &'a Value, pub u64);
 
-impl Target for ValueTarget<'_> {
+impl WaitTarget for ValueTarget<'_> {
     fn done(&self) -> bool {
         self.0.state.is_settled(1)
     }
@@ -81,7 +81,7 @@ impl Target for ValueTarget<'_> {
 /// Waits until nothing is in flight.
 pub struct All<'a>(pub &'a Engine);
 
-impl Target for All<'_> {
+impl WaitTarget for All<'_> {
     fn done(&self) -> bool {
         self.0.in_flight() == 0
     }

@@ -1,7 +1,8 @@
 //! Random programs made from the catalogue.
 
+use forerun::frontend::Class;
 use forerun::ops::Activation;
-use forerun::{Arg, Array, Beyond, Class, DType, Index, Loc, Point, ReduceKind, Scalar, ops};
+use forerun::{Arg, Array, Beyond, DType, Index, Loc, Point, ReduceKind, Scalar, ops};
 
 /// A small generator of numbers, the same on every machine.
 pub(crate) struct Dice(pub(crate) u64);

@@ -120,7 +120,7 @@ impl Layer for BatchNorm {
         let (gamma, beta) = (vector(&self.gamma)?, vector(&self.beta)?);
         let (mean, variance) = (vector(&self.mean)?, vector(&self.variance)?);
         let channels = ops::Channels { gamma: &gamma, beta: &beta, mean: &mean, variance: &variance };
-        let how = ops::BatchNorm {
+        let how = ops::BatchNormOptions {
             axis: self.axis,
             eps: self.epsilon,
             momentum: self.momentum,

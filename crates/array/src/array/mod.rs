@@ -1,0 +1,22 @@
+//! The user's type: a cell and a layout over its value. Handles, views, indexing, reading, writing one element, waiting.
+//!
+//! Invariant: views share the cell of their base, so a write through any of them is seen by all; an array never changes
+//! the value it points at while anything else can read that value.
+//!
+//! Must not know: how records are planned or which backend runs them; it submits, waits and reads through
+//! [`crate::runtime`].
+
+pub(crate) mod attachments;
+pub(crate) mod display;
+pub(crate) mod future;
+mod handle;
+pub(crate) mod index;
+pub(crate) mod methods;
+pub(crate) mod operators;
+pub(crate) mod read;
+pub(crate) mod restore;
+pub(crate) mod wait;
+pub(crate) mod waker;
+pub(crate) mod write_element;
+
+pub use handle::{Arg, Array};

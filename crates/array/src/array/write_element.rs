@@ -1,0 +1,160 @@
+//! Elements written at once: one element of a value at rest is written by the user's thread, and no record is submitted.
+//!
+//! A value is at rest when it is ready, one cell alone points at it, all that was submitted to make or read it is done, and
+//! nobody else holds its bytes ([`Node::is_at_rest`]): what donation asks of a closed value, asked of an open one. Then
+//! only the cell shows the difference between the value before and after, and the cell is locked meanwhile if others
+//! could look. Whatever is not so is submitted like any other op, and so is everything that somebody wants to see
+//! submitted. Nothing here waits or fails.
+//!
+//! A value whose records are still in the window is brought to rest first, if that is little work: the records up to the last one
+//! that names it run on the spot. Without that a loop of element writes would stay behind
+//! itself: each write would submit a record that the next one finds unfinished.
+
+use crate::array::{Arg, Array};
+use crate::observe::read_hooks;
+use crate::observe::submissions;
+use crate::observe::trace;
+use crate::runtime::node::INLINE;
+use crate::runtime::planner::Until;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::runtime;
+use crate::runtime::window::Window;
+use forerun_base::Solo;
+use forerun_engine::Status;
+use forerun_plan::Io;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Room for an element.
+type Element = [u64; INLINE / 8];
+
+/// Whether the array is one element that may be written at once, if its value is at rest: of the host, and nobody wants to see
+/// what the thread submits.
+#[inline]
+pub(crate) fn may_write(x: &Array) -> bool {
+    is_element(x)
+        && read_hooks::bits(read_hooks::OBSERVED) == 0
+        && !submissions::is_on()
+        && !trace::is_on()
+        // Off where tests want every record to be planned.
+        && runtime().tiny_limit_here() > 0
+}
+
+/// Writes such an element: what `value` holds, or the bits. False if that has to be submitted.
+#[inline(never)]
+pub(crate) fn write(x: &Array, value: Option<&Array>, bits: u64) -> bool {
+    let element = match value {
+        None => Some([bits.to_le(), 0, 0, 0]),
+        Some(value) if value.dtype() == x.dtype() => load(value),
+        Some(_) => None,
+    };
+    element.is_some_and(|element| store(x, &element) || catch_up(x) && caught_up(store(x, &element)))
+}
+
+thread_local! {
+    /// How many writes to submit before the next attempt to catch up, and after how many the last attempt was made.
+    static BACKOFF: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// The most writes between two attempts: a value that takes long is not asked about with every element.
+const MOST_BACKOFF: u32 = 64;
+
+/// Runs what names the value, as far as that is little, without waiting. False if it is too early to try again.
+#[cold]
+fn catch_up(x: &Array) -> bool {
+    let (left, pause) = BACKOFF.get();
+    if left > 0 {
+        BACKOFF.set((left - 1, pause));
+        return false;
+    }
+    let Some(mut planner) = runtime().planner.try_lock() else { return false };
+    let (window, last) = x.cell().with_current(|value| (value.window(), value.last_use()));
+    // SAFETY: windows are never freed.
+    let window: &'static Window = unsafe { &*window };
+    planner.advance(window, Until::Inline(last), &runtime().engine);
+    true
+}
+
+/// Notes whether the value was at rest after all: if not, the next attempt comes later.
+fn caught_up(at_rest: bool) -> bool {
+    let (_, pause) = BACKOFF.get();
+    let pause = if at_rest { 0 } else { (2 * pause + 1).min(MOST_BACKOFF) };
+    BACKOFF.set((pause, pause));
+    at_rest
+}
+
+/// Writes `x op= values`, as the recipe says, for such an element. False if that has to be submitted.
+#[inline(never)]
+pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u64; 2]) -> bool {
+    let operands = values.iter().filter_map(|value| match value {
+        Arg::Array(array) => Some(*array),
+        Arg::Scalar(_) => None,
+    });
+    let mut elements = [Element::default(); 3];
+    for (to, array) in elements.iter_mut().zip(std::iter::once(x).chain(operands)) {
+        match load(array).or_else(|| catch_up(array).then(|| load(array)).flatten()) {
+            Some(element) => *to = element,
+            None => return false,
+        }
+    }
+    let single = recipe.single();
+    let mut addresses = [std::ptr::null::<u8>(); 3];
+    for (to, from) in addresses.iter_mut().zip(&single.inputs) {
+        *to = elements[*from as usize].as_ptr().cast();
+    }
+    let mut scalars = [0u64; 2];
+    for (to, from) in scalars.iter_mut().zip(&single.scalars) {
+        *to = words[*from as usize];
+    }
+    let mut made = Element::default();
+    let io = Io {
+        inputs: &addresses[..single.inputs.len()],
+        outputs: &[made.as_mut_ptr().cast()],
+        scalars: &scalars[..single.scalars.len()],
+    };
+    // SAFETY: all operands and the result have one element, and there is room for it.
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.host().check_and_run(io, &Solo) }));
+    // What does not work out is submitted, and told as of any other record.
+    matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
+}
+
+#[inline]
+fn is_element(x: &Array) -> bool {
+    x.size() == 1 && x.device().is_host()
+}
+
+/// The only element of an array, if it is there.
+fn load(x: &Array) -> Option<Element> {
+    if !is_element(x) {
+        return None;
+    }
+    let size = x.dtype().size();
+    x.cell().with_current(|value| {
+        (value.status() == Status::Ready).then(|| {
+            let mut element = Element::default();
+            // SAFETY: the value is ready and kept open; the view's element lies inside it and fits.
+            unsafe {
+                let from = value.data().add(x.offset() as usize * size);
+                std::ptr::copy_nonoverlapping(from, element.as_mut_ptr().cast::<u8>(), size);
+            }
+            element
+        })
+    })
+}
+
+/// Writes the only element of an array, if its value is at rest.
+fn store(x: &Array, element: &Element) -> bool {
+    let size = x.dtype().size();
+    x.cell().with_current(|value| {
+        if !value.is_at_rest() {
+            return false;
+        }
+        // SAFETY: the view's element lies inside the value, which nobody else can look at: it is at rest, and whoever has
+        // another handle on the cell waits for its lock.
+        unsafe {
+            let to = value.data().add(x.offset() as usize * size);
+            std::ptr::copy_nonoverlapping(element.as_ptr().cast::<u8>(), to, size);
+        }
+        true
+    })
+}

@@ -1,0 +1,261 @@
+//! Captures: what a function submitted, noted once, to be submitted again on other inputs in one go.
+//!
+//! A program names arrays by place: an input, an outside array (a parameter, read as it is at the time of the replay), or the
+//! result of an earlier step. It replays what was submitted, not what decided about it: a function that read a value while
+//! it was captured, walked back, or wrote into its inputs gives no program.
+
+use crate::array::attachments;
+use crate::array::{Arg, Array};
+use crate::observe::observers::{ObservedOp, Observer, add_observer, remove_observer};
+use crate::ops::{assign, copy, redraw, repoint};
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::{SubmitInput, submit, submit_write};
+use crate::runtime::window::window;
+use forerun_base::{Error, ErrorKind, Loc, Result};
+use forerun_plan::Meta;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Where an array comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Input(usize),
+    Outside(usize),
+    Result(usize),
+}
+
+/// An array as a step sees it.
+#[derive(Clone)]
+struct Place {
+    slot: Slot,
+    meta: Arc<Meta>,
+    offset: u64,
+    detached: bool,
+}
+
+struct Step {
+    recipe: Arc<Recipe>,
+    operands: Vec<Place>,
+    immediates: [u64; 2],
+    /// The cell it writes; `None` for a new array.
+    writes: Option<Place>,
+    loc: Loc,
+    /// Results that nothing reads after this step.
+    last_use_of: Vec<usize>,
+}
+
+/// What a function submitted.
+pub struct CapturedProgram {
+    inputs: Vec<Arc<Meta>>,
+    outside: Vec<Array>,
+    /// Shared with the windows of the threads that replay it, until what they submitted is done.
+    steps: Arc<Vec<Step>>,
+    outputs: Vec<Place>,
+    results: usize,
+}
+
+#[derive(Default)]
+struct SegmentBuilder {
+    /// Every array seen, inputs first, so that no other gets its cell meanwhile.
+    kept: Vec<Array>,
+    slots: HashMap<usize, Slot>,
+    outside: Vec<Array>,
+    steps: Vec<Step>,
+    results: usize,
+    unfit: bool,
+    /// The inputs that were written into, by number.
+    written: Vec<usize>,
+}
+
+impl SegmentBuilder {
+    fn place(&mut self, array: &Array) -> Place {
+        let known = self.slots.get(&array.cell_id()).copied();
+        let slot = known.unwrap_or_else(|| {
+            self.outside.push(array.plain_base());
+            let slot = Slot::Outside(self.outside.len() - 1);
+            self.slots.insert(array.cell_id(), slot);
+            slot
+        });
+        // Whether an input is detached is for each call to say.
+        let given = matches!(slot, Slot::Input(i) if self.kept[i].is_detached());
+        Place { slot, meta: array.meta().share(), offset: array.offset(), detached: array.is_detached() && !given }
+    }
+}
+
+/// A capture in progress, on the thread that began it.
+pub struct Capture {
+    draft: RefCell<SegmentBuilder>,
+    inputs: Vec<Arc<Meta>>,
+}
+
+impl Observer for Capture {
+    fn submitted(&self, note: &ObservedOp<'_>) {
+        let mut draft = self.draft.borrow_mut();
+        let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
+        let writes = note.in_place.then(|| draft.place(&note.target.base()));
+        match &writes {
+            Some(Place { slot: Slot::Input(i), .. }) => {
+                draft.unfit = true;
+                draft.written.push(*i);
+            }
+            Some(_) => {}
+            None => {
+                let slot = Slot::Result(draft.results);
+                draft.slots.insert(note.target.cell_id(), slot);
+                draft.results += 1;
+                draft.kept.push(note.target.base());
+            }
+        }
+        let (recipe, immediates, loc) = (note.recipe.share(), note.immediates, note.loc);
+        draft.steps.push(Step { recipe, operands, immediates, writes, loc, last_use_of: Vec::new() });
+    }
+
+    fn unrepeatable(&self) {
+        self.draft.borrow_mut().unfit = true;
+    }
+}
+
+/// Inputs in the form that programs take: whole arrays, not views.
+pub fn whole_inputs(inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+    inputs.iter().map(|x| if x.is_view() { copy(x, loc) } else { Ok((*x).clone()) }).collect()
+}
+
+/// Brings writes into the copies that [`whole_inputs`] made of views back to the views.
+pub fn write_back(given: &[&Array], whole: &[Array], written: &[usize], loc: Loc) -> Result<()> {
+    for &i in written.iter().filter(|&&i| given[i].is_view()) {
+        assign(given[i], Arg::Array(&whole[i]), loc)?;
+    }
+    Ok(())
+}
+
+impl Capture {
+    /// Notes what the calling thread submits from now on. `inputs` are what [`whole_inputs`] gave.
+    pub fn begin(inputs: &[Array]) -> Rc<Capture> {
+        let mut draft = SegmentBuilder::default();
+        for (i, input) in inputs.iter().enumerate() {
+            // Of two inputs in one cell nobody can tell which one was read.
+            draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
+            draft.kept.push(input.clone());
+        }
+        let metas = inputs.iter().map(|x| x.meta().share()).collect();
+        let capture = Rc::new(Capture { draft: RefCell::new(draft), inputs: metas });
+        add_observer(capture.clone());
+        capture
+    }
+
+    /// The inputs that were written into so far, by number. See [`write_back`].
+    pub fn written(&self) -> Vec<usize> {
+        self.draft.borrow().written.clone()
+    }
+
+    /// Ends the capture without a program.
+    pub fn abandon(self: &Rc<Self>) {
+        let observer: Rc<dyn Observer> = self.clone();
+        remove_observer(&observer);
+    }
+
+    /// Ends the capture; `None` if what was submitted cannot be submitted again as it is.
+    pub fn finish(self: Rc<Self>, outputs: &[&Array]) -> Option<CapturedProgram> {
+        self.abandon();
+        let mut draft = std::mem::take(&mut *self.draft.borrow_mut());
+        if draft.unfit {
+            return None;
+        }
+        let outputs: Vec<Place> = outputs.iter().map(|y| draft.place(y)).collect();
+        note_last_uses(&mut draft.steps, &outputs, draft.results);
+        Some(CapturedProgram {
+            inputs: self.inputs.clone(),
+            outside: draft.outside,
+            steps: Arc::new(draft.steps),
+            outputs,
+            results: draft.results,
+        })
+    }
+}
+
+/// Results are let go as early as the function itself would have: what nobody holds can be fused and dropped.
+fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
+    let mut needed = vec![false; results];
+    for place in outputs {
+        if let Slot::Result(r) = place.slot {
+            needed[r] = true;
+        }
+    }
+    let mut made = results;
+    for step in steps.iter_mut().rev() {
+        let own = step.writes.is_none().then(|| {
+            made -= 1;
+            made
+        });
+        let read = step.operands.iter().chain(&step.writes).filter_map(|p| match p.slot {
+            Slot::Result(r) => Some(r),
+            Slot::Input(_) | Slot::Outside(_) => None,
+        });
+        for r in own.into_iter().chain(read) {
+            if !needed[r] {
+                needed[r] = true;
+                step.last_use_of.push(r);
+            }
+        }
+    }
+}
+
+impl CapturedProgram {
+    /// Submits every step again, on other inputs. Random numbers are drawn anew.
+    pub fn replay(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+        let replayed = self.submit_steps(inputs, loc);
+        // The program may be dropped before what was submitted is done.
+        window().keep_alive(&self.steps);
+        replayed
+    }
+
+    fn submit_steps(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
+        let inputs = whole_inputs(inputs, loc)?;
+        let fits = inputs.len() == self.inputs.len()
+            && inputs.iter().zip(&self.inputs).all(|(x, meta)| std::ptr::eq(x.meta(), &**meta));
+        if !fits {
+            let text = "a captured function is replayed on inputs of the shapes and dtypes it was captured with";
+            return Err(Error::new(ErrorKind::Value, text).in_op("replay"));
+        }
+        let mut results: Vec<Option<Array>> = Vec::with_capacity(self.results);
+        for step in self.steps.iter() {
+            let operands: Vec<Array> = step.operands.iter().map(|p| self.at(p, &inputs, &results)).collect();
+            let operands: Vec<SubmitInput<'_>> = operands.iter().map(Array::input).collect();
+            let immediates = redraw(&step.recipe.signature, step.immediates);
+            match &step.writes {
+                None => results.push(Some(submit(step.recipe.submitted(), &operands, immediates, step.loc))),
+                Some(place) => {
+                    let x = self.at(place, &inputs, &results);
+                    attachments::before_write(&x, step.recipe.op().name())?;
+                    repoint(&x, submit_write(step.recipe.submitted(), &operands, immediates, step.loc, &x));
+                }
+            }
+            for &r in &step.last_use_of {
+                results[r] = None;
+            }
+        }
+        Ok(self.outputs.iter().map(|p| self.at(p, &inputs, &results)).collect())
+    }
+
+    fn at(&self, place: &Place, inputs: &[Array], results: &[Option<Array>]) -> Array {
+        let array = match place.slot {
+            Slot::Input(i) => &inputs[i],
+            Slot::Outside(i) => &self.outside[i],
+            Slot::Result(i) => results[i].as_ref().expect("a result is kept until its last use"),
+        };
+        let seen = array.view_as(&place.meta, place.offset);
+        if place.detached { seen.detach() } else { seen }
+    }
+
+    /// The number of ops.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}

@@ -1,0 +1,243 @@
+//! Finding the op that made the first NaN or infinity out of finite numbers.
+//!
+//! An observer of the thread submits, after every op with a float result, whether all elements of the result are finite,
+//! and the same for its inputs. Nobody waits for the answers: they are looked at when the thread reads something
+//! anyway, and at the end. Ops without inputs are not blamed: a constant that is not finite is meant to be so; nor are
+//! those that are handed such a number.
+
+use crate::array::wait::Wait;
+use crate::array::{Arg, Array};
+use crate::observe::observers::{ObservedOp, Observer, add_observer, remove_observer, unobserved};
+use crate::observe::origin::Origin;
+use crate::observe::read_hooks;
+use crate::ops;
+use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar, Shape};
+use forerun_ops::{Point, ReduceKind};
+use forerun_plan::{Attrs, Signature};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What is asked about an op: scalars that say whether all elements are finite.
+struct Question {
+    origin: Origin,
+    dtype: DType,
+    shape: Shape,
+    result: Array,
+    inputs: Vec<Array>,
+}
+
+/// Asks about every op that its thread submits.
+#[derive(Default)]
+struct Detector {
+    questions: RefCell<VecDeque<Question>>,
+    found: RefCell<Option<Error>>,
+    /// The first one is found: nothing more is asked.
+    over: Cell<bool>,
+}
+
+thread_local! {
+    static DETECTOR: RefCell<Option<Rc<Detector>>> = const { RefCell::new(None) };
+}
+
+/// Whether the calling thread looks for what is not finite: its reads may wait for more than their value.
+#[inline]
+pub fn detects_nonfinite() -> bool {
+    read_hooks::bits(read_hooks::DETECTS) != 0
+}
+
+fn set_detects(on: bool) {
+    read_hooks::set(read_hooks::DETECTS, if on { read_hooks::DETECTS } else { 0 });
+}
+
+/// The calling thread looks for what is not finite from now on.
+pub fn start_detecting() -> Result<()> {
+    if detects_nonfinite() {
+        return Err(Error::new(ErrorKind::Runtime, "is on already").in_op("detect_nonfinite"));
+    }
+    let detector = Rc::new(Detector::default());
+    DETECTOR.set(Some(detector.clone()));
+    set_detects(true);
+    add_observer(detector);
+    Ok(())
+}
+
+/// The calling thread looks no longer. Waits, and fails if something was found that no read has told yet.
+pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
+    let Some(detector) = DETECTOR.take() else { return Ok(()) };
+    set_detects(false);
+    let observer: Rc<dyn Observer> = detector.clone();
+    remove_observer(&observer);
+    detector.tell(wait)
+}
+
+/// The calling thread looks no longer, and nobody wants an answer: does not wait.
+pub fn abandon_detecting() {
+    if let Some(detector) = DETECTOR.take() {
+        set_detects(false);
+        let observer: Rc<dyn Observer> = detector;
+        remove_observer(&observer);
+    }
+}
+
+/// Runs `f` and looks for the first op in it that makes a NaN or an infinity out of finite numbers.
+#[track_caller]
+pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
+    struct Stop;
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            // Only after a panic is there still something to stop; then nobody wants an answer.
+            abandon_detecting();
+        }
+    }
+    let loc = Loc::caller();
+    start_detecting()?;
+    let _stop = Stop;
+    let result = f();
+    stop_detecting(&Wait::at(loc, "detect_nonfinite"))?;
+    Ok(result)
+}
+
+/// The calling thread reads: fails if something was found that no read has told yet.
+pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
+    if detects_nonfinite() { look(wait) } else { Ok(()) }
+}
+
+#[cold]
+fn look(wait: &Wait<'_>) -> Result<()> {
+    let Some(detector) = DETECTOR.with_borrow(Clone::clone) else { return Ok(()) };
+    // The answers are read, too.
+    set_detects(false);
+    let told = detector.tell(wait);
+    set_detects(true);
+    told
+}
+
+impl Detector {
+    fn tell(&self, wait: &Wait<'_>) -> Result<()> {
+        while !self.over.get() {
+            let Some(question) = self.questions.borrow_mut().pop_front() else { break };
+            if let Err(interrupted) = unobserved(|| self.hear(&question, wait)) {
+                self.questions.borrow_mut().push_front(question);
+                return Err(interrupted);
+            }
+        }
+        match self.found.take() {
+            Some(error) => Err(error.read_at(wait.loc)),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the answers to a question, which fails only if that is interrupted.
+    fn hear(&self, question: &Question, wait: &Wait<'_>) -> Result<()> {
+        let finite = |answer: &Array| match answer.item_with(&Wait { allowed: true, ..*wait }) {
+            Ok(item) => Ok(item.as_f64() != 0.0),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+            // What failed tells its own reader.
+            Err(_) => Ok(true),
+        };
+        if finite(&question.result)? {
+            return Ok(());
+        }
+        for input in &question.inputs {
+            if !finite(input)? {
+                return Ok(());
+            }
+        }
+        let Origin { op, loc } = question.origin;
+        let (dtype, shape) = (question.dtype, question.shape);
+        let text = format!("made a NaN or an infinity out of finite numbers, in {dtype} of shape {shape}");
+        *self.found.borrow_mut() = Some(Error::new(ErrorKind::Float, text).in_op(op).submitted_at(loc));
+        self.over.set(true);
+        Ok(())
+    }
+
+    /// Hears what is answered already, so that a long program does not pile up questions.
+    fn hear_settled(&self) {
+        let is_settled = |x: &Array| x.cell().with_current(|value| value.is_settled());
+        loop {
+            let mut questions = self.questions.borrow_mut();
+            if !questions.front().is_some_and(|q| is_settled(&q.result) && q.inputs.iter().all(is_settled)) {
+                return;
+            }
+            let Some(question) = questions.pop_front() else { return };
+            drop(questions);
+            set_detects(false);
+            // Nothing interrupts what does not wait.
+            let _ = unobserved(|| self.hear(&question, &Wait::default()));
+            set_detects(true);
+        }
+    }
+}
+
+/// Whether all elements are finite, as a scalar; `None` for what always is.
+fn ask(x: &Array, loc: Loc) -> Option<Array> {
+    if x.dtype().kind() != Kind::Float || x.size() == 0 {
+        return None;
+    }
+    let finite = ops::pointwise(Point::IsFinite, &[Arg::Array(x)], loc).ok()?;
+    ops::reduce(ReduceKind::Min, &finite, None, false, loc).ok()
+}
+
+/// Whether a number that was handed to the op is not finite.
+fn has_nonfinite_number(signature: &Signature, immediates: [u64; 2]) -> bool {
+    let (dtype, count) = match signature.attrs {
+        Attrs::Point { compute, scalars, .. } => (compute, scalars.count_ones() as usize),
+        // Its other word is an offset, too small to be taken for such a number.
+        Attrs::Update(_) if signature.inputs.len() == 1 => (signature.out.dtype, 2),
+        _ => return false,
+    };
+    immediates[..count.min(2)].iter().any(|bits| !Scalar::from_bits(*bits, dtype).as_f64().is_finite())
+}
+
+impl Observer for Detector {
+    fn submitted(&self, note: &ObservedOp<'_>) {
+        if self.over.get() || note.inputs.is_empty() || has_nonfinite_number(note.signature, note.immediates) {
+            return;
+        }
+        // Questions are no part of the program: no tape and no capture may see them.
+        unobserved(|| {
+            let result = note.freeze_result();
+            let Some(result) = ask(&result, note.loc) else { return };
+            let inputs = note.inputs.iter().filter_map(|x| ask(x, note.loc)).collect();
+            let origin = Origin { op: note.signature.op.name(), loc: note.loc };
+            let out = &note.signature.out;
+            let question = Question { origin, dtype: out.dtype, shape: out.shape(), result, inputs };
+            self.questions.borrow_mut().push_back(question);
+        });
+        self.hear_settled();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_answered_is_let_go() {
+        let loc = Loc::caller();
+        let mut x = ops::full(&[2], Scalar::Float(1.0), DType::F32, loc).unwrap();
+        start_detecting().unwrap();
+        for _ in 0..100 {
+            x = ops::pointwise(Point::Multiply, &[Arg::Array(&x), Arg::Scalar(Scalar::Float(1.0))], loc).unwrap();
+            // Another thread may be planning just now.
+            while !x.settled_now() {
+                std::thread::yield_now();
+            }
+        }
+        let open = DETECTOR.with_borrow(|detector| detector.as_ref().unwrap().questions.borrow().len());
+        assert!(open <= 2, "{open} questions are open");
+        stop_detecting(&Wait::default()).unwrap();
+    }
+
+    #[test]
+    fn the_line_is_named_in_rust_too() {
+        let found = detect_nonfinite(|| {
+            let zero = ops::full(&[2], Scalar::Float(0.0), DType::F32, Loc::caller()).unwrap();
+            zero.log()
+        });
+        let error = found.map(|_| ()).unwrap_err();
+        assert_eq!((error.kind(), error.op()), (ErrorKind::Float, "log"));
+        assert!(!detects_nonfinite());
+    }
+}

@@ -1,0 +1,62 @@
+//! The dependency graph as it is submitted: for looking at a program, off unless somebody asks.
+
+use crate::observe::trace;
+use crate::runtime::node::Node;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::submit::SubmitInput;
+use forerun_base::{Loc, Shape};
+use std::any::Any;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// One submitted op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The op.
+    pub op: &'static str,
+    /// A number for the value it makes.
+    pub value: u64,
+    /// The numbers of the values it reads.
+    pub inputs: Vec<u64>,
+    /// The shape of what it makes.
+    pub shape: Shape,
+    /// The user's line.
+    pub loc: Loc,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static SEEN: Mutex<Vec<Submission>> = Mutex::new(Vec::new());
+
+/// Starts or stops noting what is submitted; returns what was noted until now.
+pub fn note_submissions(on: bool) -> Vec<Submission> {
+    let mut seen = SEEN.lock().unwrap_or_else(|e| e.into_inner());
+    ON.store(on, Relaxed);
+    std::mem::take(&mut seen)
+}
+
+/// The lock, held for a fork.
+pub(crate) fn lock_for_fork() -> Box<dyn Any> {
+    Box::new(SEEN.lock().unwrap_or_else(|e| e.into_inner()))
+}
+
+#[inline]
+pub(crate) fn is_on() -> bool {
+    ON.load(Relaxed)
+}
+
+/// Notes a submission.
+#[cold]
+pub(crate) fn note(recipe: &Recipe, inputs: &[SubmitInput<'_>], out: &Node, loc: Loc) {
+    let number = |node: &Node| trace::number(node, node.generation());
+    let read = |input: &SubmitInput<'_>| match input {
+        SubmitInput::Array(array) | SubmitInput::Cell(array) => array.cell().with_current(number),
+    };
+    let entry = Submission {
+        op: recipe.op().name(),
+        value: number(out),
+        inputs: inputs.iter().map(read).collect(),
+        shape: recipe.signature.out.shape(),
+        loc,
+    };
+    SEEN.lock().unwrap_or_else(|e| e.into_inner()).push(entry);
+}

@@ -1,0 +1,258 @@
+//! Tasks of accelerators: telling the device what to do, and finding out later what came of it.
+//!
+//! Memory goes in the order of the compute lane. A buffer whose last uses were told to that lane goes back right then, before the
+//! lane has done anything: what is told next may take it over. So running ahead takes no more memory than waiting. Uses on the
+//! other lanes, and on the host, keep a buffer until they have settled.
+
+use crate::observe::trace;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::devices::{self, OwnDevice};
+use crate::runtime::kernel_task::{Addresses, BoundOutput, KernelTask};
+use crate::runtime::lower::CompiledKernel;
+use crate::runtime::memory::{no_memory, no_memory_on};
+use crate::runtime::node::Node;
+use forerun_base::{Error, ErrorKind, Loc, fail_point};
+use forerun_engine::{Enqueued, LaneTicket, Status};
+use forerun_plan::{Io, Lane};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// What was told to a device.
+pub(crate) struct EnqueuedOn {
+    pub(crate) lane: Lane,
+    pub(crate) ticket: u64,
+    /// When, if a trace was on.
+    pub(crate) began: Option<Instant>,
+}
+
+/// The whole number of a ticket, of which values keep the last 24 bits.
+fn whole_ticket(kept: u32, told: u64) -> u64 {
+    told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
+}
+
+impl KernelTask {
+    /// The device has no memory for this.
+    pub(crate) fn lacks_memory(&self) -> Error {
+        let bytes = self.outputs.iter().map(|output| output.bytes).max().unwrap_or(0);
+        match self.outputs.first().and_then(|output| devices::of(output.node.meta().device)) {
+            Some(device) => no_memory_on(device, bytes),
+            None => no_memory(bytes),
+        }
+    }
+
+    /// Tells the device.
+    pub(crate) fn enqueue(&self) -> Enqueued {
+        let Some(device) = self.device else {
+            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
+            return Enqueued::Nothing;
+        };
+        if self.settled.load(Ordering::Acquire) {
+            return Enqueued::Nothing;
+        }
+        if let Some(error) = self.poison() {
+            return self.enqueue_unpoisoned(device, &error);
+        }
+        let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
+        let mut buffers = match self.buffers(&mut addresses) {
+            Ok(buffers) => buffers,
+            Err(_) => return Enqueued::NoMemory,
+        };
+        for (address, input) in addresses.iter_mut().zip(&self.inputs) {
+            // An address of a device is a number here.
+            *address = address.wrapping_add(input.bytes);
+        }
+        let target = |(output, buffer): (&BoundOutput, &Option<*mut Buffer>)| match buffer {
+            // SAFETY: the buffer is ours.
+            Some(b) => unsafe { &**b }.ptr(),
+            None => output.node.data(),
+        };
+        let targets: Addresses<*mut u8> = self.outputs.iter().zip(&buffers.list).map(target).collect();
+        let since = buffers.list.iter().flatten().map(|b| {
+            // SAFETY: as above.
+            unsafe { &**b }.since()
+        });
+        let since = since.max().unwrap_or(0);
+        let began = trace::clock();
+        let ranged = device.accelerator.shows_ranges();
+        if ranged {
+            device.accelerator.begin_range(&self.label());
+        }
+        let told = self.enqueue_kernel(device, &addresses, &targets, since);
+        if ranged {
+            device.accelerator.end_range();
+        }
+        let lane = match told {
+            Ok(lane) => lane,
+            Err(error) => {
+                self.fail_all(&self.blame(error, 0));
+                return Enqueued::Nothing;
+            }
+        };
+        let ticket = device.accelerator.told(lane);
+        let _ = self.enqueued.set(EnqueuedOn { lane, ticket, began });
+        for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
+            let Some(b) = buffer else { continue };
+            // SAFETY: the buffer is ours until the value is published.
+            unsafe { Buffer::book(b, output.op, output.loc) };
+            if lives_on(device, output.node) {
+                output.node.begin_enqueued(b);
+                output.node.publish_enqueued(output.generation, lane as u8, ticket);
+            } else {
+                output.node.set_buffer(b);
+            }
+        }
+        self.give_back_in_order(device);
+        Enqueued::Ticket(LaneTicket { lane: lane as usize, number: ticket })
+    }
+
+    /// Its ops and the line of its first result, for profilers.
+    fn label(&self) -> String {
+        let names = self.members().iter().map(|k| self.segment[usize::from(*k)].record.recipe.op().name());
+        let line = self.outputs.first().map_or(Loc::UNKNOWN, |output| output.loc).text();
+        format!("{} at {line}", names.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Tells the kernel or the copy, after what its lane must wait for.
+    fn enqueue_kernel(
+        &self,
+        device: &OwnDevice,
+        addresses: &[*const u8],
+        targets: &[*mut u8],
+        since: u64,
+    ) -> Result<Lane, Error> {
+        let accelerator = &device.accelerator;
+        let follow_inputs = |lane: Lane| self.inputs.iter().for_each(|input| follow(device, lane, input.node));
+        match &self.plan.kernels[self.group] {
+            CompiledKernel::Device(kernel) => {
+                fail_point!("device.launch", error => return Err(error));
+                follow_inputs(Lane::Compute);
+                let io = Io { inputs: addresses, outputs: targets, scalars: &self.scalars };
+                // SAFETY: inputs are there when the lane comes to this, by the waits above and the order of the lane;
+                // outputs are as large as their metas say, and later uses of what they held come before in the lane.
+                unsafe { kernel.launch(io) }?;
+                Ok(Lane::Compute)
+            }
+            CompiledKernel::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
+                fail_point!("device.copy", error => return Err(error));
+                let lane = accelerator.copy_lane(Lane::In, *bytes);
+                // Other lanes may take memory that the compute lane still works on.
+                device.follow(lane, Lane::Compute, since);
+                // SAFETY: the input is a ready value of the host, whose use lasts until this has settled.
+                unsafe { accelerator.copy_in(addresses[0], targets[0], *bytes) }
+            }
+            CompiledKernel::Transfer(bytes) => {
+                fail_point!("device.copy", error => return Err(error));
+                follow_inputs(accelerator.copy_lane(Lane::Out, *bytes));
+                // SAFETY: the use of the input lasts until this has settled; the output is ours until then.
+                unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
+            }
+            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
+        }
+    }
+
+    /// Whether its uses are ordered by the lane that memory is given back in.
+    fn keeps_order(&self) -> bool {
+        matches!(self.plan.kernels[self.group], CompiledKernel::Device(_))
+    }
+
+    pub(crate) fn give_back_in_order(&self, device: &OwnDevice) {
+        if !self.keeps_order() {
+            return;
+        }
+        for release in self.releases.iter().filter(|r| lives_on(device, r.node)) {
+            if let Some(buffer) = release.node.note_enqueued(release.count) {
+                // SAFETY: the value's own count: the value has no buffer any more.
+                unsafe { Buffer::release(buffer) };
+            }
+        }
+    }
+
+    /// An input failed before this was told. Records that do not depend on it are told one by one.
+    fn enqueue_unpoisoned(&self, device: &'static OwnDevice, error: &Error) -> Enqueued {
+        if self.outputs.len() < 2 {
+            self.fail_all(error);
+            return Enqueued::Nothing;
+        }
+        self.enqueue_unfused(device)
+    }
+
+    /// The lane has passed, and everything this followed has settled.
+    pub(crate) fn settle_enqueued(&self) {
+        let (Some(device), Some(enqueued)) = (self.device, self.enqueued.get()) else { return };
+        if self.settled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let outcome = outcome_of(device, enqueued).map_err(|error| self.blame(error, 0));
+        if let Some(began) = enqueued.began {
+            // Before the values can be seen: whoever saw them may end the trace.
+            let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, enqueued.lane)));
+            trace::ran(&self.segment, self.members(), bytes, began, on);
+        }
+        let lost = self.lost_records();
+        for output in &self.outputs {
+            // What failed when it was told is published already.
+            if output.node.planned_status() == Status::Failed {
+                continue;
+            }
+            let cause = match &outcome {
+                Err(error) => Some(error),
+                Ok(()) => lost.iter().find(|(node, _)| std::ptr::eq(*node, output.node)).map(|(_, error)| error),
+            };
+            match cause {
+                Some(error) => output.node.publish_failed(output.generation, error.clone(), None),
+                None => output.node.publish_ready(output.generation),
+            }
+        }
+        if self.keeps_order() {
+            for release in self.releases.iter().filter(|r| lives_on(device, r.node)) {
+                release.node.end_enqueued(release.count);
+            }
+        }
+        self.finish();
+    }
+
+    /// The results that come to nothing because an input turned out to have failed after this was told.
+    fn lost_records(&self) -> Vec<(&'static Node, Error)> {
+        let mut lost: Vec<(&'static Node, Error)> = Vec::new();
+        if self.poison().is_none() {
+            return lost;
+        }
+        let mut records = self.members().to_vec();
+        records.sort_unstable();
+        for record in records {
+            let submitted = &self.segment[record as usize];
+            let cause = submitted.operands.iter().find_map(|operand| {
+                let known = lost.iter().find(|(node, _)| std::ptr::eq(*node, operand.node));
+                let failed = || operand.node.planned_status() == Status::Failed && !self.makes(operand.node);
+                known.map(|(_, error)| error.clone()).or_else(|| failed().then(|| operand.node.error()))
+            });
+            if let Some(error) = cause {
+                lost.push((submitted.out(), error));
+            }
+        }
+        lost
+    }
+
+    fn makes(&self, node: &Node) -> bool {
+        self.members().iter().any(|r| std::ptr::eq(self.segment[*r as usize].out(), node))
+    }
+}
+
+/// What went wrong in what was told, if anything did.
+fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
+    let outcome = device.accelerator.outcome(enqueued.lane, enqueued.ticket);
+    fail_point!("device.outcome", error => return Err(error));
+    outcome
+}
+
+/// What is told to the lane from now on comes after what makes the value.
+pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
+    if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
+        let other = Lane::ALL[other as usize];
+        device.follow(lane, other, whole_ticket(ticket, device.accelerator.told(other)));
+    }
+}
+
+pub(crate) fn lives_on(device: &OwnDevice, node: &Node) -> bool {
+    node.meta().device.accelerator() == Some(device.number)
+}

@@ -1,0 +1,125 @@
+//! Fork and exit of the process, as the runtime lives through them.
+//!
+//! Before a fork everything is brought to a stand, which waits for running pieces only, and every lock that the child will
+//! need is taken; so no lock belongs to a thread that the child does not have, and no value is half published. In the
+//! child, values that are there stay readable, everything pending fails with the line that submitted it, and the next
+//! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
+//! may have been anywhere. If the stand cannot be made, the child can read what is there, and every wait in it fails.
+
+use crate::array::attachments;
+use crate::observe::submissions;
+use crate::observe::trace;
+use crate::runtime::devices::{accelerators, lose_all};
+use crate::runtime::intern_gc;
+use crate::runtime::planner::Planner;
+use crate::runtime::random_streams;
+use crate::runtime::recipe;
+use crate::runtime::{Runtime, runtime};
+use forerun_base::{Error, ErrorKind, Result, fail_point};
+use forerun_engine::{Engine, Paused, at_exit, at_fork};
+use parking_lot::MutexGuard;
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What is held between the two hooks of a fork. Dropped in this order.
+struct Held {
+    locks: Vec<Box<dyn Any>>,
+    planner: MutexGuard<'static, Planner>,
+    paused: Paused,
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// This process was forked, and everything could not be brought to a stand before.
+static UNPREPARED: AtomicBool = AtomicBool::new(false);
+
+/// Fails in a child whose fork could not be prepared: its threads are gone, and a lock may have been theirs.
+pub(crate) fn check() -> Result<()> {
+    if UNPREPARED.load(Relaxed) {
+        let text = "this process was forked while the engine could not be brought to a stand: start another instead";
+        return Err(Error::new(ErrorKind::Runtime, text).in_op("fork"));
+    }
+    Ok(())
+}
+
+/// Watches for forks and for the end of the process. Called once, before the runtime is there.
+pub(crate) fn watch() {
+    at_fork(before, parent, child);
+    random_streams::watch_forks();
+    at_exit(last);
+}
+
+extern "C" fn before() {
+    // A panic must not leave the hook. Nothing is held then, and the child knows that it was not prepared for.
+    let _ = catch_unwind(prepare);
+}
+
+fn prepare() {
+    fail_point!("fork.prepare", _error => return);
+    let runtime = runtime();
+    let paused = Engine::pause();
+    // After the pause only a frontend that runs something tiny on the spot can have it.
+    let planner = runtime.planner.lock();
+    let mut locks = attachments::lock_for_fork();
+    locks.push(trace::lock_for_fork());
+    // None of these is ever taken while another is held, but for the list of slots, after the tables, and the engine's own,
+    // which come in their order.
+    locks.extend([
+        forerun_base::hold_locs(),
+        forerun_plan::hold_tables(),
+        recipe::lock_for_fork(),
+        submissions::lock_for_fork(),
+    ]);
+    locks.push(intern_gc::lock_for_fork());
+    locks.extend([runtime.windows.lock_for_fork(), runtime.holders.lock_for_fork(), runtime.blockers.lock_for_fork()]);
+    locks.push(Box::new(runtime.failures.lock()));
+    locks.extend(accelerators().map(|device| device.holders.lock_for_fork()));
+    locks.push(runtime.pool.hold());
+    locks.extend(runtime.engine.hold_locks());
+    HELD.set(Some(Held { locks, planner, paused }));
+}
+
+extern "C" fn parent() {
+    drop(HELD.take());
+}
+
+extern "C" fn child() {
+    let Some(Held { locks, mut planner, paused }) = HELD.take() else {
+        UNPREPARED.store(true, Relaxed);
+        return;
+    };
+    drop(locks);
+    let runtime: &'static Runtime = runtime();
+    let error = Error::new(ErrorKind::Runtime, "pending at fork: the parent process computes it, this one cannot");
+    lose_all();
+    runtime.engine.forget_threads(&error, &paused);
+    for window in runtime.windows.iter() {
+        planner.fail_records(window, &error);
+        // A view whose reader its thread had not submitted yet will never have one.
+        // SAFETY: under the planner's lock; nothing before the tail is read any more.
+        unsafe { window.ring.advance(window.ring.tail()) };
+        planner.note_completed(window);
+    }
+    // What nobody has seen yet is the parent's to report.
+    *runtime.failures.lock() = Default::default();
+}
+
+/// The process ends: workers finish the task they run and leave, within a bound; what is pending is not computed. Who still
+/// reads an array runs what it needs itself.
+extern "C" fn last() {
+    end_background();
+    runtime().engine.shutdown();
+}
+
+/// The process is about to end: nobody may be inside a device's libraries any more. A frontend that knows calls it before they
+/// are taken down. Who still reads an array runs what it needs itself.
+pub fn end_background() {
+    if accelerators().next().is_some() {
+        accelerators().for_each(|device| device.accelerator.stop());
+        runtime().engine.shutdown();
+    }
+}

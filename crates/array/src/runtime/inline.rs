@@ -1,0 +1,221 @@
+//! Running a record on the spot: for tiny records this is all there is to executing them.
+
+use crate::observe::trace;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::last_good::LastGood;
+use crate::runtime::memory::no_memory;
+use crate::runtime::node::{INLINE, Node};
+use crate::runtime::planner::{ResolvedInput, resolve};
+use crate::runtime::record::Record;
+use crate::runtime::window::Window;
+use crate::runtime::{count, runtime};
+use forerun_base::{Error, ErrorKind, Loc, Solo, fail_point};
+use forerun_engine::Status;
+use forerun_ops::Op;
+use forerun_plan::{Attrs, Io};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What became of the attempt to run a record on the spot.
+pub(crate) enum Attempt {
+    /// It ran; its value is settled.
+    Done,
+    /// It is too large, or an input is not there yet.
+    NotTiny,
+    /// It reads a value of another window whose record was not taken yet.
+    Unplanned(&'static Node),
+}
+
+/// Runs the record at `index` if it touches at most `tiny` elements and its inputs are there.
+pub(crate) fn run_inline(window: &Window, index: u64, record: &Record, tiny: usize) -> Attempt {
+    let recipe = record.recipe;
+    let signature = &recipe.signature;
+    let arity = signature.inputs.len();
+    if arity > 3 || recipe.device.is_some() {
+        return Attempt::NotTiny;
+    }
+    // SAFETY: nodes are never freed, and a record that is not a view has a result.
+    let out: &'static Node = unsafe { &*record.out };
+    let filler = ResolvedInput { node: out, view: None, foreign: false };
+    let mut inputs = [filler; 3];
+    let mut failed = None;
+    for (input, word) in inputs.iter_mut().zip(&record.inputs[..arity]) {
+        *input = resolve(window, index, *word);
+        if input.foreign && !input.node.is_planned() {
+            return Attempt::Unplanned(input.node);
+        }
+        match input.node.planned_status() {
+            Status::Ready => {}
+            Status::Failed => failed = Some(input.node),
+            Status::Pending | Status::Enqueued { .. } => return Attempt::NotTiny,
+        }
+    }
+    let mut donated = None;
+    if recipe.cost > tiny {
+        // Writing little into something large is little, if it can be done in place.
+        match (&signature.attrs, inputs[0].node) {
+            (Attrs::Update(region), base)
+                if failed.is_none()
+                    && region.shape.size() <= tiny
+                    && !(arity == 2 && std::ptr::eq(inputs[1].node, base)) =>
+            {
+                donated = base.donate(1);
+                if donated.is_none() {
+                    return Attempt::NotTiny;
+                }
+            }
+            _ => return Attempt::NotTiny,
+        }
+    }
+    // A ready value is large if it has a buffer; asking its meta would touch the frontend's line.
+    let mut input_large = [false; 3];
+    for (large, input) in input_large.iter_mut().zip(&inputs[..arity]) {
+        *large = match failed {
+            Some(_) => input.node.is_large(),
+            None => input.node.has_buffer() || donated.is_some() && std::ptr::eq(input.node, inputs[0].node),
+        };
+    }
+    out.begin(record.generation);
+    let large = signature.out.bytes > INLINE;
+    match failed {
+        Some(node) => out.publish_failed(record.generation, node.error(), former(record, out, &inputs)),
+        None => run(record, &inputs[..arity], out, large, donated),
+    }
+    for (input, large) in inputs[..arity].iter().zip(input_large) {
+        if large || input.foreign {
+            input.node.done(large, 1, input.foreign as u32);
+        }
+    }
+    if large {
+        out.done(true, 1, 0);
+    }
+    Attempt::Done
+}
+
+fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donated: Option<*mut Buffer>) {
+    let signature = &record.recipe.signature;
+    let single = record.recipe.single();
+    let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
+    let fail = |error: Error| {
+        let error = error.in_op(op()).submitted_at(loc);
+        runtime().note_failure(&error);
+        out.publish_failed(record.generation, error, former(record, out, inputs));
+    };
+    let mut buffer = donated;
+    if large && buffer.is_none() {
+        buffer = in_place(record, inputs);
+        if buffer.is_some() {
+            count(&runtime().counters.donated, 1);
+        }
+    }
+    let own = buffer;
+    if large && buffer.is_none() {
+        buffer = Buffer::alloc(signature.out.bytes, op(), loc);
+        if buffer.is_none() {
+            return fail(no_memory(signature.out.bytes));
+        }
+    }
+    let address = |input: &ResolvedInput, dtype_size: usize| {
+        // A donated input has no buffer of its own any more.
+        let base = match own {
+            Some(b) if std::ptr::eq(input.node, inputs[0].node) && !input.node.has_buffer() => {
+                // SAFETY: we hold the buffer.
+                unsafe { &*b }.ptr()
+            }
+            _ => input.node.data(),
+        };
+        // SAFETY: the offset stays inside the value: the view was checked when it was made.
+        unsafe { base.add(input.view.unwrap_or(0) as usize * dtype_size) as *const u8 }
+    };
+    let mut addresses = [std::ptr::null::<u8>(); 3];
+    for (to, from) in addresses.iter_mut().zip(single.inputs.iter()) {
+        let k = *from as usize;
+        *to = address(&inputs[k], signature.inputs[k].dtype.size());
+    }
+    let mut scalars = [0u64; 2];
+    for (to, from) in scalars.iter_mut().zip(single.scalars.iter()) {
+        *to = record.immediates[*from as usize];
+    }
+    let target = match buffer {
+        // SAFETY: we hold the buffer.
+        Some(b) => unsafe { &*b }.ptr(),
+        None => out.data(),
+    };
+    let io =
+        Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
+    let began = trace::clock();
+    // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
+    // else looks at it before it is published.
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        fail_point!("spot.before", error => return Err((error, true)));
+        fail_point!("spot.inside");
+        // What it refuses it has looked at, and not touched.
+        single.host().check_and_run(io, &Solo).map_err(|error| (error, true))?;
+        fail_point!("spot.after");
+        Ok(())
+    }));
+    let ran = ran.unwrap_or_else(|panic| {
+        Err((Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))), false))
+    });
+    match ran {
+        Ok(()) => {
+            if let Some(b) = buffer {
+                if own.is_some() {
+                    // SAFETY: the buffer is ours until the value is published.
+                    unsafe { Buffer::book(b, op(), loc) };
+                }
+                out.set_buffer(b);
+            }
+            if let Some(began) = began {
+                trace::ran_inline(record, began);
+            }
+            out.publish_ready(record.generation);
+        }
+        Err((error, untouched)) => {
+            match (buffer, own) {
+                // What was taken over is as it was: it may be the last good value of a cell.
+                (_, Some(b)) if untouched => inputs[0].node.set_buffer(b),
+                // SAFETY: the count of the value that did not come to be.
+                (Some(b), _) => unsafe { Buffer::release(b) },
+                (None, _) => {}
+            }
+            fail(error);
+        }
+    }
+}
+
+/// The buffer of the first input, if the op may write over it and nobody else needs it.
+fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
+    let signature = &record.recipe.signature;
+    let first = inputs.first()?;
+    let fits = match signature.op {
+        Op::Point(_) => {
+            signature.inputs[0].dense
+                && signature.inputs[0].dtype.size() == signature.out.dtype.size()
+                && signature.inputs[0].size == signature.out.size
+        }
+        Op::Update => true,
+        Op::ScatterAdd => signature.inputs[0].dense,
+        Op::Routine(routine) => routine.in_place(),
+        _ => false,
+    };
+    let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
+    let whole = first.view.is_none() || signature.op == Op::Update;
+    (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
+}
+
+/// What is left of the value that a result was to be written over.
+fn former(record: &Record, out: &Node, inputs: &[ResolvedInput]) -> Option<LastGood> {
+    out.is_rewrite()
+        .then(|| inputs[record.recipe.rewritten()].node.last_good())
+        .flatten()
+        .map(LastGood::after_failed_write)
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}

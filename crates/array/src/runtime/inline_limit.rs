@@ -1,0 +1,61 @@
+//! How much work a waiter runs itself, record by record, before it makes tasks.
+//!
+//! A thread that reads a value has nothing else to do. Making tasks, and waking a worker for them, takes about two
+//! microseconds; a few records that take less than that to run, or one that is too short to be split over two cores, run
+//! sooner on the waiting thread. Fusion would save passes over memory, so this is for at most [`MOST`] records.
+//!
+//! Work is counted in elements of a plain pass over memory, roughly a tenth of a nanosecond each.
+
+use crate::runtime::planner::Planner;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::window::Window;
+use forerun_base::DType;
+use forerun_ops::symbol::script;
+use forerun_ops::{Op, Point};
+use std::sync::LazyLock;
+
+/// The most records that a waiter runs one by one.
+const MOST: usize = 3;
+/// The most work in one record: from here on two cores are faster, tasks and all.
+const WORK: usize = 192 * 1024;
+/// The most work in several records: from here on a fused pass is faster, task and all.
+const SHARED_WORK: usize = 40 * 1024;
+
+/// Steps of a pointwise body that take as long as reading and writing its elements.
+const STEPS_PER_PASS: usize = 16;
+
+/// The limit under which a waiter runs the records from `head` to `tail` on the spot, or `tiny` if they are too much.
+pub(crate) fn limit(planner: &Planner, window: &Window, head: u64, tail: u64, tiny: usize) -> usize {
+    if tiny == 0 || tail - head > 2 * MOST as u64 {
+        return tiny;
+    }
+    let (mut index, mut records, mut total, mut largest) = (head, 0, 0usize, 0);
+    while index < tail {
+        index = planner.reader(window, index);
+        // SAFETY: between head and tail, under the planner's lock.
+        let recipe = unsafe { window.ring.peek(index) }.recipe;
+        let work = work(recipe);
+        records += 1;
+        total = total.saturating_add(work);
+        largest = recipe.cost.max(largest);
+        index += 1;
+    }
+    let fits = match records {
+        1 => total <= WORK,
+        _ => records <= MOST && total <= SHARED_WORK,
+    };
+    if fits { largest.max(tiny) } else { tiny }
+}
+
+fn work(recipe: &Recipe) -> usize {
+    static STEPS: LazyLock<Vec<usize>> = LazyLock::new(|| {
+        let steps = |point: &Point| script(*point, DType::F32).map_or(0, |script| script.steps.len());
+        Point::ALL.iter().map(steps).collect()
+    });
+    match recipe.op() {
+        Op::Point(point) => recipe.cost.saturating_mul(1 + STEPS[point as usize] / STEPS_PER_PASS),
+        // Their costs are in nanoseconds, on one core.
+        Op::Routine(_) | Op::Matmul => recipe.cost.saturating_mul(8),
+        _ => recipe.cost,
+    }
+}

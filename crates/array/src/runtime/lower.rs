@@ -1,0 +1,317 @@
+//! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
+
+use crate::observe::origin::Origin;
+use crate::observe::trace;
+use crate::runtime::devices::{self, has_buffer};
+use crate::runtime::flights::Flight;
+use crate::runtime::inline::panic_text;
+use crate::runtime::kernel_task::{BoundInput, BoundOutput, KernelTask, Release, Releases};
+use crate::runtime::last_good::LastGood;
+use crate::runtime::node::Node;
+use crate::runtime::planner::Planner;
+use crate::runtime::segment::{SegmentBuilder, Submitted};
+use crate::runtime::window::Window;
+use crate::runtime::{Runtime, count, runtime};
+use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
+use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
+use forerun_plan::{
+    DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
+};
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+/// Elements touched from which on a task may take longer than about 30 ms on one thread: too long for a waiter that wants
+/// to notice an interrupt.
+const HEAVY: usize = 128 << 20;
+
+/// A plan with its kernels compiled.
+pub(crate) struct CachedPlan {
+    pub(crate) plan: Plan,
+    pub(crate) kernels: Vec<CompiledKernel>,
+    /// For each kernel, which input each output may take the buffer of.
+    pub(crate) donors: Vec<Vec<(usize, usize)>>,
+    /// For each kernel, bytes of an element of each input, as the kernel reads it.
+    pub(crate) sizes: Vec<Vec<usize>>,
+}
+
+/// A kernel, ready to run where it runs.
+pub(crate) enum CompiledKernel {
+    Host(Arc<dyn Executable>),
+    Device(Arc<dyn DeviceKernel>),
+    /// From the host to an accelerator, or back: bytes.
+    Transfer(usize),
+}
+
+impl Planner {
+    /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
+    #[inline(never)]
+    pub(crate) fn spawn_tasks(
+        &mut self,
+        runtime: &Runtime,
+        window: &'static Window,
+        draft: &SegmentBuilder,
+        engine: &Engine,
+    ) {
+        let options = runtime.plan_options();
+        write_key(&draft.records, options, &mut self.key);
+        let counters = &runtime.counters;
+        count(&counters.segments, 1);
+        let cached = match self.plans.get(self.key.as_slice()) {
+            Some(cached) => {
+                count(&counters.plan_hits, 1);
+                cached
+            }
+            None => {
+                count(&counters.plan_misses, 1);
+                // A mistake in planning fails the segment, not the process.
+                match catch_unwind(AssertUnwindSafe(|| make(runtime, draft, options))) {
+                    Ok(made) => {
+                        self.plans.keep(&self.key, made.clone());
+                        made
+                    }
+                    Err(panic) => return give_up(draft, panic_text(&*panic)),
+                }
+            }
+        };
+        for (g, group) in cached.plan.groups.iter().enumerate() {
+            let flight = self.bind(window, draft, group, &cached, g, engine);
+            self.flights.push(flight);
+        }
+        count(&counters.tasks, cached.plan.groups.len() as u64);
+        if cached.plan.dropped > 0 {
+            count(&counters.dropped, cached.plan.dropped as u64);
+            drop_dead(draft, &cached.plan);
+        }
+        self.flights.purge();
+    }
+
+    fn bind(
+        &self,
+        window: &'static Window,
+        draft: &SegmentBuilder,
+        group: &Group,
+        cached: &Arc<CachedPlan>,
+        g: usize,
+        engine: &Engine,
+    ) -> Flight {
+        let node_of = |source: Source| match source {
+            Source::Record(i) => draft.submitted[i as usize].out(),
+            Source::External(i) => draft.externals[i as usize],
+        };
+        let inputs: SmallVec<[BoundInput; 4]> = group
+            .inputs
+            .iter()
+            .zip(&cached.sizes[g])
+            .map(|(operand, size)| BoundInput {
+                node: node_of(operand.source),
+                bytes: operand.view.map_or(0, |v| draft.offsets[v as usize] as usize * size),
+            })
+            .collect();
+        let outputs: SmallVec<[BoundOutput; 2]> = group
+            .outputs
+            .iter()
+            .map(|&r| {
+                let submitted = &draft.submitted[r as usize];
+                BoundOutput {
+                    node: submitted.out(),
+                    generation: submitted.record.generation,
+                    bytes: submitted.record.recipe.signature.out.bytes,
+                    large: has_buffer(&submitted.record.recipe.signature.out),
+                    op: submitted.record.recipe.op().name(),
+                    loc: Loc::from_id(submitted.record.loc),
+                }
+            })
+            .collect();
+        let scalars = group
+            .scalars
+            .iter()
+            .map(|&(r, word)| draft.submitted[r as usize].record.immediates[word as usize])
+            .collect();
+        let mut releases = Releases::new();
+        for &r in &group.records {
+            let submitted = &draft.submitted[r as usize];
+            Release::add(&mut releases, submitted.out(), false);
+            for operand in &submitted.operands {
+                Release::add(&mut releases, operand.node, operand.foreign);
+            }
+        }
+        let makes = outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
+        let mut reads: SmallVec<[&'static Node; 4]> = inputs.iter().map(|i| i.node).collect();
+        reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
+
+        let device = devices::of(group.device);
+        let mut predecessors: SmallVec<[(TaskRef, Need); 4]> = SmallVec::new();
+        let mut after = |task: &TaskRef, need: Need| match predecessors.iter_mut().find(|(p, _)| p.age() == task.age())
+        {
+            Some((_, known)) => *known = if *known == need { need } else { Need::Settled },
+            None => predecessors.push((task.clone(), need)),
+        };
+        for node in &reads {
+            let waits = matches!(node.planned_status(), Status::Pending | Status::Enqueued { .. });
+            if let Some(task) = self.flights.maker(node).filter(|_| waits) {
+                // What lies on the device itself is there in the order of its lanes.
+                after(task, if node.meta().device == group.device { Need::Enqueued } else { Need::Settled });
+            }
+        }
+        let over = match &group.kernel {
+            Kernel::Update(_) => true,
+            Kernel::Routine(call) => call.routine.in_place(),
+            _ => false,
+        };
+        if over {
+            // Writing over the base waits for those who still read it: cheaper than a copy of it.
+            self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Enqueued));
+        }
+        let source = reads.is_empty();
+        // One pass over memory, and a little for every record fused into it.
+        let costs = || group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost);
+        let cost = costs().max().unwrap_or(0) + costs().sum::<usize>() / 8;
+        let work = KernelTask {
+            plan: cached.clone(),
+            group: g,
+            segment: draft.submitted.clone(),
+            inputs,
+            outputs,
+            scalars,
+            releases,
+            heavy: cost > HEAVY,
+            settled: AtomicBool::new(false),
+            device,
+            enqueued: OnceLock::new(),
+        };
+        let spec = TaskSpec { work: Box::new(work), source };
+        let task = match device {
+            None => {
+                let predecessors: SmallVec<[TaskRef; 4]> = predecessors.into_iter().map(|(task, _)| task).collect();
+                engine.spawn(spec, &predecessors)
+            }
+            Some(device) => engine.spawn_on(device.number, spec, &predecessors),
+        };
+        if trace::is_on() {
+            trace::planned(&draft.submitted, &group.records, task.age());
+        }
+        Flight { task, window, start: draft.start, makes, reads }
+    }
+}
+
+fn make(runtime: &Runtime, draft: &SegmentBuilder, options: PlanOptions) -> Arc<CachedPlan> {
+    fail_point!("plan.make");
+    let plan = plan(&draft.records, options);
+    let kernels = plan.groups.iter().map(|group| compile(runtime, group)).collect();
+    let donors = plan.groups.iter().map(donors).collect();
+    let sizes = plan.groups.iter().map(|group| match group.kernel {
+        Kernel::Transfer(_) => vec![draft.records[group.outputs[0] as usize].signature.out.dtype.size()],
+        _ => input_sizes(&group.kernel),
+    });
+    let sizes = sizes.collect();
+    Arc::new(CachedPlan { plan, kernels, donors, sizes })
+}
+
+/// A kernel of a plan, made ready where it runs.
+pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
+    match (devices::of(group.device), &group.kernel) {
+        (None, kernel) => CompiledKernel::Host(runtime.backend.compile(kernel)),
+        (Some(_), Kernel::Transfer(bytes)) => CompiledKernel::Transfer(*bytes),
+        (Some(device), kernel) => CompiledKernel::Device(device.accelerator.compile(kernel)),
+    }
+}
+
+/// Planning panicked: every result of the segment fails.
+fn give_up(draft: &SegmentBuilder, text: &str) {
+    for submitted in draft.submitted.iter() {
+        fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
+    }
+}
+
+/// A record that will not run: its result fails and its uses end.
+pub(crate) fn fail(submitted: &Submitted, error: Error) {
+    let record = &submitted.record;
+    let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
+    runtime().note_failure(&error);
+    let last_good = submitted.former().and_then(Node::last_good).map(LastGood::after_failed_write);
+    submitted.out().publish_failed(record.generation, error, last_good);
+    release(submitted);
+}
+
+/// The uses of a record that does not run end here.
+fn release(submitted: &Submitted) {
+    let mut releases = Releases::new();
+    Release::add(&mut releases, submitted.out(), false);
+    for operand in &submitted.operands {
+        Release::add(&mut releases, operand.node, operand.foreign);
+    }
+    releases.iter().for_each(Release::apply);
+}
+
+/// Dropped records are done before they ran: their uses end here.
+fn drop_dead(draft: &SegmentBuilder, plan: &Plan) {
+    for (i, submitted) in draft.submitted.iter().enumerate() {
+        if plan.groups.iter().any(|g| g.records.contains(&(i as u16))) {
+            continue;
+        }
+        release(submitted);
+    }
+}
+
+/// Bytes of an element of each input, as the kernel reads it.
+fn input_sizes(kernel: &Kernel) -> Vec<usize> {
+    match kernel {
+        Kernel::Pointwise(p) => p.inputs.iter().map(|i| i.dtype.size()).collect(),
+        Kernel::Reduce(r) => r.program.inputs.iter().map(|i| i.dtype.size()).collect(),
+        Kernel::Product(p) => {
+            let tail = p.tail.iter().flat_map(|t| t.inputs[1..].iter().map(|i| i.dtype.size()));
+            [p.dtype.size(), p.dtype.size()].into_iter().chain(tail).collect()
+        }
+        Kernel::Concat(c) => vec![c.dtype.size(); c.inputs.len()],
+        Kernel::Update(u) => [Some(u.dtype.size()), u.value.map(|v| v.dtype.size())].into_iter().flatten().collect(),
+        Kernel::Take(r) => vec![r.dtype.size(), r.indices.dtype.size()],
+        Kernel::ScatterAdd(r) => vec![r.dtype.size(), r.indices.dtype.size(), r.dtype.size()],
+        Kernel::Fill(_) => Vec::new(),
+        Kernel::Routine(call) => call.inputs.iter().map(|(dtype, _)| dtype.size()).collect(),
+        Kernel::Transfer(_) => vec![1],
+    }
+}
+
+/// Which input each output may take the buffer of: dense, whole, of the same element size.
+fn donors(group: &Group) -> Vec<(usize, usize)> {
+    match &group.kernel {
+        Kernel::Pointwise(program) => program_donors(group, program, 0),
+        // The first output is where the product itself is computed; a tail reads what the others may take over.
+        Kernel::Product(Product { tail: Some(program), .. }) => {
+            program_donors(group, program, 1).into_iter().filter(|&(o, i)| o > 0 && i > 1).collect()
+        }
+        Kernel::Update(_) if group.inputs.len() == 1 || group.inputs[0].source != group.inputs[1].source => {
+            vec![(0, 0)]
+        }
+        Kernel::ScatterAdd(rows)
+            if rows.base.is_dense()
+                && group.inputs[0].view.is_none()
+                && group.inputs[1..].iter().all(|i| i.source != group.inputs[0].source) =>
+        {
+            vec![(0, 0)]
+        }
+        Kernel::Routine(call)
+            if call.routine.in_place()
+                && group.inputs[0].view.is_none()
+                && group.inputs[1..].iter().all(|i| i.source != group.inputs[0].source) =>
+        {
+            vec![(0, 0)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The same for a program whose inputs are the kernel's from `first` on. Which of them nobody needs any more shows when the
+/// task starts: of a weight and its gradient, the weight.
+fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
+    let may = |dtype: DType, k: usize| {
+        let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);
+        let alone = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
+        alone && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
+    };
+    let outputs = program.outputs.iter().enumerate();
+    let inputs = 0..program.inputs.len();
+    outputs.flat_map(|(o, dtype)| inputs.clone().filter(|k| may(*dtype, *k)).map(move |k| (o, first + k))).collect()
+}

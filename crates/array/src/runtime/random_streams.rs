@@ -1,0 +1,94 @@
+//! Random streams. A key and a range of counter blocks are drawn when an op is submitted, from a stream of the
+//! submitting thread; so dropping, fusing or reordering ops never changes a number.
+//!
+//! A forked child has streams of its own: its place in the family, which child of which child of the process that seeded,
+//! goes into its keys. So no child repeats its parent or a sibling, and a program repeats itself. Seeding in a child makes
+//! it the head of a family.
+
+use crate::runtime::window::window;
+use forerun_engine::at_fork;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static SEED: AtomicU64 = AtomicU64::new(0);
+/// Changes with every call of [`seed`]; odd multiples keep equal seeds apart in time.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// The place in the family: 0 for the process that seeded.
+static PLACE: AtomicU64 = AtomicU64::new(0);
+/// How many children this process has forked since it seeded.
+static CHILDREN: AtomicU64 = AtomicU64::new(0);
+
+/// Gives children streams of their own from now on.
+pub fn watch_forks() {
+    extern "C" fn before() {}
+    extern "C" fn parent() {
+        CHILDREN.fetch_add(1, Ordering::Relaxed);
+    }
+    extern "C" fn child() {
+        let number = CHILDREN.swap(0, Ordering::Relaxed) + 1;
+        PLACE.store(mix(PLACE.load(Ordering::Relaxed) ^ mix(number)), Ordering::Relaxed);
+        EPOCH.fetch_add(1, Ordering::AcqRel);
+    }
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| at_fork(before, parent, child));
+}
+
+/// A thread's stream.
+#[derive(Default)]
+pub(crate) struct RandomStream {
+    epoch: u64,
+    key: u64,
+    next_block: u64,
+    /// A stream of the program's own in the place of the thread's: its key and next block.
+    own: Option<[u64; 2]>,
+}
+
+impl RandomStream {
+    /// A key and the first of `blocks` counter blocks that nobody else gets.
+    pub(crate) fn draw(&mut self, thread: usize, blocks: u64) -> [u64; 2] {
+        if let Some([key, next]) = &mut self.own {
+            let first = *next;
+            *next += blocks;
+            return [*key, first];
+        }
+        let epoch = EPOCH.load(Ordering::Acquire);
+        if self.epoch != epoch {
+            let family = SEED.load(Ordering::Relaxed) ^ PLACE.load(Ordering::Relaxed);
+            *self = RandomStream { epoch, key: mix(family ^ mix(thread as u64)), next_block: 0, own: None };
+        }
+        let first = self.next_block;
+        self.next_block += blocks;
+        [self.key, first]
+    }
+}
+
+/// Lets this thread draw from a stream of the program's own, or from its own again; returns what it drew from before.
+pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
+    let window = window();
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
+}
+
+/// The start of the stream of a seed. No thread's stream has its key by any rule.
+pub fn stream_of(seed: u64) -> [u64; 2] {
+    [mix(mix(seed) ^ 0x6f77_6e20_7374_7265), 0]
+}
+
+/// Starts every thread's stream anew from this seed. The same seed and program give the same numbers; children that the
+/// process forks have numbers of their own, which are the same every time too.
+pub fn seed(seed: u64) {
+    watch_forks();
+    SEED.store(seed, Ordering::Relaxed);
+    PLACE.store(0, Ordering::Relaxed);
+    CHILDREN.store(0, Ordering::Relaxed);
+    EPOCH.fetch_add(1, Ordering::AcqRel);
+}
+
+/// A bijection that spreads nearby numbers (the finaliser of splitmix64).
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}

@@ -1,0 +1,133 @@
+//! Recipes: a signature together with the way to run a record of it alone. One a signature, while anybody holds it.
+//!
+//! A record names its recipe by a plain pointer, written here as `&'static Recipe`: it is valid until the record is done,
+//! because the window that the record was submitted to holds the recipe until then (see [`crate::runtime::intern_gc`]). Whoever keeps
+//! a recipe for longer, as captures and traces do, counts it: [`Recipe::share`].
+
+use crate::runtime::devices::{self, OwnDevice};
+use crate::runtime::lower::{CompiledKernel, compile};
+use crate::runtime::runtime;
+use forerun_base::WordHash;
+use forerun_ops::{Op, Point};
+use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+/// What a record says apart from its values, and how to run it alone.
+pub(crate) struct Recipe {
+    pub(crate) signature: Arc<Signature>,
+    /// A rough count of elements touched.
+    pub(crate) cost: usize,
+    /// The accelerator it runs on.
+    pub(crate) device: Option<&'static OwnDevice>,
+    single: OnceLock<SingleKernel>,
+    /// Itself, for [`Recipe::share`].
+    own: Weak<Recipe>,
+}
+
+/// A compiled kernel for one record, and which of the record's words it takes.
+pub(crate) struct SingleKernel {
+    pub(crate) kernel: CompiledKernel,
+    /// The record's input that each kernel input is.
+    pub(crate) inputs: Box<[u8]>,
+    /// The record's immediate that each scalar is.
+    pub(crate) scalars: Box<[u8]>,
+}
+
+impl SingleKernel {
+    /// The kernel of a record that runs on the host.
+    pub(crate) fn host(&self) -> &dyn Executable {
+        match &self.kernel {
+            CompiledKernel::Host(executable) => &**executable,
+            CompiledKernel::Device(_) | CompiledKernel::Transfer(_) => {
+                unreachable!("records of devices are told, not run")
+            }
+        }
+    }
+}
+
+type Table = HashMap<u64, Arc<Recipe>, WordHash>;
+
+fn table() -> MutexGuard<'static, Table> {
+    static TABLE: OnceLock<Mutex<Table>> = OnceLock::new();
+    TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The lock of the table, held for a fork.
+pub(crate) fn lock_for_fork() -> Box<dyn Any> {
+    Box::new(table())
+}
+
+/// Forgets the recipes that nobody else holds.
+pub(crate) fn forget_unheld() {
+    // Kernels are let go without the lock.
+    let unheld: Vec<Arc<Recipe>> = {
+        let mut table = table();
+        let unheld = table.extract_if(|_, recipe| Arc::strong_count(recipe) == 1).map(|(_, recipe)| recipe).collect();
+        let most = 2 * table.len();
+        table.shrink_to(most);
+        unheld
+    };
+    drop(unheld);
+}
+
+impl Recipe {
+    /// The recipe of a signature.
+    pub(crate) fn of(signature: Arc<Signature>) -> Arc<Recipe> {
+        let make = || {
+            let (cost, device) = (signature.cost(), devices::of(signature.runs_on()));
+            let single = OnceLock::new();
+            Arc::new_cyclic(|own| Recipe { signature: signature.clone(), cost, device, single, own: own.clone() })
+        };
+        table().entry(signature.id).or_insert_with(make).clone()
+    }
+
+    /// A counted reference.
+    pub(crate) fn share(&self) -> Arc<Recipe> {
+        self.own.upgrade().expect("somebody holds it")
+    }
+
+    /// The recipe as a record names it, for a caller that sees to it that the window holds it until the record is done.
+    pub(crate) fn submitted(&self) -> &'static Recipe {
+        // SAFETY: recipes live in an `Arc`; as the caller promised, one is held for as long as the record may be looked at.
+        unsafe { &*std::ptr::from_ref(self) }
+    }
+
+    pub(crate) fn op(&self) -> Op {
+        self.signature.op
+    }
+
+    /// Which input is what a write reads of its own cell, if it does: the first, but the last that a choice is made of.
+    #[inline]
+    pub(crate) fn rewritten(&self) -> usize {
+        match self.signature.op {
+            Op::Point(Point::Where) => self.signature.inputs.len() - 1,
+            _ => 0,
+        }
+    }
+
+    /// How to run one record of this signature alone.
+    pub(crate) fn single(&self) -> &SingleKernel {
+        self.single.get_or_init(|| {
+            let inputs = (0..self.signature.inputs.len() as u16)
+                .map(|i| Operand { source: Source::External(i), view: None })
+                .collect();
+            let record = SegmentRecord { signature: &self.submitted().signature, inputs, fate: Fate::Seen };
+            let made = plan(&[record], PlanOptions { fuse: false, drop_dead: false });
+            let group = &made.groups[0];
+            SingleKernel {
+                kernel: compile(runtime(), group),
+                inputs: group
+                    .inputs
+                    .iter()
+                    .map(|o| match o.source {
+                        Source::External(i) => i as u8,
+                        Source::Record(_) => unreachable!("a record alone reads nothing of its own"),
+                    })
+                    .collect(),
+                scalars: group.scalars.iter().map(|(_, word)| *word).collect(),
+            }
+        })
+    }
+}

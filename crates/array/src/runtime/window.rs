@@ -1,0 +1,472 @@
+//! Windows: the records one thread submitted and that are not planned yet, and the nodes they name.
+//!
+//! Each frontend thread owns one window. Its ring is published record by record; any thread that holds the planner's lock
+//! may take records out. Windows are never freed: that of a thread that ended is adopted, with what is still in
+//! it, by the next thread that starts; until then everybody can still cut it.
+
+use crate::array::wait;
+use crate::runtime::intern_gc::{self, RecipeRefs};
+use crate::runtime::node::Node;
+use crate::runtime::random_streams::RandomStream;
+use crate::runtime::recipe::Recipe;
+use crate::runtime::recipe_memo;
+use crate::runtime::record::Record;
+use crate::runtime::retired_slots::Retired;
+use crate::runtime::runtime;
+use crate::runtime::sync::{AtomicPtr, AtomicU64, Ordering};
+use forerun_base::{DType, fail_point};
+use forerun_cpu::Pool;
+use forerun_engine::{Padded, Ring};
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+/// Records a window holds unless the environment says otherwise; with more, the submitter helps.
+pub(crate) const CAPACITY: usize = 16384;
+/// The fewest that it must hold: some ops submit many records at once.
+pub(crate) const LEAST_CAPACITY: usize = 1024;
+/// Nodes made at a time.
+const SLAB: usize = 256;
+/// Slots taken back at a time.
+const SWEEP: usize = 128;
+/// Entries of the inference memo.
+const MEMO: usize = 1024;
+/// The most that it can be asked to hold: 64 MiB of records.
+pub(crate) const MOST_CAPACITY: usize = 1 << 20;
+/// Windows that a part of their list holds.
+const PART: usize = if cfg!(test) { 4 } else { 4096 };
+/// Parts of the list: more than the threads that Linux lets a machine have.
+const PARTS: usize = 1025;
+
+/// One thread's window.
+pub(crate) struct Window {
+    /// The records.
+    pub(crate) ring: Ring<Record>,
+    /// Records before this index are done.
+    completed: Padded<AtomicU64>,
+    /// Nodes that other threads retired, for the owner to take back.
+    retired_elsewhere: Padded<Retired<Node>>,
+    owner: UnsafeCell<Owner>,
+    planner: Padded<UnsafeCell<PlannerSide>>,
+    /// The number of the window: the random stream of its thread.
+    pub(crate) number: usize,
+}
+
+// SAFETY: `owner` is touched by the owning thread alone, `planner` under the planner's lock alone; the rest is atomic.
+unsafe impl Sync for Window {}
+// SAFETY: as above; adoption hands the owner's part over through the registry's lock.
+unsafe impl Send for Window {}
+
+/// What the owning thread alone touches.
+pub(crate) struct Owner {
+    /// Slots there are.
+    made: usize,
+    free: Vec<*const Node>,
+    retired: VecDeque<*const Node>,
+    memo: Box<[MemoSlot]>,
+    /// The same for ops whose attributes are a list.
+    listed: recipe_memo::ListMemo,
+    /// What the records of this window name.
+    recipe_refs: RecipeRefs,
+    /// Index of the next record.
+    pub(crate) next: u64,
+    pub(crate) random: RandomStream,
+    /// Somebody wants to know what this thread submits.
+    pub(crate) observed: bool,
+}
+
+/// What a signature is looked up by: op, and metas or scalar kinds of the arguments.
+pub(crate) type MemoKey = (u16, [u64; 3]);
+/// A recipe and the dtype its scalars are written in.
+pub(crate) type MemoEntry = (&'static Recipe, DType);
+/// The same as inference makes it.
+pub(crate) type Made = (Arc<Recipe>, DType);
+
+/// A place of the memo, on one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct MemoSlot(Option<(MemoKey, MemoEntry)>);
+
+const _: () = assert!(size_of::<MemoSlot>() == 64);
+
+/// What the planner notes about a window.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannerSide {
+    pub(crate) seen_tail: u64,
+    pub(crate) seen_at: Option<Instant>,
+}
+
+impl Window {
+    fn new(number: usize, capacity: usize) -> Window {
+        Window {
+            ring: Ring::new(capacity),
+            completed: Padded(AtomicU64::new(0)),
+            retired_elsewhere: Padded(Retired::new()),
+            owner: UnsafeCell::new(Owner {
+                made: 0,
+                free: Vec::with_capacity(2 * SLAB),
+                retired: VecDeque::with_capacity(2 * capacity),
+                memo: vec![MemoSlot(None); MEMO].into_boxed_slice(),
+                listed: recipe_memo::ListMemo::default(),
+                recipe_refs: RecipeRefs::default(),
+                next: 0,
+                random: RandomStream::default(),
+                observed: false,
+            }),
+            planner: Padded(UnsafeCell::new(PlannerSide { seen_tail: 0, seen_at: None })),
+            number,
+        }
+    }
+
+    /// The owner's part.
+    ///
+    /// # Safety
+    /// Only the owning thread, and only one reference at a time.
+    #[allow(clippy::mut_from_ref, reason = "exclusive by ownership of the window, as the caller promises")]
+    pub(crate) unsafe fn owner(&self) -> &mut Owner {
+        // SAFETY: as the caller promised.
+        unsafe { &mut *self.owner.get() }
+    }
+
+    /// The planner's part.
+    ///
+    /// # Safety
+    /// Only under the planner's lock, and only one reference at a time.
+    #[allow(clippy::mut_from_ref, reason = "exclusive by the planner's lock, as the caller promises")]
+    pub(crate) unsafe fn planner_side(&self) -> &mut PlannerSide {
+        // SAFETY: as the caller promised.
+        unsafe { &mut *self.planner.get() }
+    }
+
+    /// Records before `index` are done.
+    pub(crate) fn set_completed(&self, index: u64) {
+        self.completed.0.store(index, Ordering::Release);
+    }
+
+    /// Records before this index are done.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed.0.load(Ordering::Acquire)
+    }
+
+    /// A slot for a new value.
+    ///
+    /// # Safety
+    /// Only the owning thread.
+    pub(crate) unsafe fn take_node(&self) -> &'static Node {
+        // SAFETY: the owning thread.
+        let owner = unsafe { self.owner() };
+        let node = match owner.free.pop() {
+            Some(node) => node,
+            None => self.sweep(owner).unwrap_or_else(|| self.wait_for_slots()),
+        };
+        // SAFETY: nodes are never freed.
+        unsafe { &*node }
+    }
+
+    /// Takes back retired slots, or makes new ones.
+    #[cold]
+    fn sweep(&self, owner: &mut Owner) -> Option<*const Node> {
+        self.reclaim(owner, SWEEP);
+        owner.free.pop().or_else(|| self.grow(owner))
+    }
+
+    /// Takes back retired slots, after looking at so many at the most.
+    fn reclaim(&self, owner: &mut Owner, most: usize) {
+        // SAFETY: nodes are never freed.
+        owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
+        let completed = self.completed();
+        owner.recipe_refs.release(completed);
+        for _ in 0..owner.retired.len().min(most) {
+            let Some(node) = owner.retired.pop_front() else { break };
+            // SAFETY: nodes are never freed.
+            if unsafe { &*node }.is_reclaimable(completed) {
+                owner.free.push(node);
+            } else {
+                owner.retired.push_back(node);
+            }
+        }
+    }
+
+    /// Makes new slots, if there is memory for them.
+    fn grow(&self, owner: &mut Owner) -> Option<*const Node> {
+        fail_point!("slots.grow", _error => return None);
+        let mut slab = Vec::new();
+        slab.try_reserve_exact(SLAB).ok()?;
+        slab.extend((0..SLAB).map(|_| Node::new(self)));
+        let slab: &'static [Node] = slab.leak();
+        intern_gc::add_slab(slab);
+        owner.made += SLAB;
+        owner.free.extend(slab.iter().rev().map(|n| n as *const Node));
+        owner.free.pop()
+    }
+
+    /// No memory for slots: those of records that are done come back. A program that holds so many arrays that none does has
+    /// to end, as it would for want of any other small piece of memory.
+    #[cold]
+    fn wait_for_slots(&self) -> *const Node {
+        wait::finish_all();
+        // SAFETY: the owning thread; nobody borrows its part while it waits.
+        let owner = unsafe { self.owner() };
+        self.reclaim(owner, usize::MAX);
+        let found = owner.free.pop().or_else(|| self.grow(owner));
+        found.unwrap_or_else(|| panic!("no memory for the description of another array"))
+    }
+
+    /// Holds a recipe until the records that name it are done, if they are submitted by the calling thread right away.
+    pub(crate) fn keep(&self, recipe: Arc<Recipe>) -> &'static Recipe {
+        let named = recipe.submitted();
+        self.keep_alive(&recipe);
+        named
+    }
+
+    /// Holds what records name that the calling thread has just submitted until they are done.
+    pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, recipe_refs: &Arc<T>) {
+        // SAFETY: our own window; no other reference to the owner's part is alive.
+        unsafe { self.owner() }.keep(recipe_refs);
+    }
+
+    /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
+    pub(crate) fn retire(node: &Node) {
+        let window = node.window();
+        if window == current() {
+            // SAFETY: it is our own window, and no other reference to the owner's part is alive here.
+            unsafe { (*window).owner() }.retired.push_back(node);
+            return;
+        }
+        // SAFETY: windows are never freed.
+        unsafe { &*window }.retired_elsewhere.0.push(node);
+    }
+}
+
+impl Owner {
+    /// The recipe for a key, from the memo or from `infer`.
+    #[inline]
+    pub(crate) fn recipe<E>(&mut self, key: MemoKey, infer: impl FnOnce() -> Result<Made, E>) -> Result<MemoEntry, E> {
+        let (op, [a, b, c]) = key;
+        let mixed = (op as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(a.wrapping_mul(0x85eb_ca6b_c8f6_9b07))
+            .wrapping_add(b.wrapping_mul(0xc2b2_ae35_0663_7f4b))
+            .wrapping_add(c.wrapping_mul(0x27d4_eb2f_1656_67c5));
+        let place = (mixed >> 52) as usize % MEMO;
+        if let Some((known, entry)) = &self.memo[place].0
+            && *known == key
+        {
+            return Ok(*entry);
+        }
+        let (recipe, dtype) = infer()?;
+        Ok(self.remember(place, key, recipe, dtype))
+    }
+
+    /// The recipe for an op whose attributes are a list, if it was remembered.
+    #[inline]
+    pub(crate) fn listed(&self, key: &recipe_memo::ListKey) -> Option<&'static Recipe> {
+        self.listed.find(key)
+    }
+
+    /// Remembers the recipe for an op whose attributes are a list.
+    pub(crate) fn remember_listed(&mut self, key: recipe_memo::ListKey, recipe: &Arc<Recipe>) -> &'static Recipe {
+        // The entry comes first: a set of held recipes that begins now takes it along.
+        self.listed.remember(key, recipe.submitted());
+        self.keep(recipe);
+        recipe.submitted()
+    }
+
+    #[cold]
+    fn remember(&mut self, place: usize, key: MemoKey, recipe: Arc<Recipe>, dtype: DType) -> MemoEntry {
+        let entry = (recipe.submitted(), dtype);
+        self.memo[place] = MemoSlot(Some((key, entry)));
+        self.keep(&recipe);
+        entry
+    }
+
+    fn keep<T: Send + Sync + 'static>(&mut self, recipe_refs: &Arc<T>) {
+        if self.recipe_refs.add(recipe_refs) {
+            return;
+        }
+        let named = self.memo.iter().filter_map(|memo| memo.0.as_ref()).map(|(_, (recipe, _))| *recipe);
+        self.recipe_refs.begin(self.next, named.chain(self.listed.recipes()).map(Recipe::share));
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Window> = const { Cell::new(std::ptr::null()) };
+    static ADOPTABLE: Adoptable = const { Adoptable };
+}
+
+/// Gives the thread's window back when the thread ends.
+struct Adoptable;
+
+impl Drop for Adoptable {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    let window = CURRENT.replace(std::ptr::null());
+    if !window.is_null() {
+        // SAFETY: windows are never freed.
+        let window = unsafe { &*window };
+        // SAFETY: still our own window.
+        unsafe { window.owner() }.observed = false;
+        runtime().windows.give_back(window);
+    }
+}
+
+/// Called by a thread that submits for the first time.
+static ARRIVAL: OnceLock<fn()> = OnceLock::new();
+
+/// Has every thread that submits for the first time call this: an interpreter learns so for whom it has to [`leave`].
+pub fn on_arrival(hook: fn()) {
+    ARRIVAL.get_or_init(|| hook);
+}
+
+/// Gives back what the calling thread keeps, its window and its free memory, before the thread has ended. Who waits for
+/// the end of a thread through an interpreter is told before the system has taken the thread apart; the thread it starts next
+/// would find neither, and have a window, and a random stream, that depends on time. The thread may still submit.
+pub fn leave() {
+    give_back();
+    Pool::leave();
+}
+
+/// The calling thread's window, or null if it never submitted.
+#[inline]
+pub(crate) fn current() -> *const Window {
+    CURRENT.get()
+}
+
+/// The calling thread's window.
+#[inline]
+pub(crate) fn window() -> &'static Window {
+    let window = CURRENT.get();
+    if window.is_null() {
+        return attach();
+    }
+    // SAFETY: windows are never freed.
+    unsafe { &*window }
+}
+
+/// How many descriptor slots the calling thread's window has, and how many of them describe something that is still
+/// needed: arrays, and values on their way. For programs that look for leaks.
+pub fn slots() -> SlotStats {
+    let window = window();
+    // SAFETY: our own window; no other reference to the owner's part is alive.
+    let owner = unsafe { window.owner() };
+    window.reclaim(owner, usize::MAX);
+    SlotStats { made: owner.made, live: owner.made - owner.free.len() }
+}
+
+/// The descriptor slots of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotStats {
+    /// How many there are.
+    pub made: usize,
+    /// How many are in use.
+    pub live: usize,
+}
+
+#[cold]
+fn attach() -> &'static Window {
+    let window = runtime().windows.take();
+    CURRENT.set(window);
+    // A thread that is already ending cannot give its window back any more; it stays with the registry's list, and can
+    // still be cut by everybody.
+    let _ = ADOPTABLE.try_with(|_| ());
+    if let Some(hook) = ARRIVAL.get() {
+        hook();
+    }
+    window
+}
+
+/// Windows that are listed together.
+type Chunk = Box<[AtomicPtr<Window>]>;
+
+/// All windows: those of living threads and those waiting for a new owner.
+pub(crate) struct Windows {
+    all: Box<[OnceLock<Chunk>]>,
+    count: AtomicUsize,
+    unowned: Mutex<Vec<&'static Window>>,
+    /// Records that each holds.
+    capacity: usize,
+}
+
+impl Windows {
+    pub(crate) fn new(capacity: usize) -> Windows {
+        Windows {
+            all: (0..PARTS).map(|_| OnceLock::new()).collect(),
+            count: AtomicUsize::new(0),
+            unowned: Mutex::new(Vec::new()),
+            capacity: capacity.next_power_of_two(),
+        }
+    }
+
+    /// Every window there is.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Window> {
+        (0..self.count()).filter_map(|number| self.get(number))
+    }
+
+    /// How many windows there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The window with this number, below the count.
+    pub(crate) fn get(&self, number: usize) -> Option<&'static Window> {
+        let part = self.all[number / PART].get()?;
+        // SAFETY: entries below the count are set and never freed; the others are null.
+        unsafe { part[number % PART].load(Ordering::Relaxed).as_ref() }
+    }
+
+    fn take(&self) -> &'static Window {
+        let mut unowned = self.unowned.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(window) = unowned.pop() {
+            return window;
+        }
+        let number = self.count.load(Ordering::Relaxed);
+        let part = self.all.get(number / PART).expect("no machine has as many threads");
+        let window: &'static Window = Box::leak(Box::new(Window::new(number, self.capacity)));
+        let part = part.get_or_init(|| (0..PART).map(|_| AtomicPtr::new(null_mut())).collect());
+        part[number % PART].store(window as *const Window as *mut Window, Ordering::Relaxed);
+        self.count.store(number + 1, Ordering::Release);
+        window
+    }
+
+    /// The lock, held for a fork.
+    pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
+        Box::new(self.unowned.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+
+    fn give_back(&self, window: &'static Window) {
+        self.unowned.lock().unwrap_or_else(|e| e.into_inner()).push(window);
+    }
+
+    /// Whether any window holds records.
+    pub(crate) fn any_pending(&self) -> bool {
+        self.iter().any(|w| !w.ring.is_empty())
+    }
+
+    /// Where each window ends now.
+    pub(crate) fn tails(&self) -> Vec<(&'static Window, u64)> {
+        self.iter().map(|w| (w, w.ring.tail())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_windows_as_threads() {
+        let windows = Windows::new(LEAST_CAPACITY);
+        let taken: Vec<&Window> = (0..3 * PART + 1).map(|_| windows.take()).collect();
+        assert_eq!(windows.count(), taken.len());
+        assert!(windows.iter().zip(&taken).all(|(found, taken)| std::ptr::eq(found, *taken)));
+        windows.give_back(windows.get(PART).unwrap());
+        assert_eq!(windows.take().number, PART, "a window that nobody owns is adopted");
+    }
+}

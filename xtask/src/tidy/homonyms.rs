@@ -1,0 +1,60 @@
+//! A public type name means one thing in the whole workspace, so that a reader who searches for it finds one definition.
+
+use super::house::House;
+use crate::rust_text;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that several crates define, and why they cannot be renamed. An entry that nothing needs any more is a violation.
+const SHARED: &[(&str, &str)] = &[
+    ("Complex", "`linear` depends on no other crate and uses the complex type of its solver"),
+    ("Half", "a half float in `base`, a triangle of a matrix in `linear`"),
+    ("Io", "buffers of a kernel: `cuda` does not show the type of `plan` to its own callers"),
+    ("Lane", "the streams of a device: `cuda` does not show the type of `plan` to its own callers"),
+];
+
+const KINDS: &[&str] = &["enum", "struct", "trait", "type", "union"];
+
+/// Every name that a second file defines in public.
+pub(super) fn check(house: &House) -> Vec<String> {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (source, code) in house.shipped() {
+        let words: Vec<&str> = rust_text::words(&code).map(|(_, word, _)| word).collect();
+        for window in words.windows(3) {
+            if window[0] == "pub" && KINDS.contains(&window[1]) && window[2].starts_with(char::is_uppercase) {
+                files.entry(window[2].to_owned()).or_default().insert(source.path.clone());
+            }
+        }
+    }
+    let shared = |name: &str| SHARED.iter().any(|(known, _)| *known == name);
+    let mut found = Vec::new();
+    for (name, paths) in files.iter().filter(|(name, paths)| paths.len() > 1 && !shared(name)) {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        found.push(format!("`{name}` is defined in {}: rename all but one", paths.join(" and in ")));
+    }
+    // A planted house has a few files; only the real one has crates enough to need the exceptions.
+    if house.paths.contains("crates/forerun/src/lib.rs") {
+        let unused = SHARED.iter().filter(|(name, _)| files.get(*name).is_none_or(|paths| paths.len() < 2));
+        found.extend(unused.map(|(name, _)| format!("`{name}` is defined once: its exception is no longer needed")));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::house::planted;
+    use super::*;
+
+    #[test]
+    fn a_second_public_type_of_one_name_is_found() {
+        let (a, b) = (("crates/a/src/a.rs", "pub struct Plan;"), ("crates/b/src/b.rs", "pub enum Plan { A }"));
+        assert_eq!(check(&planted(&[a, b], &[])).len(), 1);
+        assert_eq!(check(&planted(&[a, ("crates/b/src/b.rs", "pub(crate) struct Plan;")], &[])), [""; 0]);
+        assert_eq!(check(&planted(&[a, ("crates/b/src/b.rs", "pub use a::Plan; // pub struct Plan;")], &[])), [""; 0]);
+    }
+
+    #[test]
+    fn an_exception_that_nothing_needs_is_found() {
+        let house = planted(&[("crates/forerun/src/lib.rs", "pub struct Lane;")], &[]);
+        assert_eq!(check(&house).len(), SHARED.len());
+    }
+}
