@@ -158,7 +158,7 @@ def test_arrays_lists_and_dicts(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_name_of_the_notes_is_refused(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(ValueError, match="save: .*file: the file format reserves the name '__metadata__'"):
+    with pytest.raises(ValueError, match=r"save: .*file: the file format reserves the name '__metadata__'"):
         npx.save(tmp_path / "file", {"__metadata__": np.ones((2,))})
     assert not list(tmp_path.iterdir())
 

@@ -47,7 +47,6 @@ impl From<Error> for FileError {
 }
 
 /// What is done with which file, for messages.
-#[derive(Clone)]
 pub(crate) struct Named {
     pub(crate) op: &'static str,
     pub(crate) path: PathBuf,

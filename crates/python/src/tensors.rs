@@ -6,7 +6,7 @@ use crate::loc::here;
 use crate::outcall;
 use crate::wait;
 use forerun::nn::{FileError, Notes, TensorFile, write_tensors};
-use forerun::ops;
+use forerun::{fail_point, ops};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,14 +25,7 @@ fn refused(py: Python<'_>, path: &PathBuf, error: FileError) -> PyErr {
     };
     let Some(code) = error.raw_os_error() else { return PyOSError::new_err(format!("{}: {error}", path.display())) };
     let text = outcall::function(py, "os", "strerror").and_then(|strerror| outcall::call(&strerror, (code,)));
-    text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.clone())))
-}
-
-/// Marks a place where a test can make something go wrong. Builds as they are published have none.
-fn fail_point(_py: Python<'_>, _site: &str) -> PyResult<()> {
-    #[cfg(any(feature = "faults", debug_assertions))]
-    crate::fail::fail_point(_py, _site)?;
-    Ok(())
+    text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.clone().into_os_string())))
 }
 
 /// Writes named arrays and notes to a file, which is replaced as a whole. Waits for the values.
@@ -47,7 +40,7 @@ pub(crate) fn save_tensors(
     let (path, loc) = (path_of(path)?, here(py));
     let mut tensors = Vec::with_capacity(arrays.len());
     for (name, array) in arrays.iter() {
-        fail_point(py, "file.write")?;
+        fail_point!("file.write", error => return Err(raise(error.read_at(loc))));
         let array = array.cast::<PyArray>()?.get().0.detach();
         let dense = if array.layout().is_dense() { array } else { ops::copy(&array, loc).map_err(raise)? };
         let snapshot = wait::read(py, &dense, "save", |array, wait| array.snapshot_with(wait))?;
@@ -64,7 +57,7 @@ pub(crate) fn load_tensors<'py>(py: Python<'py>, path: &Bound<'py, PyAny>) -> Py
     let file = py.detach(|| TensorFile::open(&path, loc)).map_err(|error| refused(py, &path, error))?;
     let arrays = PyDict::new(py);
     for tensor in file.tensors() {
-        fail_point(py, "file.read")?;
+        fail_point!("file.read", error => return Err(raise(error.read_at(loc))));
         let bytes = py.detach(|| file.read(tensor)).map_err(|error| refused(py, &path, error))?;
         wait::make_host_room(py, bytes.len())?;
         let array = ops::from_bytes(&bytes, tensor.dtype, &tensor.shape, loc).map_err(raise)?;
