@@ -21,6 +21,6 @@ pub use init::Init;
 pub use layer::Layer;
 pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Sequential};
 pub use loss::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
-pub use optimise::{Adam, Sgd};
+pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};
 pub use parameter::Parameter;
 pub use tensors::{FileError, Notes, Tensor, TensorFile, write_tensors};

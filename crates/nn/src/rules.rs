@@ -10,7 +10,7 @@ use forerun_base::{Loc, Result, Scalar};
 use forerun_ops::Point;
 
 /// What a step updates: weights by their gradients, each with a learning rate and a weight decay.
-pub struct Step<'a> {
+pub struct WeightUpdate<'a> {
     /// The weights.
     pub weights: &'a [&'a Array],
     /// Their gradients.
@@ -23,7 +23,7 @@ pub struct Step<'a> {
     pub preparation: Preparation,
 }
 
-impl Step<'_> {
+impl WeightUpdate<'_> {
     /// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`; without momenta
     /// `w -= rate (g + decay w)`.
     ///
@@ -45,7 +45,14 @@ impl Step<'_> {
 
     /// Adam: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w -= rate m / (sqrt(v) + epsilon)`. `counts` are the
     /// numbers of the steps, from 1 on.
-    pub fn adam(&self, means: &[&Array], variances: &[&Array], counts: &[u64], rule: &Adam, loc: Loc) -> Result<()> {
+    pub fn adam(
+        &self,
+        means: &[&Array],
+        variances: &[&Array],
+        counts: &[u64],
+        rule: &AdamOptions,
+        loc: Loc,
+    ) -> Result<()> {
         self.check("adam_update", &[means.len(), variances.len(), counts.len()])?;
         let (weights, gradients) = (self.weights, self.gradients);
         if rule.decoupled && self.decays.iter().any(|decay| *decay != 0.0) {
@@ -74,8 +81,8 @@ impl Step<'_> {
     /// Nothing is written unless everything is there once per weight.
     fn check(&self, op: &'static str, others: &[usize]) -> Result<()> {
         let count = self.weights.len();
-        let mut counts = others.iter().chain([&self.gradients.len(), &self.rates.len(), &self.decays.len()]);
-        if counts.any(|other| *other != count) {
+        let own = [self.gradients.len(), self.rates.len(), self.decays.len()];
+        if own.iter().chain(others).any(|other| *other != count) {
             let text = format!("{count} weights need as many gradients, rates, decays and states of each kind");
             return Err(value(op, text));
         }
@@ -85,7 +92,7 @@ impl Step<'_> {
 
 /// The settings of Adam.
 #[derive(Clone, Debug)]
-pub struct Adam {
+pub struct AdamOptions {
     /// How much of the running means and variances stays at each step.
     pub betas: (f64, f64),
     /// What is added to the divisor.
@@ -107,7 +114,7 @@ pub enum Correction {
     Full,
 }
 
-impl Adam {
+impl AdamOptions {
     /// Learning rate and epsilon of a step.
     fn corrected(&self, rate: f64, count: u64) -> Result<(f64, f64)> {
         if self.correction == Correction::None {

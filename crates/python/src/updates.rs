@@ -3,7 +3,7 @@
 use crate::autograd::{Arrays, handles};
 use crate::error::raise;
 use crate::loc::here;
-use forerun::nn::rules::{Adam, Correction, Step};
+use forerun::nn::rules::{AdamOptions, Correction, WeightUpdate};
 use forerun::ops::Preparation;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) fn sgd_update(
     let (weights, gradients) = (handles(&weights), handles(&grads));
     let momenta = momenta.as_ref().map(|momenta| handles(momenta));
     let preparation = Preparation { rescale, clip };
-    let step = Step { weights: &weights, gradients: &gradients, rates: &lrs, decays: &wds, preparation };
+    let step = WeightUpdate { weights: &weights, gradients: &gradients, rates: &lrs, decays: &wds, preparation };
     step.sgd(momenta.as_deref(), momentum, last_rates.as_deref(), here(py)).map_err(raise)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn adam_update(
     };
     let (weights, gradients) = (handles(&weights), handles(&grads));
     let preparation = Preparation { rescale, clip };
-    let step = Step { weights: &weights, gradients: &gradients, rates: &lrs, decays: &wds, preparation };
-    let rule = Adam { betas, epsilon, correction, decoupled };
+    let step = WeightUpdate { weights: &weights, gradients: &gradients, rates: &lrs, decays: &wds, preparation };
+    let rule = AdamOptions { betas, epsilon, correction, decoupled };
     step.adam(&handles(&means), &handles(&variances), &counts, &rule, here(py)).map_err(raise)
 }
