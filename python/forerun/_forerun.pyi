@@ -520,6 +520,21 @@ def memory_stats(holders: int) -> MemoryStats: ...
 def gpu_memory_stats(device: Device, holders: int) -> DeviceMemoryStats: ...
 def reset_peak(device: Device | None = None) -> None: ...
 def set_budget(bytes: int) -> int: ...
+def loss(
+    kind: str,
+    pred: ArrayLike,
+    label: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    weight: float = 1.0,
+    batch_axis: int | None = None,
+    *,
+    bound: float = 1.0,
+    pos_weight: ArrayLike | None = None,
+    axis: int = -1,
+    sparse: builtins.bool = True,
+    from_logits: builtins.bool = False,
+    ignore: int | None = None,
+) -> ndarray: ...
 def save_tensors(
     path: str | os.PathLike[str], arrays: dict[str, ndarray], notes: Mapping[str, str] | None = None
 ) -> None: ...

@@ -20,7 +20,7 @@ pub use forerun_array::ops::Activation;
 pub use init::Init;
 pub use layer::Layer;
 pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Sequential};
-pub use loss::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
+pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};
 pub use parameter::Parameter;
 pub use tensors::{FileError, Notes, Tensor, TensorFile, write_tensors};

@@ -25,6 +25,7 @@ mod functions;
 mod index;
 mod layers;
 mod loc;
+mod losses;
 mod memory;
 mod methods;
 mod module;

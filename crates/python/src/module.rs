@@ -53,6 +53,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::loc::{user_line, user_line_id, work_for_line};
     #[pymodule_export]
+    use crate::losses::loss;
+    #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::sequence::from_python;
