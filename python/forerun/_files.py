@@ -37,10 +37,10 @@ def save(file: str | os.PathLike[str], arr: ndarray | Sequence[ndarray] | Mappin
     {'x': array([1., 1.]), 'y': array([0.])}
     """
     if isinstance(arr, Mapping):
-        _forerun.save_tensors(file, dict(arr))
+        _forerun.save_arrays(file, dict(arr))
         return
     arrays = [arr] if isinstance(arr, ndarray) else list(arr)
-    _forerun.save_tensors(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
+    _forerun.save_arrays(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
 
 
 def tofile(array: ndarray, fid: Any, sep: str, format: str) -> None:
@@ -78,7 +78,7 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     other = _load_other(path)
     if other is not None:
         return other
-    arrays, notes = _forerun.load_tensors(path)
+    arrays, notes = _forerun.load_arrays(path)
     if notes != _LIST:
         return arrays
     names = [str(number) for number in range(len(arrays))]
@@ -91,7 +91,7 @@ def load_parameters(file: str | os.PathLike[str]) -> dict[str, ndarray]:
     """Read the arrays of a parameter file by name, without MXNet's prefixes ``arg:`` and ``aux:``."""
     other = _load_other(os.fspath(file))
     if other is None:
-        return _forerun.load_tensors(file)[0]
+        return _forerun.load_arrays(file)[0]
     if isinstance(other, list):
         raise refused(f"load: {os.fspath(file)}: the arrays have no names")
     return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in other.items()}

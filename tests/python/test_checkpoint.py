@@ -98,8 +98,8 @@ def test_shared_parameters_are_written_once_if_asked(tmp_path: pathlib.Path) -> 
     net.initialize()
     net.save_parameters(tmp_path / "all")
     net.save_parameters(tmp_path / "once", deduplicate=True)
-    assert list(_forerun.load_tensors(tmp_path / "all")[0]) == ["0.weight", "0.bias", "1.weight", "1.bias"]
-    assert list(_forerun.load_tensors(tmp_path / "once")[0]) == ["0.weight", "0.bias"]
+    assert list(_forerun.load_arrays(tmp_path / "all")[0]) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert list(_forerun.load_arrays(tmp_path / "once")[0]) == ["0.weight", "0.bias"]
     net.load_parameters(tmp_path / "all")
     net.load_parameters(tmp_path / "once")
 
@@ -110,7 +110,7 @@ def test_dictionaries(tmp_path: pathlib.Path) -> None:
     other.load_dict({name: parameter.data() for name, parameter in net.collect_params().items()})
     assert values(other) == values(net)
     net.collect_params().save(tmp_path / "net", strip_prefix="0.")
-    assert "weight" in _forerun.load_tensors(tmp_path / "net")[0]
+    assert "weight" in _forerun.load_arrays(tmp_path / "net")[0]
     layer = nn.Dense(4)
     layer.collect_params().load(tmp_path / "net", ignore_extra=True)
     assert layer.weight.data().tolist() == net[0].weight.data().tolist()
@@ -128,8 +128,8 @@ ARRAYS = {
 
 
 def test_every_dtype_and_shape(tmp_path: pathlib.Path) -> None:
-    _forerun.save_tensors(tmp_path / "file", {name: np.array(x) for name, x in ARRAYS.items()}, {"note": "kept"})
-    arrays, notes = _forerun.load_tensors(tmp_path / "file")
+    _forerun.save_arrays(tmp_path / "file", {name: np.array(x) for name, x in ARRAYS.items()}, {"note": "kept"})
+    arrays, notes = _forerun.load_arrays(tmp_path / "file")
     assert notes == {"note": "kept"}
     assert list(arrays) == list(ARRAYS)
     for name, expected in ARRAYS.items():
@@ -152,7 +152,7 @@ def test_arrays_lists_and_dicts(tmp_path: pathlib.Path) -> None:
     assert [array.shape for array in several] == [x.shape, *[y.shape] * 11]
     assert {name: array.tolist() for name, array in named.items()} == {"0": x.tolist(), "1": y.tolist()}
     assert npx.load(tmp_path / "none") == []
-    _forerun.save_tensors(tmp_path / "bad", {"x": x}, {"forerun": "list"})
+    _forerun.save_arrays(tmp_path / "bad", {"x": x}, {"forerun": "list"})
     with pytest.raises(ValueError, match="bad: a list whose entries are x"):
         npx.load(tmp_path / "bad")
 
@@ -165,16 +165,16 @@ def test_the_name_of_the_notes_is_refused(tmp_path: pathlib.Path) -> None:
 
 def test_views_are_written_as_they_look(tmp_path: pathlib.Path) -> None:
     x = np.arange(6).reshape(2, 3)
-    _forerun.save_tensors(tmp_path / "file", {"x": x.T[::-1]})
-    assert _forerun.load_tensors(tmp_path / "file")[0]["x"].tolist() == x.asnumpy().T[::-1].tolist()
+    _forerun.save_arrays(tmp_path / "file", {"x": x.T[::-1]})
+    assert _forerun.load_arrays(tmp_path / "file")[0]["x"].tolist() == x.asnumpy().T[::-1].tolist()
 
 
 def test_the_format_is_everybodys(tmp_path: pathlib.Path) -> None:
     theirs = pytest.importorskip("safetensors.numpy")
-    _forerun.save_tensors(tmp_path / "ours", {name: np.array(x) for name, x in ARRAYS.items()}, {"note": "kept"})
+    _forerun.save_arrays(tmp_path / "ours", {name: np.array(x) for name, x in ARRAYS.items()}, {"note": "kept"})
     read = theirs.load_file(tmp_path / "ours")
     theirs.save_file(ARRAYS, tmp_path / "theirs", {"note": "kept"})
-    back, notes = _forerun.load_tensors(tmp_path / "theirs")
+    back, notes = _forerun.load_arrays(tmp_path / "theirs")
     assert notes == {"note": "kept"}
     for name, expected in ARRAYS.items():
         numpy.testing.assert_array_equal(read[name], expected)
@@ -182,11 +182,11 @@ def test_the_format_is_everybodys(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: pathlib.Path) -> None:
-    _forerun.save_tensors(tmp_path / "file", {"x": np.ones((2,))})
+    _forerun.save_arrays(tmp_path / "file", {"x": np.ones((2,))})
     failing = np.ones((10**13,))[:2]
     with pytest.raises(MemoryError):
-        _forerun.save_tensors(tmp_path / "file", {"x": np.zeros((2,)), "y": failing})
-    assert _forerun.load_tensors(tmp_path / "file")[0]["x"].tolist() == [1.0, 1.0]
+        _forerun.save_arrays(tmp_path / "file", {"x": np.zeros((2,)), "y": failing})
+    assert _forerun.load_arrays(tmp_path / "file")[0]["x"].tolist() == [1.0, 1.0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -269,7 +269,7 @@ def test_malformed_files_are_refused(name: str, tmp_path: pathlib.Path) -> None:
     content, reason = MALFORMED[name]
     (tmp_path / "bad").write_bytes(content)
     with pytest.raises(ValueError, match=f"load: .*bad: {reason}"):
-        _forerun.load_tensors(tmp_path / "bad")
+        _forerun.load_arrays(tmp_path / "bad")
     net = filled()
     before = values(net)
     with pytest.raises(ValueError, match="load: "):
@@ -283,7 +283,7 @@ def test_cut_files_are_refused(tmp_path: pathlib.Path) -> None:
     for length in range(0, len(whole), 7):
         (tmp_path / "cut").write_bytes(whole[:length])
         with pytest.raises(ValueError, match="load: "):
-            _forerun.load_tensors(tmp_path / "cut")
+            _forerun.load_arrays(tmp_path / "cut")
 
 
 def test_threads_that_save_one_path_never_corrupt_it(tmp_path: pathlib.Path) -> None:

@@ -245,8 +245,8 @@ def test_states_of_another_dtype(tmp_path: pathlib.Path) -> None:
     push(made, GRADIENTS[0])
     trainer.step(1)
     trainer.save_states(tmp_path / "states")
-    arrays, notes = _forerun.load_tensors(tmp_path / "states")
-    _forerun.save_tensors(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
+    arrays, notes = _forerun.load_arrays(tmp_path / "states")
+    _forerun.save_arrays(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
     before = trainer._states
     with pytest.raises(ValueError, match=r"momentum of parameter 1 is int32, not float(32|64)"):
         trainer.load_states(tmp_path / "states")

@@ -3,8 +3,8 @@
 //! A file is checked against the parameters before anything is allocated for its elements, and read as a whole before the
 //! first parameter is written: a load that fails changes nothing.
 
+use crate::archive::{ArrayFile, Named, Notes, StoredArray, save_arrays};
 use crate::parameter::{Parameter, open_shape};
-use crate::tensors::{Named, Notes, Tensor, TensorFile, write_tensors};
 use forerun_array::{Array, Wait, ops};
 use forerun_base::{ErrorKind, Loc, Result};
 use std::collections::HashSet;
@@ -19,8 +19,8 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
         let array = parameter.array_at(loc)?;
         Ok((parameter.name().to_owned(), array.snapshot_with(&Wait::at(loc, "save"))?))
     };
-    let tensors = parameters.iter().map(snapshot).collect::<Result<Vec<_>>>()?;
-    write_tensors(&file.path, &tensors, &Notes::new(), loc).map_err(|error| file.flat(error))
+    let arrays = parameters.iter().map(snapshot).collect::<Result<Vec<_>>>()?;
+    save_arrays(&file.path, &arrays, &Notes::new(), loc).map_err(|error| file.flat(error))
 }
 
 /// Reads the parameters: the file must hold all of them and nothing else, in their shapes and dtypes. Shapes that are not
@@ -29,33 +29,33 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
 pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     let loc = Loc::caller();
     let file = Named { op: "load", path: path.as_ref().to_owned(), loc };
-    let opened = TensorFile::open(&file.path, loc).map_err(|error| file.flat(error))?;
-    let tensors: Vec<&Tensor> = parameters.iter().map(|p| check(p, &opened, &file)).collect::<Result<_>>()?;
+    let opened = ArrayFile::open(&file.path, loc).map_err(|error| file.flat(error))?;
+    let arrays: Vec<&StoredArray> = parameters.iter().map(|p| check(p, &opened, &file)).collect::<Result<_>>()?;
     let names: HashSet<&str> = parameters.iter().map(Parameter::name).collect();
-    if let Some(tensor) = opened.tensors().iter().find(|tensor| !names.contains(tensor.name.as_str())) {
-        return Err(file.value(format!("`{}` is none of the parameters", tensor.name)));
+    if let Some(array) = opened.arrays().iter().find(|array| !names.contains(array.name.as_str())) {
+        return Err(file.value(format!("`{}` is none of the parameters", array.name)));
     }
-    let read = |tensor: &&Tensor| {
-        let bytes = opened.read(tensor).map_err(|error| file.flat(error))?;
-        ops::from_bytes(&bytes, tensor.dtype, &tensor.shape, loc)
+    let read = |array: &&StoredArray| {
+        let bytes = opened.read(array).map_err(|error| file.flat(error))?;
+        ops::from_bytes(&bytes, array.dtype, &array.shape, loc)
     };
-    let arrays: Vec<Array> = tensors.iter().map(read).collect::<Result<_>>()?;
+    let arrays: Vec<Array> = arrays.iter().map(read).collect::<Result<_>>()?;
     parameters.iter().zip(&arrays).try_for_each(|(parameter, array)| parameter.set_at(array, loc))
 }
 
 /// What the file holds for a parameter, if the two agree.
-fn check<'a>(parameter: &Parameter, opened: &'a TensorFile, file: &Named) -> Result<&'a Tensor> {
+fn check<'a>(parameter: &Parameter, opened: &'a ArrayFile, file: &Named) -> Result<&'a StoredArray> {
     let name = parameter.name();
-    let Some(tensor) = opened.tensors().iter().find(|tensor| tensor.name == name) else {
+    let Some(array) = opened.arrays().iter().find(|array| array.name == name) else {
         return Err(file.value(format!("`{name}` is missing")));
     };
-    if !parameter.fits(&tensor.shape) {
-        let text = format!("`{name}` is of shape {}, not {}", tensor.shape, open_shape(&parameter.dims()));
+    if !parameter.fits(&array.shape) {
+        let text = format!("`{name}` is of shape {}, not {}", array.shape, open_shape(&parameter.dims()));
         return Err(file.value(text));
     }
-    if tensor.dtype != parameter.dtype() {
-        let text = format!("`{name}` is {}, not {}", tensor.dtype, parameter.dtype());
+    if array.dtype != parameter.dtype() {
+        let text = format!("`{name}` is {}, not {}", array.dtype, parameter.dtype());
         return Err(file.error(ErrorKind::Type, text));
     }
-    Ok(tensor)
+    Ok(array)
 }

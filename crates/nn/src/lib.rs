@@ -1,6 +1,7 @@
 //! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
 //! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no kind of device.
 
+mod archive;
 mod checkpoint;
 mod data;
 mod init;
@@ -11,9 +12,9 @@ mod optimise;
 mod parameter;
 mod replace;
 pub mod rules;
-mod tensors;
 mod terms;
 
+pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
 pub use forerun_array::ops::Activation;
@@ -23,4 +24,3 @@ pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Seque
 pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};
 pub use parameter::Parameter;
-pub use tensors::{FileError, Notes, Tensor, TensorFile, write_tensors};

@@ -4,6 +4,7 @@
 
 mod advanced;
 mod allocator;
+mod archive;
 mod array;
 mod autograd;
 mod awaiting;
@@ -37,7 +38,6 @@ mod sequence;
 mod shapes;
 mod submit;
 mod switches;
-mod tensors;
 mod threads;
 mod trace;
 mod ufunc;

@@ -14,6 +14,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::advanced::{copy_where, nonzero};
     #[pymodule_export]
+    use crate::archive::{load_arrays, save_arrays};
+    #[pymodule_export]
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
@@ -66,8 +68,6 @@ mod _forerun {
         set_tiny_limit, start_detecting, stats, stop_detecting, stream_of, swap_stream, wait_all,
     };
 
-    #[pymodule_export]
-    use crate::tensors::{load_tensors, save_tensors};
     #[pymodule_export]
     use crate::trace::{start_trace, stop_trace};
     #[pymodule_export]

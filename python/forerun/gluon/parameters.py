@@ -130,7 +130,7 @@ class ParameterDict(dict[str, Parameter]):
         strip_prefix
             A prefix to remove from every name.
         """
-        _forerun.save_tensors(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
+        _forerun.save_arrays(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
     def load(
         self,

@@ -5,7 +5,7 @@ use crate::error::raise;
 use crate::loc::here;
 use crate::outcall;
 use crate::wait;
-use forerun::nn::{FileError, Notes, TensorFile, write_tensors};
+use forerun::nn::{ArrayFile, FileError, Notes, save_arrays as write_all};
 use forerun::{fail_point, ops};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -31,37 +31,37 @@ fn refused(py: Python<'_>, path: &PathBuf, error: FileError) -> PyErr {
 /// Writes named arrays and notes to a file, which is replaced as a whole. Waits for the values.
 #[pyfunction]
 #[pyo3(signature = (path, arrays, notes = None))]
-pub(crate) fn save_tensors(
+pub(crate) fn save_arrays(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     arrays: &Bound<'_, PyDict>,
     notes: Option<Notes>,
 ) -> PyResult<()> {
     let (path, loc) = (path_of(path)?, here(py));
-    let mut tensors = Vec::with_capacity(arrays.len());
+    let mut snapshots = Vec::with_capacity(arrays.len());
     for (name, array) in arrays.iter() {
         fail_point!("file.write", error => return Err(raise(error.read_at(loc))));
         let array = array.cast::<PyArray>()?.get().0.detach();
         let dense = if array.layout().is_dense() { array } else { ops::copy(&array, loc).map_err(raise)? };
         let snapshot = wait::read(py, &dense, "save", |array, wait| array.snapshot_with(wait))?;
-        tensors.push((name.extract()?, snapshot));
+        snapshots.push((name.extract()?, snapshot));
     }
     let notes = notes.unwrap_or_default();
-    py.detach(|| write_tensors(&path, &tensors, &notes, loc)).map_err(|error| refused(py, &path, error))
+    py.detach(|| write_all(&path, &snapshots, &notes, loc)).map_err(|error| refused(py, &path, error))
 }
 
 /// Reads named arrays and notes from a file. Its header is checked before anything is allocated.
 #[pyfunction]
-pub(crate) fn load_tensors<'py>(py: Python<'py>, path: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyDict>, Notes)> {
+pub(crate) fn load_arrays<'py>(py: Python<'py>, path: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyDict>, Notes)> {
     let (path, loc) = (path_of(path)?, here(py));
-    let file = py.detach(|| TensorFile::open(&path, loc)).map_err(|error| refused(py, &path, error))?;
+    let file = py.detach(|| ArrayFile::open(&path, loc)).map_err(|error| refused(py, &path, error))?;
     let arrays = PyDict::new(py);
-    for tensor in file.tensors() {
+    for stored in file.arrays() {
         fail_point!("file.read", error => return Err(raise(error.read_at(loc))));
-        let bytes = py.detach(|| file.read(tensor)).map_err(|error| refused(py, &path, error))?;
+        let bytes = py.detach(|| file.read(stored)).map_err(|error| refused(py, &path, error))?;
         wait::make_host_room(py, bytes.len())?;
-        let array = ops::from_bytes(&bytes, tensor.dtype, &tensor.shape, loc).map_err(raise)?;
-        arrays.set_item(&tensor.name, PyArray(array))?;
+        let array = ops::from_bytes(&bytes, stored.dtype, &stored.shape, loc).map_err(raise)?;
+        arrays.set_item(&stored.name, PyArray(array))?;
     }
     Ok((arrays, file.notes().clone()))
 }

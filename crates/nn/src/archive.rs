@@ -6,7 +6,7 @@
 use crate::replace::replace;
 use forerun_array::Snapshot;
 use forerun_base::{DType, Error, ErrorKind, Loc, Result, Shape, fail_point};
-use safetensors::tensor::{Dtype, TensorInfo};
+use safetensors::tensor::{Dtype, TensorInfo as Info};
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Display};
@@ -63,8 +63,8 @@ impl Named {
         self.error(ErrorKind::Value, text)
     }
 
-    /// The same about one tensor.
-    fn tensor(&self, name: &str, text: impl Display) -> Error {
+    /// The same about one array.
+    fn about(&self, name: &str, text: impl Display) -> Error {
         self.value(format!("tensor '{}': {text}", name.escape_debug()))
     }
 
@@ -81,9 +81,9 @@ impl Named {
 ///
 /// # Errors
 /// A dtype that the format lacks, a name that occurs twice or is the format's own, or a path that cannot be written.
-pub fn write_tensors(
+pub fn save_arrays(
     path: &Path,
-    tensors: &[(String, Snapshot)],
+    arrays: &[(String, Snapshot)],
     notes: &Notes,
     loc: Loc,
 ) -> std::result::Result<(), FileError> {
@@ -93,7 +93,7 @@ pub fn write_tensors(
         header.insert(METADATA.to_owned(), notes.clone().into_iter().collect());
     }
     let mut begin = 0;
-    for (name, snapshot) in tensors {
+    for (name, snapshot) in arrays {
         let (shown, dtype, shape) = (name.escape_debug(), snapshot.dtype(), snapshot.layout().shape);
         if name == METADATA {
             let text = format!("the file format reserves the name '{shown}': rename the array");
@@ -104,7 +104,7 @@ pub fn write_tensors(
             return Err(named.error(ErrorKind::Type, text).into());
         };
         let end = begin + shape.size() * dtype.size();
-        let info = TensorInfo { dtype: code, shape: shape.to_vec(), data_offsets: (begin, end) };
+        let info = Info { dtype: code, shape: shape.to_vec(), data_offsets: (begin, end) };
         let entry = serde_json::to_value(info).map_err(io::Error::from)?;
         if header.insert(name.clone(), entry).is_some() {
             return Err(named.value(format!("two arrays are named '{shown}'")).into());
@@ -117,7 +117,7 @@ pub fn write_tensors(
     replace(path, |file| {
         file.write_all(&(text.len() as u64).to_le_bytes())?;
         file.write_all(&text)?;
-        for (_, snapshot) in tensors {
+        for (_, snapshot) in arrays {
             fail_point!("checkpoint.write", error => return Err(named.error(ErrorKind::Runtime, error).into()));
             file.write_all(&snapshot.to_bytes())?;
         }
@@ -126,7 +126,7 @@ pub fn write_tensors(
 }
 
 /// One array of a file.
-pub struct Tensor {
+pub struct StoredArray {
     /// Its name.
     pub name: String,
     /// Its element type.
@@ -138,20 +138,20 @@ pub struct Tensor {
 }
 
 /// A file whose header has been checked.
-pub struct TensorFile {
+pub struct ArrayFile {
     file: File,
     named: Named,
     start: u64,
-    tensors: Vec<Tensor>,
+    arrays: Vec<StoredArray>,
     notes: Notes,
 }
 
-impl TensorFile {
+impl ArrayFile {
     /// Opens a file, and reads and checks its header.
     ///
     /// # Errors
     /// A path that cannot be read, or a header that is malformed or does not describe the rest of the file.
-    pub fn open(path: &Path, loc: Loc) -> std::result::Result<TensorFile, FileError> {
+    pub fn open(path: &Path, loc: Loc) -> std::result::Result<ArrayFile, FileError> {
         let named = Named { op: "load", path: path.to_owned(), loc };
         let mut file = File::open(path)?;
         let size = file.metadata()?.len();
@@ -168,13 +168,13 @@ impl TensorFile {
             true => named.value(error),
             false => named.value(format!("the header is not JSON: {error}")),
         })?;
-        let tensors = header.check((rest - length) as usize, &named)?;
-        Ok(TensorFile { file, named, start: PREFIX + length, tensors, notes: header.notes })
+        let arrays = header.check((rest - length) as usize, &named)?;
+        Ok(ArrayFile { file, named, start: PREFIX + length, arrays, notes: header.notes })
     }
 
     /// What the file holds, in the order of the elements in it.
-    pub fn tensors(&self) -> &[Tensor] {
-        &self.tensors
+    pub fn arrays(&self) -> &[StoredArray] {
+        &self.arrays
     }
 
     /// The notes that were written beside the arrays.
@@ -186,15 +186,15 @@ impl TensorFile {
     ///
     /// # Errors
     /// A file that cannot be read any more, or bytes that are no elements of the dtype.
-    pub fn read(&self, tensor: &Tensor) -> std::result::Result<Vec<u8>, FileError> {
+    pub fn read(&self, array: &StoredArray) -> std::result::Result<Vec<u8>, FileError> {
         let named = &self.named;
         fail_point!("checkpoint.read", error => return Err(named.error(ErrorKind::Runtime, error).into()));
-        let mut bytes = vec![0; tensor.range.1 - tensor.range.0];
+        let mut bytes = vec![0; array.range.1 - array.range.0];
         let mut file = &self.file;
-        file.seek(SeekFrom::Start(self.start + tensor.range.0 as u64))?;
-        read_all(&mut file, &mut bytes, || named.tensor(&tensor.name, "the file ended inside its elements"))?;
-        if tensor.dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
-            return Err(named.tensor(&tensor.name, "a bool is neither 0 nor 1").into());
+        file.seek(SeekFrom::Start(self.start + array.range.0 as u64))?;
+        read_all(&mut file, &mut bytes, || named.about(&array.name, "the file ended inside its elements"))?;
+        if array.dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
+            return Err(named.about(&array.name, "a bool is neither 0 nor 1").into());
         }
         Ok(bytes)
     }
@@ -216,7 +216,7 @@ fn read_all(
 #[derive(Default)]
 struct Header {
     notes: Notes,
-    entries: Vec<(String, TensorInfo)>,
+    entries: Vec<(String, Info)>,
 }
 
 impl Header {
@@ -228,12 +228,12 @@ impl Header {
     }
 
     /// Checks the entries against the number of bytes after the header: they must cover it without gaps or overlaps.
-    fn check(&self, size: usize, named: &Named) -> Result<Vec<Tensor>> {
-        let mut tensors: Vec<Tensor> =
+    fn check(&self, size: usize, named: &Named) -> Result<Vec<StoredArray>> {
+        let mut found: Vec<StoredArray> =
             self.entries.iter().map(|(name, info)| check_entry(name, info, size, named)).collect::<Result<_>>()?;
-        tensors.sort_by_key(|tensor| tensor.range);
+        found.sort_by_key(|array| array.range);
         let (mut reached, mut last) = (0, "");
-        for Tensor { name, range: (begin, end), .. } in &tensors {
+        for StoredArray { name, range: (begin, end), .. } in &found {
             let shown = name.escape_debug();
             if *begin < reached {
                 return Err(named.value(format!("tensors '{}' and '{shown}' overlap", last.escape_debug())));
@@ -246,7 +246,7 @@ impl Header {
         if reached != size {
             return Err(named.value(format!("{} bytes at the end belong to no tensor", size - reached)));
         }
-        Ok(tensors)
+        Ok(found)
     }
 }
 
@@ -278,22 +278,22 @@ impl<'de> Visitor<'de> for Header {
 }
 
 /// Checks what the header says about one array.
-fn check_entry(name: &str, info: &TensorInfo, size: usize, named: &Named) -> Result<Tensor> {
+fn check_entry(name: &str, info: &Info, size: usize, named: &Named) -> Result<StoredArray> {
     let Some(dtype) = DType::ALL.into_iter().find(|dtype| stored(*dtype) == Some(info.dtype)) else {
-        return Err(named.tensor(name, format!("dtype {} is not supported", info.dtype)));
+        return Err(named.about(name, format!("dtype {} is not supported", info.dtype)));
     };
-    let shape = Shape::new(&info.shape).map_err(|error| named.tensor(name, error))?;
+    let shape = Shape::new(&info.shape).map_err(|error| named.about(name, error))?;
     let (begin, end) = info.data_offsets;
     if begin > end || end > size {
         let text = format!("data_offsets [{begin}, {end}] lie outside the {size} bytes of data");
-        return Err(named.tensor(name, text));
+        return Err(named.about(name, text));
     }
     let needed = shape.size() * dtype.size();
     if end - begin != needed {
         let text = format!("{} bytes for {dtype} of shape {shape}, which needs {needed}", end - begin);
-        return Err(named.tensor(name, text));
+        return Err(named.about(name, text));
     }
-    Ok(Tensor { name: name.to_owned(), dtype, shape, range: (begin, end) })
+    Ok(StoredArray { name: name.to_owned(), dtype, shape, range: (begin, end) })
 }
 
 /// The format's name of a dtype. Complex numbers are not written: other programs do not read them.
