@@ -253,9 +253,9 @@ def _scanned(op: ufunc, x: ndarray, axis: int, widen: bool) -> ndarray:
     if name in _SCANS:
         if widen and x.dtype.kind in "biu":
             x = x.astype("uint64" if x.dtype.kind == "u" else int64, copy=False)
-        return _forerun.routine(_SCANS[name], [x], [axis])
+        return _forerun.routine(_SCANS[name], [x], axis=axis)
     if name in _EXTREMES:
-        return _forerun.routine("take_along_axis", [x, _forerun.routine(_EXTREMES[name], [x], [axis])], [axis])
+        return _forerun.routine("take_along_axis", [x, _forerun.routine(_EXTREMES[name], [x], axis=axis)], axis=axis)
     if name in _RESTS and x.shape[axis] > 1:
         first, rest = _part(x, axis, 0, 1), _part(x, axis, 1, None)
         scanned = _scanned(add if _RESTS[name] == "add" else multiply, rest, axis, False)

@@ -60,7 +60,7 @@ def _applied(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) 
     if values is not None and name in ("add", "subtract") and flat.dtype.kind != "b":
         addends = values.astype(flat.dtype, copy=False)
         return _forerun.scatter_add(flat, places, negative(addends) if name == "subtract" else addends, 0)
-    order = _forerun.routine("argsort", [places], [0, 0])
+    order = _forerun.routine("argsort", [places], axis=0)
     places = _forerun.take(places, order, 0)
     if values is None:
         return _rounds(op, flat, places, None)
@@ -70,14 +70,14 @@ def _applied(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) 
         return _rounds(op, flat, places, values)
     if flat.size <= places.size:
         every = _forerun.arange(0, flat.size, 1, int64, flat.device)
-        starts, ends = (_forerun.routine("searchsorted", [places, every], [side]) for side in (0, 1))
+        starts, ends = (_forerun.routine("searchsorted", [places, every], right=side) for side in (0, 1))
         start = _forerun.broadcast_to(values[:1], flat.shape)
         together = segments(within, values, start, starts, ends - starts, 0, places.size)
         return where(ends > starts, op(flat, together).astype(flat.dtype, copy=False), flat)
     # Each value with all before it for the same place: of several writes to one place the last stays, which has all.
     values = _scanned(within, places, values)
     made = op(_forerun.take(flat, places, 0), values).astype(flat.dtype, copy=False)
-    return _forerun.routine("put_along_axis", [flat, places, made], [0])
+    return _forerun.routine("put_along_axis", [flat, places, made], axis=0)
 
 
 def _scanned(op: ufunc, places: ndarray, values: ndarray) -> ndarray:
@@ -97,12 +97,12 @@ def _rounds(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) -
         [_forerun.full((1,), True, None, places.device), not_equal(places[1:], places[:-1])], 0
     )
     starts = where(first, count, 0)
-    starts = _forerun.take(starts, _forerun.routine("argcummax", [starts], [0]), 0)
+    starts = _forerun.take(starts, _forerun.routine("argcummax", [starts], axis=0), 0)
     turns = count - starts
     for turn in range(turns.max().item() + 1):
         now = equal(turns, turn)
         at = places[now]
         old = _forerun.take(flat, at, 0)
         made = op(old) if values is None else op(old, values[now])
-        flat = _forerun.routine("put_along_axis", [flat, at, made.astype(flat.dtype, copy=False)], [0])
+        flat = _forerun.routine("put_along_axis", [flat, at, made.astype(flat.dtype, copy=False)], axis=0)
     return flat

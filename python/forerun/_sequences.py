@@ -67,15 +67,15 @@ def topk(
         x, axis = x.reshape(-1), 0
     place = one_axis("topk", axis, x.ndim)
     count = x.shape[place] if k < 1 else k
-    indices = _forerun.routine("argtop", [x], [place, int(not is_ascend), count])
+    indices = _forerun.routine("argtop", [x], axis=place, descending=not is_ascend, count=count)
     if ret_typ == "mask":
         nothing = _forerun.full(x.shape, 0, x.dtype, x.device)
         ones = _forerun.full(indices.shape, 1, x.dtype, x.device)
-        return _forerun.routine("put_along_axis", [nothing, indices, ones], [place]).reshape(*shape)
+        return _forerun.routine("put_along_axis", [nothing, indices, ones], axis=place).reshape(*shape)
     named = indices if dtype is None else indices.astype(dtype, copy=False)
     if ret_typ == "indices":
         return named
-    values = _forerun.routine("take_along_axis", [x, indices], [place])
+    values = _forerun.routine("take_along_axis", [x, indices], axis=place)
     return values if ret_typ == "value" else [values, named]
 
 
@@ -89,8 +89,8 @@ def cummax(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
     array([1., 3., 3.])
     """
     x = to_array(x)
-    words = [axis.__index__()]
-    return _forerun.routine("take_along_axis", [x, _forerun.routine("argcummax", [x], words)], words)
+    place = axis.__index__()
+    return _forerun.routine("take_along_axis", [x, _forerun.routine("argcummax", [x], axis=place)], axis=place)
 
 
 def cummin(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
@@ -103,8 +103,8 @@ def cummin(x: ArrayLike, axis: SupportsIndex = -1) -> ndarray:
     array([3., 1., 1.])
     """
     x = to_array(x)
-    words = [axis.__index__()]
-    return _forerun.routine("take_along_axis", [x, _forerun.routine("argcummin", [x], words)], words)
+    place = axis.__index__()
+    return _forerun.routine("take_along_axis", [x, _forerun.routine("argcummin", [x], axis=place)], axis=place)
 
 
 def _rows(op: str, shape: tuple[int, ...], indices: ndarray) -> ndarray:
@@ -175,7 +175,7 @@ def index_update(a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> ndarray:
     width = math.prod(x.shape[depth:])
     flat = x.reshape(math.prod(x.shape[:depth]), width)
     rows = _forerun.broadcast_to(rows, (rows.shape[0], width))
-    made = _forerun.routine("put_along_axis", [flat, rows, updates.reshape(*rows.shape)], [0])
+    made = _forerun.routine("put_along_axis", [flat, rows, updates.reshape(*rows.shape)], axis=0)
     return made.reshape(*x.shape)
 
 
@@ -265,7 +265,7 @@ def sequence_last(
     extents = list(x.shape)
     extents[place] = 1
     last = _forerun.broadcast_to(lengths - 1, extents)
-    return _forerun.routine("take_along_axis", [x, last], [place]).squeeze(place)
+    return _forerun.routine("take_along_axis", [x, last], axis=place).squeeze(place)
 
 
 def sequence_reverse(
@@ -290,4 +290,4 @@ def sequence_reverse(
     lengths, place = _lengths("sequence_reverse", x, sequence_length, axis)
     steps = _steps(x, place)
     places = where(steps < lengths, lengths - 1 - steps, steps)
-    return _forerun.routine("take_along_axis", [x, _forerun.broadcast_to(places, x.shape)], [place])
+    return _forerun.routine("take_along_axis", [x, _forerun.broadcast_to(places, x.shape)], axis=place)

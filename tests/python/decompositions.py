@@ -12,8 +12,7 @@ import numpy
 SCALES = (["backward", "forward", "ortho"], ["forward", "backward", "ortho"])
 
 
-def fourier(x: Any, words: Any) -> Any:
-    axis, back, scale = words
+def fourier(x: Any, axis: int, back: bool, scale: int) -> Any:
     return (numpy.fft.ifft if back else numpy.fft.fft)(x, axis=axis, norm=SCALES[back][scale])
 
 
@@ -25,8 +24,7 @@ def packed(*results: Any) -> Any:
     return numpy.concatenate([numpy.ravel(result) for result in results])
 
 
-def triangular(a: Any, b: Any, words: Any) -> Any:
-    lower, transposed, unit = words
+def triangular(a: Any, b: Any, lower: bool, transposed: bool, unit: bool) -> Any:
     half = numpy.tril(a) if lower else numpy.triu(a)
     rows = numpy.arange(a.shape[-1])
     if unit:
@@ -45,7 +43,7 @@ def reconstructed(op: str, sample: dict[str, Any], found: numpy.ndarray) -> nump
         order = numpy.lexsort((wide.imag, wide.real.round(4)))
         return numpy.take_along_axis(found, order, -1)
     least = min(m, n)
-    left, right = (m, n) if sample["args"]["words"][0] and op != "eigh" else (least, least)
+    left, right = (m, n) if sample.get("args", {}).get("complete") else (least, least)
     shapes = {"qr": [(m, left), (left, n)], "svd": [(m, left), (least,), (right, n)], "eigh": [(n,), (n, n)]}
     shapes["eig"] = shapes["eigh"]
     taken, start = [], 0
@@ -71,19 +69,14 @@ def reconstructed(op: str, sample: dict[str, Any], found: numpy.ndarray) -> nump
 
 DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "fft": fourier,
-    "rfft": lambda x, words: numpy.fft.rfft(x, axis=words[0], norm=SCALES[0][words[1]]),
-    "irfft": lambda x, words: numpy.fft.irfft(x, words[1], words[0], SCALES[1][words[2]]),
-    "cholesky": lambda x, words: numpy.linalg.cholesky(x, upper=bool(words[0])),
-    "det": lambda x, words: numpy.linalg.det(x),
-    "slogdet": lambda x, words: numpy.stack(numpy.linalg.slogdet(x)),
-    "inv": lambda x, words: numpy.linalg.inv(x),
-    "solve": lambda a, b, words: numpy.linalg.solve(a, b),
+    "rfft": lambda x, axis, scale: numpy.fft.rfft(x, axis=axis, norm=SCALES[0][scale]),
+    "irfft": lambda x, axis, n, scale: numpy.fft.irfft(x, n, axis, SCALES[1][scale]),
+    "slogdet": lambda x: numpy.stack(numpy.linalg.slogdet(x)),
     "solve_triangular": triangular,
-    "qr": lambda x, words: packed(*numpy.linalg.qr(x, "complete" if words[0] else "reduced")),
-    "svd": lambda x, words: packed(*numpy.linalg.svd(x, full_matrices=bool(words[0]))),
-    "svdvals": lambda x, words: numpy.linalg.svd(x, compute_uv=False),
-    "eigh": lambda x, words: packed(*numpy.linalg.eigh(x, "LU"[words[0]])),
-    "eig": lambda x, words: packed(*(part + 0j for part in numpy.linalg.eig(x))),
-    "eigvals": lambda x, words: numpy.linalg.eigvals(x) + 0j,
-    "eigvalsh": lambda x, words: numpy.linalg.eigvalsh(x, "LU"[words[0]]),
+    "qr": lambda x, complete: packed(*numpy.linalg.qr(x, "complete" if complete else "reduced")),
+    "svd": lambda x, complete: packed(*numpy.linalg.svd(x, full_matrices=complete)),
+    "eigh": lambda x, upper: packed(*numpy.linalg.eigh(x, "LU"[upper])),
+    "eig": lambda x: packed(*(part + 0j for part in numpy.linalg.eig(x))),
+    "eigvals": lambda x: numpy.linalg.eigvals(x) + 0j,
+    "eigvalsh": lambda x, upper: numpy.linalg.eigvalsh(x, "LU"[upper]),
 }

@@ -184,7 +184,7 @@ def test_orders_are_those_of_random_bits() -> None:
         np.random.seed(7)
         made = np.random.permutation(count)
         np.random.seed(7)
-        drawn = _forerun.routine("random_bits", [], [count])
+        drawn = _forerun.routine("random_bits", [], shape=[count])
         low = (1 << max(count - 1, 0).bit_length()) - 1
         marked = numpy.sort(drawn.asnumpy() & ~low | numpy.arange(count))
         numpy.testing.assert_array_equal(made.asnumpy(), marked & low)

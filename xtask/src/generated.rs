@@ -1,8 +1,10 @@
-//! Generated files are committed; this list says which they are and what writes them.
+//! Generated files are committed; this list says which they are and what writes them. The lists of families are written before
+//! the others, whose generators are compiled with them.
 //!
 //! Invariant: a generator prints the whole file to its standard output and touches nothing.
 
 use crate::command::{cargo, say};
+use crate::families::{self, FOLDERS};
 use std::fs;
 use std::path::Path;
 
@@ -24,6 +26,7 @@ const GENERATED: &[Generated] = &[
 
 /// Writes every generated file.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
+    families::write(root)?;
     for (generator, path) in GENERATED {
         let file = root.join(path);
         fs::write(&file, print(generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -34,9 +37,14 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 
 /// Fails when a generated file differs from what its generator prints.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    let differing = differing(root, GENERATED, print)?;
+    let mut differing = differing(root, GENERATED, print)?;
+    for folder in FOLDERS {
+        if families::print(root, folder)?.as_bytes() != fs::read(root.join(folder.list)).unwrap_or_default() {
+            differing.push(folder.list);
+        }
+    }
     if differing.is_empty() {
-        say!("gen: {} files up to date", GENERATED.len());
+        say!("gen: {} files up to date", GENERATED.len() + FOLDERS.len());
         return Ok(());
     }
     Err(format!("out of date, run `cargo xtask gen`: {}", differing.join(", ")))

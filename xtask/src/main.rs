@@ -5,6 +5,7 @@
 
 mod bench;
 mod command;
+mod families;
 mod generated;
 mod planted;
 mod python;

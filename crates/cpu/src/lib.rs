@@ -6,6 +6,7 @@ mod casts;
 mod complex;
 mod copy;
 mod each;
+mod family;
 mod fill;
 mod gather;
 mod jit;

@@ -1,8 +1,8 @@
 //! Prints `docs/conformance/fallbacks.md`: the ops that a CUDA device leaves to the host.
 
 use forerun_base::Shape;
-use forerun_cuda::runs;
-use forerun_ops::samples::{Sample, Value, names, samples};
+use forerun_cuda::{left_to_host, runs};
+use forerun_ops::samples::{Input, Sample, names, samples};
 use forerun_ops::{Given, Routine};
 
 const OPENING: &str = "# Ops that CUDA devices leave to the host
@@ -14,41 +14,43 @@ kernels; composite ones are made of those. Of the routines these have none; for 
 `bincount`, `histogram` and `random_order` the Python face submits ops of the device that do the same:
 ";
 
-const CLOSING: &str = "
+const EXCEPTIONS: &str = "
 Others have theirs but for some inputs:
 
 | routine | left to the host |
-|---|---|
-| `fft`, `rfft`, `irfft` | where cuFFT is not found |
-| `sort`, `argsort`, `argtop`, `groups`, `group_starts`, `row_order` | arrays of 2^31 elements and more |
-| `random_multinomial` | one probability |
-| `softmax_rows`, `log_softmax_rows`, `layer_norm_rows` | few rows of more than 4096 elements, which are reduced by other kernels of the device |
-| all but `take_along_axis`, `put_along_axis`, `nonzero`, `compress`, `fill_chosen`, `positions`, `put`, `fft`, `irfft` | complex numbers |
+|---|---|";
 
+const CLOSING: &str = "
 Results have the host's bits, but for those that depend on mathematical functions of the device (`random_gamma`, within 64 units of the last place
 where it was tried; counts drawn by rejection were equal where they were tried) and those that add in another order (Fourier transforms, linear algebra).
 ";
 
 fn main() {
     let (all, samples) = (names().count(), samples());
-    let left: Vec<Routine> = Routine::all().into_iter().filter(|routine| !somewhere(*routine, &samples)).collect();
+    let (run, left): (Vec<Routine>, Vec<Routine>) =
+        Routine::all().into_iter().partition(|routine| runs_somewhere(*routine, &samples));
     println!("{OPENING}\n| routine | what |\n|---|---|");
     left.iter().for_each(|routine| println!("| `{}` | {} |", routine.name(), routine.row().doc));
-    println!("\n{} of {all} ops, {:.1} %.", left.len(), 100.0 * left.len() as f64 / all as f64);
+    println!("\n{} of {all} ops, {:.1} %.\n{EXCEPTIONS}", left.len(), 100.0 * left.len() as f64 / all as f64);
+    let mut exceptions: Vec<(&str, Vec<String>)> = Vec::new();
+    for (routine, text) in run.into_iter().filter_map(|routine| Some((routine, left_to_host(routine)?))) {
+        let name = format!("`{}`", routine.name());
+        match exceptions.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, names)) => names.push(name),
+            None => exceptions.push((text, vec![name])),
+        }
+    }
+    exceptions.iter().for_each(|(text, names)| println!("| {} | {text} |", names.join(", ")));
     print!("{CLOSING}");
 }
 
 /// Whether a device runs one of the routine's samples.
-fn somewhere(routine: Routine, samples: &[Sample]) -> bool {
+fn runs_somewhere(routine: Routine, samples: &[Sample]) -> bool {
     samples.iter().filter(|sample| sample.op == routine.name() && sample.error.is_none()).any(|sample| {
         sample.dtypes.iter().any(|dtype| {
-            let input = |input: &forerun_ops::samples::Input| (input.dtype.unwrap_or(*dtype), Shape::of(&input.shape));
+            let input = |input: &Input| (input.dtype.unwrap_or(*dtype), Shape::of(&input.shape));
             let given: Vec<Given> = sample.inputs.iter().map(input).collect();
-            let words = sample.args.iter().find_map(|(name, value)| match value {
-                Value::Ints(words) if *name == "words" => Some(words.clone()),
-                _ => None,
-            });
-            routine.infer(&given, &words.unwrap_or_default()).is_ok() && runs(routine, &given)
+            runs(routine, &given)
         })
     })
 }

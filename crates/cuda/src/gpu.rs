@@ -59,6 +59,13 @@ pub struct Raised {
     pub place: u64,
 }
 
+impl Raised {
+    /// The array of indices that it stands in: the bits of the place above those that number elements.
+    pub(crate) fn array(&self) -> usize {
+        (self.place >> 48) as usize
+    }
+}
+
 impl Gpu {
     /// Bytes of a status: raised, index, its place, and a word that kernels need.
     pub const STATUS_BYTES: usize = 32;
@@ -181,7 +188,7 @@ impl Gpu {
 
     /// Whether the device does a routine over these inputs; the host does what it does not.
     pub fn runs(&self, routine: Routine, given: &[Given]) -> bool {
-        crate::run::runs(routine, given) && (!matches!(routine, Routine::Fft(_)) || self.fourier().is_ok())
+        crate::family::kernel(&routine).is_some_and(|kernel| kernel.runs(given) && kernel.is_available(self))
     }
 
     /// Launches a kernel on the compute stream. Its one argument is a struct of these words.

@@ -137,12 +137,19 @@ impl<T: Copy> Ring<T> {
         (index < tail && tail - index <= self.capacity() as u64).then(|| unsafe { self.get(index) })
     }
 
+    /// Whether the item at `index` was published and its slot not used again.
+    fn is_written(&self, index: u64) -> bool {
+        let tail = self.tail();
+        index < tail && tail - index <= self.capacity() as u64
+    }
+
     /// The item at `index`.
     ///
     /// # Safety
     /// The caller holds the consumers' lock and has seen `head <= index < tail`.
     #[inline]
     pub unsafe fn get(&self, index: u64) -> T {
+        debug_assert!(self.is_written(index), "slot {index} holds nothing");
         self.slot(index).with(|slot| {
             // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
             unsafe { (*slot).assume_init() }
@@ -156,6 +163,7 @@ impl<T: Copy> Ring<T> {
     #[cfg(not(loom))]
     #[inline]
     pub unsafe fn peek(&self, index: u64) -> &T {
+        debug_assert!(self.is_written(index), "slot {index} holds nothing");
         self.slot(index).with(|slot| {
             // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
             unsafe { (*slot).assume_init_ref() }
@@ -168,6 +176,7 @@ impl<T: Copy> Ring<T> {
     /// The caller holds the consumers' lock, has seen `head <= to <= tail`, and reads no slot before `to` any more.
     #[inline]
     pub unsafe fn advance(&self, to: u64) {
+        debug_assert!(self.head() <= to && to <= self.tail(), "the head moves to {to}");
         self.head.store(to, Ordering::Release);
     }
 }

@@ -14,4 +14,4 @@ pub use forerun_base::SourceLine;
 pub use forerun_ops::infer::{ArgType, promote};
 /// Sample calls of every op, for tests.
 pub use forerun_ops::samples;
-pub use forerun_ops::{COMPOSITE, Class, Op, OpRow, PointRow, STRUCTURED, Tier};
+pub use forerun_ops::{Attribute, AttributeKind, COMPOSITE, Class, Encoded, Op, OpRow, PointRow, STRUCTURED, Tier};

@@ -161,8 +161,7 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
     }
     if let Some(routine) = Routine::from_name(sample.op) {
         let all: Vec<&Array> = operands.iter().map(Operand::array).collect();
-        let words: Vec<i64> = args.ints("words").unwrap().iter().map(|w| *w as i64).collect();
-        return Ok(vec![ops::routine(routine, &all, &words, AT)?]);
+        return Ok(vec![ops::routine_encoded(routine, &all, &routine.encode(&sample.args)?, AT)?]);
     }
     let structured = STRUCTURED.iter().find(|(_, row)| row.name == sample.op).map(|(op, _)| *op);
     if let Some(Op::Reduce(kind)) = structured {

@@ -56,7 +56,7 @@ fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>
             Ok(vec![Some(grad.clone()), None, rows])
         }
         (Op::Transfer, _) => Ok(vec![Some(ops::transfer(grad, signature.inputs[0].device, loc)?)]),
-        (Op::Routine(called), Attrs::Words(words)) => routine::rule(called, words, recorded, grad, loc),
+        (Op::Routine(called), Attrs::Routine(encoded)) => routine::rule(called, encoded, recorded, grad, loc),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} is never on the tape"),
     }
 }

@@ -100,7 +100,9 @@ fn structured_ops() {
 #[test]
 fn routines() {
     let x = inputs(1, &[3, 3]);
-    let call = |routine: Routine, x: &[&Array], words: &[i64]| ops::routine(routine, x, words, loc()).unwrap();
+    let call = |routine: Routine, x: &[&Array], attributes: &[i64]| {
+        ops::routine_encoded(routine, x, attributes, loc()).unwrap()
+    };
     let at = ops::cast(&array(&[1, 3], &[1.0, 0.0, 2.0]), DType::I64, loc()).unwrap();
     check_parts("take_along_axis", &|z| call(Routine::Along(Along::Take), &[&z[0], &at], &[0]), &x);
     check_parts("sort", &|z| call(Routine::Order(Order::Sort), &[&z[0]], &[1, 0]), &x);
@@ -113,7 +115,11 @@ fn routines() {
 fn linear_algebra() {
     let x = inputs(1, &[2, 2]);
     let both: Vec<Array> = x.iter().chain(&inputs(1, &[2, 1])).cloned().collect();
-    let call = |routine, x: &[&Array], words: &[i64]| ops::routine(Routine::Linalg(routine), x, words, loc()).unwrap();
+    let call = |routine: Linalg, x: &[&Array], flags: &[i64]| {
+        let mut encoded = flags.to_vec();
+        encoded.resize(routine.attributes().len(), 0);
+        ops::routine_encoded(Routine::Linalg(routine), x, &encoded, loc()).unwrap()
+    };
     // Away from what is singular.
     let far = |z: &Array| {
         let eye = ops::eye(2, 2, 0, DType::C128, loc()).unwrap();
@@ -155,7 +161,7 @@ fn what_has_none_says_so() {
     };
     record(|| {
         refused(point(Point::Sign, &[&z]), "sign: no gradient for complex128");
-        let found = ops::routine(Routine::Linalg(Linalg::Eigvals), &[&z], &[], loc()).unwrap();
+        let found = ops::routine(Linalg::Eigvals, &[&z], &(), loc()).unwrap();
         refused(found, "eigvals: no gradient for complex128");
     });
 }

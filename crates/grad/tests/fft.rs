@@ -7,8 +7,8 @@ use forerun_array::{Arg, Array, ops};
 use forerun_base::Loc;
 use forerun_ops::{Fft, Point, Routine};
 
-fn call(routine: Fft, x: &Array, words: &[i64]) -> Array {
-    ops::routine(Routine::Fft(routine), &[x], words, Loc::default()).unwrap()
+fn call(routine: Fft, x: &Array, attributes: &[i64]) -> Array {
+    ops::routine_encoded(Routine::Fft(routine), &[x], attributes, Loc::default()).unwrap()
 }
 
 /// Something that is not linear.

@@ -8,9 +8,13 @@ use forerun_array::ops::{Activation, BatchNormOptions, Channels, Item};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
+use forerun_ops::choose::Compression;
+use forerun_ops::convolve::Window;
 use forerun_ops::gradient::{Flow, pointwise};
+use forerun_ops::place::Rows;
+use forerun_ops::samples::{Input, Look, Sample, Values, samples};
 use forerun_ops::{
-    Along, Beyond, COMPOSITE, Choose, Class, Normalise, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan,
+    Along, AlongAxis, Beyond, COMPOSITE, Choose, Class, List, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan,
 };
 
 fn loc() -> Loc {
@@ -393,53 +397,57 @@ fn empty_arrays() {
 
 #[test]
 fn routines() {
-    let shape = [3usize, 4];
     let values: Vec<f64> = (0..12).map(|i| ((i * 7) % 12) as f64 * 0.25 - 1.2).collect();
-    let x = array(&shape, &values);
+    let x = array(&[3, 4], &values);
     let named = forerun_array::ops::from_slice(&[2i64, 0, 1, 1, 0, 2, 2, 2], &[2, 4], loc()).unwrap();
     let updates = array(&[2, 4], &values[..8]);
+    let axis = AlongAxis { axis: 0 };
     for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
-        let call = |inputs: &[&Array]| ops::routine(routine, inputs, &[0, 1], loc()).unwrap();
         match routine {
-            Routine::Scan(Scan::Linear) => {
-                check(
-                    routine.name(),
-                    &|x| call(&[&x[0], &x[1]]),
-                    &[x.clone(), array(&shape, &numbers(12, 3, -1.0, 1.0))],
-                );
-            }
-            Routine::Order(_) | Routine::Scan(_) => {
-                check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x))
-            }
-            Routine::Normalise(Normalise::Layer) => {
-                let vectors = [array(&[4], &values[..4]), array(&[4], &values[4..8])];
-                let layer = |x: &[Array]| {
-                    let words = [1e-3f64.to_bits() as i64];
-                    ops::routine(routine, &[&x[0], &x[1], &x[2]], &words, loc()).unwrap()
-                };
-                check(routine.name(), &layer, &[x.clone(), vectors[0].clone(), vectors[1].clone()]);
-            }
-            Routine::Normalise(_) => check(routine.name(), &|x| call(&[&x[0]]), std::slice::from_ref(&x)),
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
             Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
             Routine::Convolve(_) => convolved(routine),
-            Routine::Along(Along::Take) => check(routine.name(), &|x| call(&[&x[0], &named]), std::slice::from_ref(&x)),
+            Routine::Along(Along::Take) => {
+                let take = |x: &[Array]| ops::routine(routine, &[&x[0], &named], &axis, loc()).unwrap();
+                check(routine.name(), &take, std::slice::from_ref(&x));
+            }
             Routine::Along(Along::Add | Along::Put) => {
-                check(routine.name(), &|x| call(&[&x[0], &named, &x[1]]), &[x.clone(), updates.clone()]);
+                let update = |x: &[Array]| ops::routine(routine, &[&x[0], &named, &x[1]], &axis, loc()).unwrap();
+                check(routine.name(), &update, &[x.clone(), updates.clone()]);
             }
-            Routine::Count(_) | Routine::Draw(_) | Routine::Search(_) | Routine::Unique(_) => {
-                unreachable!("nothing flows back through indices")
-            }
+            _ => sampled(routine),
         }
     }
+}
+
+/// Small samples of a routine whose inputs are all floats, with other elements: no two of them are equal.
+fn sampled(routine: Routine) {
+    let is_small = |input: &Input| input.dtype.is_none() && (1..64).contains(&input.shape.iter().product::<usize>());
+    let ordinary = |input: &Input| input.values == Values::Ordinary && input.look != Look::Repeated;
+    let all = samples().into_iter().filter(|s| s.op == routine.name() && s.error.is_none());
+    let fits = |s: &Sample| s.dtypes.contains(&DType::F64) && s.inputs.iter().all(|x| is_small(x) && ordinary(x));
+    let mut tried = 0;
+    for sample in all.filter(fits).take(4) {
+        let encoded = routine.encode(&sample.args).unwrap();
+        let input = |(n, input): (usize, &Input)| {
+            let count: usize = input.shape.iter().product();
+            let values = (0..count).map(|i| ((i * 7 + 3 * n) % 67) as f64 * 0.035 - 1.2).collect::<Vec<_>>();
+            array(&input.shape, &values)
+        };
+        let inputs: Vec<Array> = sample.inputs.iter().enumerate().map(input).collect();
+        let call = |x: &[Array]| ops::routine_encoded(routine, &x.iter().collect::<Vec<_>>(), &encoded, loc()).unwrap();
+        check(routine.name(), &call, &inputs);
+        tried += 1;
+    }
+    assert!(tried > 0, "{} has no sample to differentiate", routine.name());
 }
 
 /// All of a convolution, a part of it, and more than there is of it.
 fn convolved(routine: Routine) {
     let vectors = [array(&[7], &numbers(7, 5, -1.0, 1.0)), array(&[3], &numbers(3, 3, -1.0, 1.0))];
-    for words in [[0, 9], [2, 5], [-2, 14]] {
-        let call = |x: &[Array]| ops::routine(routine, &[&x[0], &x[1]], &words, loc()).unwrap();
+    for (first, count) in [(0, 9), (2, 5), (-2, 14)] {
+        let call = |x: &[Array]| ops::routine(routine, &[&x[0], &x[1]], &Window { first, count }, loc()).unwrap();
         check(routine.name(), &call, &vectors);
     }
 }
@@ -448,19 +456,23 @@ fn chosen_and_placed(routine: Routine) {
     let x = array(&[3, 4], &numbers(12, 5, 0.5, 1.5));
     let mask = ops::from_slice(&[true, false, true], &[3], loc()).unwrap();
     let positions = ops::from_slice(&[1i64, 3, 1, 0], &[2, 2], loc()).unwrap();
-    let call = |inputs: &[&Array], words: &[i64]| ops::routine(routine, inputs, words, loc()).unwrap();
     match routine {
-        Routine::Choose(Choose::Compress) => check("compress", &|x| call(&[&x[0], &mask], &[0, 2]), &[x]),
+        Routine::Choose(Choose::Compress) => {
+            let compression = Compression { axis: 0, count: 2 };
+            check("compress", &|x| ops::routine(routine, &[&x[0], &mask], &compression, loc()).unwrap(), &[x]);
+        }
         Routine::Choose(Choose::Fill) => {
-            let values = array(&[2, 4], &numbers(8, 3, 0.5, 1.5));
-            check("fill_chosen", &|x| call(&[&x[0], &mask, &x[1]], &[0]), &[x, values]);
+            let (values, axis) = (array(&[2, 4], &numbers(8, 3, 0.5, 1.5)), AlongAxis { axis: 0 });
+            let fill = |x: &[Array]| ops::routine(routine, &[&x[0], &mask, &x[1]], &axis, loc()).unwrap();
+            check("fill_chosen", &fill, &[x, values]);
         }
         Routine::Place(Place::Put) => {
             // Two rows at one position: the last stays.
             let values = array(&[2, 2, 2], &numbers(8, 3, 0.5, 1.5));
-            check("put", &|x| call(&[&x[0], &positions, &x[1]], &[2, 8]), &[x.clone(), values]);
-            let one = array(&[], &[0.75]);
-            check("put one", &|x| call(&[&x[0], &positions, &x[1]], &[2, 8]), &[x, one]);
+            let rows = Rows { extents: List::from_slice(&[2]), strides: List::from_slice(&[8]), index: List::new() };
+            let put = |x: &[Array]| ops::routine(routine, &[&x[0], &positions, &x[1]], &rows, loc()).unwrap();
+            check("put", &put, &[x.clone(), values]);
+            check("put one", &put, &[x, array(&[], &[0.75])]);
         }
         other => panic!("{} has no gradient", other.name()),
     }
@@ -500,7 +512,7 @@ fn what_arrays_name() {
 
 #[test]
 fn cumulative_products_with_zeros_are_right() {
-    let cumprod = |x: &[Array]| ops::routine(Routine::Scan(Scan::CumProd), &[&x[0]], &[0], loc()).unwrap();
+    let cumprod = |x: &[Array]| ops::routine(Scan::CumProd, &[&x[0]], &AlongAxis { axis: 0 }, loc()).unwrap();
     for zeros in [vec![0], vec![2], vec![1, 3], vec![5]] {
         let mut factors = numbers(6, 4, 0.5, 1.5);
         zeros.iter().for_each(|i| factors[*i] = 0.0);

@@ -12,8 +12,11 @@ fn loc() -> Loc {
     Loc::default()
 }
 
-fn call(routine: Linalg, inputs: &[&Array], words: &[i64]) -> Array {
-    ops::routine(Routine::Linalg(routine), inputs, words, loc()).unwrap()
+/// Their attributes are flags; those that are not given are false.
+fn call(routine: Linalg, inputs: &[&Array], flags: &[i64]) -> Array {
+    let mut encoded = flags.to_vec();
+    encoded.resize(routine.attributes().len(), 0);
+    ops::routine_encoded(Routine::Linalg(routine), inputs, &encoded, loc()).unwrap()
 }
 
 /// A stack of matrices far from singular, with eigenvalues and singular values apart.
@@ -53,8 +56,8 @@ fn determinants_and_inverses() {
 fn solutions() {
     let x = [matrices(&[2, 3, 3]), array(&[2, 3, 2], &numbers(12, 5, -1.0, 1.0))];
     check("solve", &|x| call(Linalg::Solve, &[&x[0], &x[1]], &[]), &x);
-    for words in [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] {
-        check("solve_triangular", &|x| call(Linalg::SolveTriangular, &[&x[0], &x[1]], &words), &x);
+    for flags in [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] {
+        check("solve_triangular", &|x| call(Linalg::SolveTriangular, &[&x[0], &x[1]], &flags), &x);
     }
 }
 

@@ -28,7 +28,7 @@ fn main() {
     for (op, row) in STRUCTURED {
         let inputs = row.arity.map_or(1, usize::from);
         let smooth = (0..inputs).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
-        structured(row, &all, if smooth { "yes" } else { "" });
+        structured(row, row.arguments, &all, if smooth { "yes" } else { "" });
     }
     println!("\n## Routines\n\nFunctions over dense arrays, one result each.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
@@ -37,11 +37,15 @@ fn main() {
         // These are put on the tape to say that nothing flows back through them.
         let refused = matches!(routine, Routine::Linalg(Linalg::Eig | Linalg::Eigvals));
         let smooth = !refused && (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
-        structured(row, &all, if smooth { "yes" } else { "" });
+        let arrays = Some(row.arguments).filter(|arrays| !arrays.is_empty());
+        let arguments: Vec<&str> = arrays.into_iter().chain(routine.attributes().iter().map(|a| a.name)).collect();
+        structured(row, &arguments.join(", "), &all, if smooth { "yes" } else { "" });
     }
     println!("\n## Composite\n\nFunctions over the ops above: they fuse, run, fail and have gradients as those do.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
-    COMPOSITE.iter().for_each(|row| structured(row, &all, if row.name == "one_hot" { "" } else { "yes" }));
+    for row in COMPOSITE {
+        structured(row, row.arguments, &all, if row.name == "one_hot" { "" } else { "yes" });
+    }
 }
 
 fn pointwise(row: &PointRow) {
@@ -71,13 +75,13 @@ fn pointwise(row: &PointRow) {
     println!("| `{name}({arguments})` | {} | {gives} | {smooth} | {doc} |", dtypes(&taken));
 }
 
-fn structured(row: &OpRow, samples: &[Sample], smooth: &str) {
+fn structured(row: &OpRow, arguments: &str, samples: &[Sample], smooth: &str) {
     // What a row takes is what its samples are tried with.
     let tried = |d: &DType| samples.iter().any(|s| s.op == row.name && s.error.is_none() && s.dtypes.contains(d));
     let taken: Vec<DType> = DType::ALL.into_iter().filter(tried).collect();
     let first = row.doc.chars().next().into_iter().flat_map(char::to_uppercase);
     let doc: String = first.chain(row.doc.chars().skip(1)).collect();
-    println!("| `{}({})` | {} | {smooth} | {doc}. |", row.name, row.arguments, dtypes(&taken));
+    println!("| `{}({arguments})` | {} | {smooth} | {doc}. |", row.name, dtypes(&taken));
 }
 
 fn dtypes(taken: &[DType]) -> String {

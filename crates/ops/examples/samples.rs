@@ -1,5 +1,6 @@
 //! Prints `tests/python/samples.json`: the samples of the catalogue, one a line, for tests in other languages.
 
+use forerun_ops::Routine;
 use forerun_ops::samples::{Input, Look, REAL, Sample, Value, Values, samples};
 
 fn main() {
@@ -18,6 +19,9 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 /// A sample; what is not said is as in most of them.
 fn line(sample: &Sample) -> String {
     let mut parts = vec![format!("\"op\": {}", text(sample.op))];
+    if Routine::from_name(sample.op).is_some() {
+        parts.push("\"routine\": true".to_owned());
+    }
     if !sample.inputs.is_empty() {
         parts.push(format!("\"inputs\": {}", list(&sample.inputs, input)));
     }
@@ -64,6 +68,7 @@ fn value(value: &Value) -> String {
         Value::Int(value) => value.to_string(),
         Value::Ints(values) => list(values, i64::to_string),
         Value::Float(value) => format!("{value:?}"),
+        Value::Floats(values) => list(values, |value| format!("{value:?}")),
         Value::Text(value) => text(value),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod divide;
 pub mod elementary;
+pub mod family;
 pub mod gradient;
 pub mod infer;
 pub mod math;
@@ -19,12 +20,13 @@ mod tables;
 pub mod trig;
 pub mod turn;
 
+pub use family::*;
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
 pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
 pub use routine::{
-    Along, Choose, Convolve, Count, Draw, Fft, Given, Linalg, Normalise, Order, Place, Routine, Scan, Search, Stack,
-    Unique, fft_scale, is_by_index, put_row,
+    AlongAxis, Attribute, AttributeKind, Attributes, ComplexGradient, Encoded, Given, GradientBuilder, GradientOperand,
+    List,
 };
 pub use structured::{COMPOSITE, STRUCTURED};
 pub use tables::Tables;

@@ -131,7 +131,7 @@ pub enum Tier {
 pub struct OpRow {
     /// The name users and messages know.
     pub name: &'static str,
-    /// Its arguments, arrays first.
+    /// Its arguments, arrays first. Attributes of a routine are declared apart: see [`Routine::attributes`].
     pub arguments: &'static str,
     /// How it is declared.
     pub tier: Tier,

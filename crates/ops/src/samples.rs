@@ -3,6 +3,7 @@
 //!
 //! Invariant: every row has samples, and one of them fails where the row can.
 
+pub use crate::routine::Value;
 use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
 use forerun_base::DType;
 use forerun_base::DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
@@ -26,21 +27,6 @@ pub struct Sample {
     pub dtypes: Vec<DType>,
     /// What it must fail with, at once or when it is read.
     pub error: Option<String>,
-}
-
-/// An argument that is no array.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A truth value.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// Integers.
-    Ints(Vec<i64>),
-    /// A float.
-    Float(f64),
-    /// A name.
-    Text(&'static str),
 }
 
 /// An input of a sample.
@@ -131,22 +117,6 @@ impl Input {
     }
 }
 
-macro_rules! values {
-    ($($from:ty, $variant:ident;)*) => {
-        $(impl From<$from> for Value {
-            fn from(value: $from) -> Value { Value::$variant(value) }
-        })*
-    };
-}
-
-values! { bool, Bool; i64, Int; f64, Float; &'static str, Text; }
-
-impl<const N: usize> From<[i64; N]> for Value {
-    fn from(value: [i64; N]) -> Value {
-        Value::Ints(value.to_vec())
-    }
-}
-
 pub(crate) fn call(op: &'static str) -> Sample {
     Sample { op, inputs: Vec::new(), args: Vec::new(), dtypes: REAL.to_vec(), error: None }
 }
@@ -169,7 +139,7 @@ pub fn samples() -> Vec<Sample> {
     all.extend(composites());
     all.extend(layers());
     all.extend(complex());
-    all.extend(crate::routine::samples::samples());
+    all.extend(Routine::samples());
     all
 }
 

@@ -472,11 +472,11 @@ fn closed(record: u16, records: &[SegmentRecord], members: Vec<u16>, device: Dev
         }
         (Op::Fill(kind), _) => Kernel::Fill(Fill { dtype: signature.out.dtype, shape: signature.out.shape(), kind }),
         (Op::Transfer, _) => Kernel::Transfer(signature.out.bytes),
-        (Op::Routine(routine), Attrs::Words(words)) => Kernel::Routine(RoutineCall {
+        (Op::Routine(routine), Attrs::Routine(encoded)) => Kernel::Routine(RoutineCall {
             routine,
             inputs: signature.inputs.iter().map(|m| (m.dtype, m.shape())).collect(),
             out: (signature.out.dtype, signature.out.shape()),
-            words: words.clone(),
+            encoded: encoded.clone(),
         }),
         (op, attrs) => unreachable!("{op:?} with {attrs:?} has no kernel of its own"),
     };

@@ -1,7 +1,7 @@
 //! Kernels: what a plan is made of, the same for every backend.
 
 use forerun_base::{DType, Layout, Shape};
-use forerun_ops::{Beyond, FillKind, Given, Point, ReduceKind, Routine};
+use forerun_ops::{Attributes, Beyond, FillKind, Given, Point, ReduceKind, Routine};
 
 /// One launch: a pass over memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,8 +204,27 @@ pub struct RoutineCall {
     pub inputs: Vec<Given>,
     /// Dtype and shape of the output.
     pub out: Given,
-    /// Axes, flags and the like.
-    pub words: Box<[i64]>,
+    /// Its attributes as integers.
+    pub encoded: Box<[i64]>,
+}
+
+impl RoutineCall {
+    /// Its attributes.
+    pub fn attributes<A: Attributes>(&self) -> A {
+        A::decode(&self.encoded).expect("inference decoded the attributes")
+    }
+
+    /// The dimension of input `i` that its axis names.
+    pub fn axis(&self, i: usize) -> usize {
+        let axis = self.routine.axis(&self.encoded).expect("the routine has an axis");
+        self.inputs[i].1.axis(axis).expect("inference checked the axis")
+    }
+
+    /// The extents of input `i` before, along and after the axis.
+    pub fn extents(&self, i: usize) -> [usize; 3] {
+        let (axis, shape) = (self.axis(i), &self.inputs[i].1);
+        [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()]
+    }
 }
 
 /// Bytes of each output of a kernel.

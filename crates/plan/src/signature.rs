@@ -158,8 +158,8 @@ pub enum Attrs {
         /// What an index beyond its ends means.
         beyond: Beyond,
     },
-    /// The words of a routine.
-    Words(Box<[i64]>),
+    /// The attributes of a routine, as integers.
+    Routine(Box<[i64]>),
     /// An update of this region; the value is a scalar if there is no second input.
     Update(Box<Layout>),
 }
@@ -223,9 +223,9 @@ impl Signature {
             Attrs::Matmul { ref batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
             // Of a large table, only the rows that are named are read.
             Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
-            Attrs::Words(ref words) if let Op::Routine(routine) = self.op => {
+            Attrs::Routine(ref encoded) if let Op::Routine(routine) = self.op => {
                 let given: Vec<Given> = self.inputs.iter().map(|m| (m.dtype, m.shape())).collect();
-                routine.cost(&given, &(self.out.dtype, self.out.shape()), words)
+                routine.cost(&given, &(self.out.dtype, self.out.shape()), encoded)
             }
             // A truth value is a byte, and a scan for one mostly ends early: tasks would take longer than it does.
             Attrs::Reduce { compute: DType::Bool, .. } => (self.inputs[0].size / 8).min(SCAN).max(self.out.size),

@@ -3,15 +3,19 @@
 use crate::array::PyArray;
 use crate::device::{PyDevice, on};
 use crate::dtype;
+use crate::error::raise;
 use crate::index;
 use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::outcall;
 use crate::submit;
 use forerun::device::on_device;
+use forerun::frontend::samples::Value;
+use forerun::frontend::{Attribute, AttributeKind, Encoded};
 use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, ops};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The number of a pointwise op, by its name in the catalogue.
 #[pyfunction]
@@ -83,28 +87,56 @@ fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray>> {
     Ok(made.cast_into()?)
 }
 
+/// The attributes of a routine, from keyword arguments.
+fn attributes(routine: Routine, named: Option<&Bound<'_, PyDict>>) -> PyResult<Encoded> {
+    let declared = routine.attributes();
+    let mut values = Vec::with_capacity(declared.len());
+    for Attribute { name, kind } in declared {
+        let Some(given) = named.map(|named| named.get_item(name)).transpose()?.flatten() else { continue };
+        if given.is_none() {
+            continue;
+        }
+        let value = match kind {
+            AttributeKind::Axis | AttributeKind::Integer => Value::Int(given.extract()?),
+            AttributeKind::Flag => Value::Bool(given.is_truthy()?),
+            AttributeKind::Float | AttributeKind::OptionalFloat => Value::Float(given.extract()?),
+            AttributeKind::Integers => Value::Ints(given.extract()?),
+            AttributeKind::Floats => Value::Floats(given.extract()?),
+        };
+        values.push((*name, value));
+    }
+    for name in named.iter().flat_map(|named| named.keys()) {
+        let name: String = name.extract()?;
+        if declared.iter().all(|attribute| attribute.name != name) {
+            return Err(PyTypeError::new_err(format!("{}: unexpected attribute {name}", routine.name())));
+        }
+    }
+    routine.encode(&values).map_err(raise)
+}
+
 /// A routine, by its name in the catalogue, on arrays.
 #[pyfunction]
-#[pyo3(signature = (name, arrays, words, /))]
+#[pyo3(signature = (name, arrays, /, **named))]
 pub(crate) fn routine(
     py: Python<'_>,
     name: &str,
     arrays: Vec<Bound<'_, PyAny>>,
-    words: Vec<i64>,
+    named: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
     let routine = Routine::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no routine {name}")))?;
+    let encoded = attributes(routine, named)?;
     let loc = here(py);
     let plain = |x| match operand::quick(x) {
         Some(Arg::Array(x)) => Some(x),
         _ => None,
     };
     if let Some(inputs) = arrays.iter().map(plain).collect::<Option<Vec<&Array>>>() {
-        return submit::object(py, ops::routine(routine, &inputs, &words, loc));
+        return submit::object(py, ops::routine_encoded(routine, &inputs, &encoded, loc));
     }
     let home = home(arrays.iter());
     let arrays = arrays.iter().map(|x| array(x, routine.name(), home)).collect::<PyResult<Vec<Array>>>()?;
     let inputs: Vec<&Array> = arrays.iter().collect();
-    submit::object(py, ops::routine(routine, &inputs, &words, loc))
+    submit::object(py, ops::routine_encoded(routine, &inputs, &encoded, loc))
 }
 
 /// An array of one value.

@@ -25,18 +25,18 @@ def _order(count: int, place: Device | None) -> ndarray:
     """Return a random order: random bits above numbers, sort. Of so many bits, two are hardly ever equal."""
     if (current_device() if place is None else place).device_type == "cpu":
         with nullcontext() if place is None else place:
-            return _forerun.routine("random_order", [], [count])
+            return _forerun.routine("random_order", [], shape=[count])
     if place is None:
-        bits = _forerun.routine("random_bits", [], [count])
+        bits = _forerun.routine("random_bits", [], shape=[count])
     else:
         with place:
-            bits = _forerun.routine("random_bits", [], [count])
+            bits = _forerun.routine("random_bits", [], shape=[count])
     if count < 2:
         return _forerun.full((count,), 0, int64, bits.device)
     # The numbers take the place of the lowest bits, so that what is put in order is one word each.
     low = (1 << (count - 1).bit_length()) - 1
     marked = bitwise_or(bitwise_and(bits, ~low), _forerun.arange(0, count, 1, int64, bits.device))
-    return bitwise_and(_forerun.routine("sort", [marked], [0, 0]), low)
+    return bitwise_and(_forerun.routine("sort", [marked], axis=0), low)
 
 
 def permutation(x: int | ArrayLike, *, ctx: Device | None = None, device: Device | None = None) -> ndarray:
@@ -127,8 +127,8 @@ def choice(
         if chances is None:
             chosen = minimum(floor(drawn * count), count - 1).astype(int64)
         else:
-            edges = _forerun.routine("cumsum", [chances], [0])
-            found = _forerun.routine("searchsorted", [edges, drawn * edges[-1]], [1])
+            edges = _forerun.routine("cumsum", [chances], axis=0)
+            found = _forerun.routine("searchsorted", [edges, drawn * edges[-1]], right=True)
             chosen = minimum(found, count - 1)
     else:
         if chances is None:
@@ -136,7 +136,7 @@ def choice(
         else:
             # The first of many exponential waits, each as fast as its element is likely.
             waits = log(maximum(_forerun.uniform((count,), 0.0, 1.0, float64, place), 2.0**-54)) / chances
-            order = _forerun.routine("argsort", [waits], [0, 1])
+            order = _forerun.routine("argsort", [waits], axis=0, descending=True)
         chosen = order[:wanted].reshape(*shape)
     return chosen if array is None else _forerun.take(array, chosen, 0)
 

@@ -131,7 +131,7 @@ def multinomial(
     ]
     if chances.ndim > 1:
         given[1] = _forerun.broadcast_to(given[1], shape)
-    return _forerun.routine("random_multinomial", given, list(shape))
+    return _forerun.routine("random_multinomial", given, shape=shape)
 
 
 def bernoulli(

@@ -72,8 +72,8 @@ def _scan(op: str, a: ArrayLike, axis: SupportsIndex | None, dtype: DTypeLike | 
     elif (kind := x.dtype.kind) in "biu" and x.itemsize < 8:
         x = x.astype("uint64" if kind == "u" else int64)
     if axis is None:
-        return _forerun.routine(op, [x if x.ndim == 1 else x.reshape(-1)], [0])
-    return _forerun.routine(op, [x], [axis.__index__()])
+        return _forerun.routine(op, [x if x.ndim == 1 else x.reshape(-1)], axis=0)
+    return _forerun.routine(op, [x], axis=axis.__index__())
 
 
 def cumulative_sum(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -196,7 +195,7 @@ def interp(
         and not isinstance(right, ndarray)
         and shortcut(points)
     ):
-        made = _forerun.routine("interp", [points, places, values], [*_number(left), *_number(right)])
+        made = _forerun.routine("interp", [points, places, values], left=left, right=right)
         return _as_floats(made, given)
     if points.size == 1:
         middle = broadcast_to(values[0], places.shape)
@@ -211,11 +210,6 @@ def interp(
     made = where(less(places, points[0]), below, middle)
     made = where(less(points[-1], places), above, made)
     return _as_floats(made, given)
-
-
-def _number(value: Number | None) -> tuple[int, int]:
-    """Return a number as a routine takes it: whether there is one, and its bits."""
-    return (0, 0) if value is None else (1, *struct.unpack("q", struct.pack("d", value)))
 
 
 def _as_floats(made: ndarray, given: Sequence[ndarray]) -> ndarray:
@@ -280,7 +274,7 @@ def _convolved(x: ndarray, y: ndarray, first: int, count: int) -> ndarray:
     if x.dtype != y.dtype:
         wide = common_dtype(x, y)
         x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
-    return _forerun.routine("convolve", [x, y], [first, count])
+    return _forerun.routine("convolve", [x, y], first=first, count=count)
 
 
 def _vectors(op: str, a: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:

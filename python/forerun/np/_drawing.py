@@ -69,7 +69,7 @@ class Draw:
                 given.append(wide if wide.size == 1 else _forerun.broadcast_to(wide, shape))
             else:
                 given.append(_forerun.full((), float(parameter), float64, self.place))
-        return _forerun.routine(name, given, list(shape))
+        return _forerun.routine(name, given, shape=shape)
 
     def gamma(self, alpha: Parameter) -> ndarray:
         """Draw from a gamma distribution of scale 1."""

@@ -61,10 +61,10 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
 def _numbers(x: ndarray, least: int) -> ndarray:
     """Count numbers, of which there are seldom more kinds than this; if there are, now with all of them."""
     guess = max(least, 4096 if x.size > 4096 else 1024)
-    counts = _forerun.routine("bincount", [x], [guess])
+    counts = _forerun.routine("bincount", [x], length=guess)
     length = counts.item(guess)
     if length > guess:
-        counts = _forerun.routine("bincount", [x], [length])
+        counts = _forerun.routine("bincount", [x], length=length)
     return counts[: max(least, length)]
 
 
@@ -77,7 +77,7 @@ def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> 
     else:
         updates = weights.astype(float64, copy=False)
     nothing = _forerun.full((length,), 0, updates.dtype, places.device)
-    return _forerun.routine("add_along_axis", [nothing, places, updates], [0])
+    return _forerun.routine("add_along_axis", [nothing, places, updates], axis=0)
 
 
 def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, Any]:
@@ -106,7 +106,7 @@ def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) 
         # Ends that are not finite make no bins: they are asked for bins that rise and fall, and so the edges fail, too.
         ramp = _forerun.arange(0, 3, 1, float64, x.device)
         finite = logical_and(isfinite(low), isfinite(high))
-        checked = _forerun.routine("digitize", [where(finite, ramp, ramp * (2 - ramp)), ramp[:1]], [0])
+        checked = _forerun.routine("digitize", [where(finite, ramp, ramp * (2 - ramp)), ramp[:1]])
         edges = where(greater_equal(checked, 0), edges, 0)
     return edges.astype(x.dtype)
 
@@ -243,7 +243,7 @@ def _places(x: ndarray, edges: ndarray) -> ndarray:
     bins = edges.size - 1
     both = common_dtype(x, edges)
     x, edges = x.astype(both, copy=False), edges.astype(both, copy=False)
-    places = _forerun.routine("searchsorted", [edges, x], [1]) - 1
+    places = _forerun.routine("searchsorted", [edges, x], right=True) - 1
     places = where(equal(x, edges[-1]), bins - 1, places)
     return where(places < 0, bins, places)
 
@@ -286,7 +286,7 @@ def histogram(
     count = edges.size - 1
     heavy = None if weights is None else to_array(weights, None, x.device).reshape(-1)
     if heavy is None and count > 0 and x.dtype == edges.dtype and x.dtype.name in ("float32", "float64") and on_host(x):
-        counts = _forerun.routine("histogram", [edges, x], [int(isinstance(bins, (int, str)))])
+        counts = _forerun.routine("histogram", [edges, x], even=isinstance(bins, (int, str)))
     else:
         counts = _counted(_places(x, edges), count + 1, heavy, "histogram")[:count]
     if density:

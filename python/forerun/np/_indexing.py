@@ -221,7 +221,7 @@ def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], mode: str = "
     apart = [_forerun.broadcast_to(part, shape) for part in parts]
     whole = _forerun.stack(apart, 0)
     places = _forerun.broadcast_to(named, shape).reshape(1, *shape)
-    return _forerun.routine("take_along_axis", [whole, places], [0])[0]
+    return _forerun.routine("take_along_axis", [whole, places], axis=0)[0]
 
 
 def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

@@ -365,7 +365,7 @@ def sort_complex(a: ArrayLike) -> ndarray:
     """
     x = to_array(a)
     x = x if x.dtype.kind == "c" else floating(x) + 0j
-    return _forerun.routine("sort", [x], [-1, 0])
+    return _forerun.routine("sort", [x], axis=-1)
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb") -> ndarray:

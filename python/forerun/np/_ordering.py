@@ -53,7 +53,7 @@ def sort(
     array([1., 2., 3.])
     """
     x, place = _line(to_array(a), axis)
-    return _forerun.routine("sort", [x], [place, int(descending)])
+    return _forerun.routine("sort", [x], axis=place, descending=descending)
 
 
 def argsort(
@@ -84,7 +84,7 @@ def argsort(
     array([1, 2, 0])
     """
     x, place = _line(to_array(a), axis)
-    return _forerun.routine("argsort", [x], [place, int(descending)])
+    return _forerun.routine("argsort", [x], axis=place, descending=descending)
 
 
 def _line(x: ndarray, axis: SupportsIndex | None) -> tuple[ndarray, int]:
@@ -108,8 +108,8 @@ def partition(
     x, place = _line(to_array(a), axis)
     places = _places("partition", x, kth, place)
     if not places or not on_host(x):
-        return _forerun.routine("sort", [x], [place, 0])
-    return _forerun.routine("partition", [x], [place, *places])
+        return _forerun.routine("sort", [x], axis=place)
+    return _forerun.routine("partition", [x], axis=place, places=places)
 
 
 def argpartition(
@@ -126,8 +126,8 @@ def argpartition(
     x, place = _line(to_array(a), axis)
     places = _places("argpartition", x, kth, place)
     if not places or not on_host(x):
-        return _forerun.routine("argsort", [x], [place, 0])
-    return _forerun.routine("argpartition", [x], [place, *places])
+        return _forerun.routine("argsort", [x], axis=place)
+    return _forerun.routine("argpartition", [x], axis=place, places=places)
 
 
 def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
@@ -198,7 +198,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     numbers, values = alike(a, v)
     if sorter is not None:
         numbers = _forerun.take(numbers, sorter, 0)
-    return _forerun.routine("searchsorted", [numbers, values], [int(side == "right")])
+    return _forerun.routine("searchsorted", [numbers, values], right=side == "right")
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
@@ -220,7 +220,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     array([1, 2, 3])
     """
     edges, values = alike(bins, x)
-    return _forerun.routine("digitize", [edges, values], [int(right)])
+    return _forerun.routine("digitize", [edges, values], right=right)
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> ndarray:
@@ -235,7 +235,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | No
            [2., 4.]])
     """
     x, named, place = _along("take_along_axis", arr, indices, axis)
-    return _forerun.routine("take_along_axis", [x, named], [place])
+    return _forerun.routine("take_along_axis", [x, named], axis=place)
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: SupportsIndex | None) -> None:
@@ -253,7 +253,7 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Su
     x, named, place = _along("put_along_axis", arr, indices, axis)
     updates = to_array(values, x.dtype, x.device)
     updates = _forerun.broadcast_to(updates, named.shape)
-    arr[...] = _forerun.routine("put_along_axis", [x, named, updates], [place]).reshape(*arr.shape)
+    arr[...] = _forerun.routine("put_along_axis", [x, named, updates], axis=place).reshape(*arr.shape)
 
 
 def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:

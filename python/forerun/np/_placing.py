@@ -93,7 +93,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     if chosen.dtype != "bool":
         chosen = chosen != 0
     # The n-th true element gets the n-th value.
-    numbers = _forerun.routine("cumsum", [chosen.ravel().astype("int64")], [0]) - 1
+    numbers = _forerun.routine("cumsum", [chosen.ravel().astype("int64")], axis=0) - 1
     wide = _forerun.take(values, numbers, 0, "wrap").reshape(arr.shape)
     _forerun.copy_where(arr, chosen.reshape(arr.shape), wide)
 

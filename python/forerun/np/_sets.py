@@ -60,13 +60,13 @@ class _Groups:
         self.size = x.shape[0]
         self.order: ndarray | None = None
         if rows:
-            self.order = _forerun.routine("row_order", [x], [])
+            self.order = _forerun.routine("row_order", [x])
         elif places:
-            self.order = _forerun.routine("argsort", [x], [0, 0])
-        ordered = _forerun.routine("sort", [x], [0, 0]) if self.order is None else _forerun.take(x, self.order, 0)
-        self.groups = _forerun.routine("groups", [ordered], [int(equal_nan)])
+            self.order = _forerun.routine("argsort", [x], axis=0)
+        ordered = _forerun.routine("sort", [x], axis=0) if self.order is None else _forerun.take(x, self.order, 0)
+        self.groups = _forerun.routine("groups", [ordered], equal_nan=equal_nan)
         count = int(self.groups[-1]) + 1 if self.size else 0
-        self.starts = _forerun.routine("group_starts", [self.groups], [count])
+        self.starts = _forerun.routine("group_starts", [self.groups], count=count)
         self.values = _forerun.take(ordered, self.starts, 0)
 
     def indices(self) -> ndarray:
@@ -78,7 +78,7 @@ class _Groups:
         """Return the inverse indices."""
         assert self.order is not None
         none = _forerun.full((self.size,), 0, int64, self.groups.device)
-        return _forerun.routine("put_along_axis", [none, self.order, self.groups], [0])
+        return _forerun.routine("put_along_axis", [none, self.order, self.groups], axis=0)
 
     def counts(self) -> ndarray:
         """Return the counts."""
@@ -196,14 +196,14 @@ def unique_values(x: ArrayLike, /) -> ndarray:
 
 
 def _ordered(x: ndarray) -> ndarray:
-    return _forerun.routine("sort", [x.reshape(-1)], [0, 0])
+    return _forerun.routine("sort", [x.reshape(-1)], axis=0)
 
 
 def _firsts(ordered: ndarray) -> ndarray:
     """Say of elements in order whether each is the first of its group. NaN equals NaN."""
     if ordered.size == 0:
         return _forerun.full((0,), False, "bool", ordered.device)
-    groups = _forerun.routine("groups", [ordered], [1])
+    groups = _forerun.routine("groups", [ordered], equal_nan=True)
     first = _forerun.full((1,), True, "bool", ordered.device)
     return _forerun.concatenate([first, groups[1:] > groups[:-1]], 0)
 
@@ -212,22 +212,22 @@ def chosen(x: ndarray, mask: ndarray) -> ndarray:
     """Return the elements that a mask names. Waits for their number."""
     if x.size == 0:
         return x
-    numbers = _forerun.routine("cumsum", [mask.astype(int64)], [0]) - 1
-    return _forerun.take(x, _forerun.routine("group_starts", [numbers], [int(numbers[-1]) + 1]), 0)
+    numbers = _forerun.routine("cumsum", [mask.astype(int64)], axis=0) - 1
+    return _forerun.take(x, _forerun.routine("group_starts", [numbers], count=int(numbers[-1]) + 1), 0)
 
 
 def _is_among(x: ndarray, ordered: ndarray) -> ndarray:
     """Return for each element whether it is in a sorted array."""
     if ordered.size == 0:
         return _forerun.full(x.shape, False, "bool", x.device)
-    places = minimum(_forerun.routine("searchsorted", [ordered, x], [0]), ordered.size - 1)
+    places = minimum(_forerun.routine("searchsorted", [ordered, x]), ordered.size - 1)
     return equal(_forerun.take(ordered, places, 0), x)
 
 
 def _is_in(x: ndarray, others: ndarray) -> ndarray:
     """Return for each element whether it is in another array."""
     if on_host(x):
-        return _forerun.routine("among", [others if others.ndim == 1 else others.reshape(-1), x], [])
+        return _forerun.routine("among", [others if others.ndim == 1 else others.reshape(-1), x])
     return _is_among(x, _ordered(others))
 
 
@@ -316,8 +316,8 @@ def intersect1d(
         return shared
 
     def first(x: ndarray, ordered: ndarray) -> ndarray:
-        places = _forerun.routine("searchsorted", [ordered, shared], [0])
-        return _forerun.take(_forerun.routine("argsort", [x], [0, 0]), places, 0)
+        places = _forerun.routine("searchsorted", [ordered, shared])
+        return _forerun.take(_forerun.routine("argsort", [x], axis=0), places, 0)
 
     return shared, first(a, ordered), first(b, others)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -101,7 +100,7 @@ def _quantile(
     count: Any = x.shape[-1]
     if count == 0:
         raise ValueError(f"{op}: no elements along the axis")
-    ordered = _forerun.routine("sort", [x], [-1, 0])
+    ordered = _forerun.routine("sort", [x], axis=-1)
     if skip:
         count = logical_not(isnan(x)).sum(-1, int64, keepdims=True).astype(float64)
     place, share = _between(method, count, wanted, _ARRAYS)
@@ -112,7 +111,7 @@ def _quantile(
     if skip:
 
         def pick(places: ndarray) -> ndarray:
-            return _forerun.routine("take_along_axis", [ordered, places], [-1])
+            return _forerun.routine("take_along_axis", [ordered, places], axis=-1)
     else:
 
         def pick(places: ndarray) -> ndarray:
@@ -140,17 +139,13 @@ def _quantile_at_once(x: ndarray, q: Any, method: str, rest: tuple[int, ...], mo
         if not numbers:
             return _forerun.full((*extents, *rest), 0, x.dtype, x.device)
     last = x.shape[-1] - 1
-    words = []
+    places, shares = [], []
     for number in numbers:
         place, share = _between(method, x.shape[-1], number / most, _NUMBERS)
         # Beyond the ends there is one place, not two.
-        words += [max(min(int(place), last), 0), 0 if place < 0 else _bits(share)]
-    return _forerun.routine("quantile", [x], words).reshape(*extents, *rest)
-
-
-def _bits(number: float) -> int:
-    bits: int = struct.unpack("q", struct.pack("d", number))[0]
-    return bits
+        places.append(max(min(int(place), last), 0))
+        shares.append(0.0 if place < 0 else float(share))
+    return _forerun.routine("quantile", [x], places=places, shares=shares).reshape(*extents, *rest)
 
 
 def _check(op: str, q: Any, most: float) -> None:

@@ -1,11 +1,11 @@
-//! What a new pointwise op takes: a copy of the rooms gets one more row, and no other source changes. Then everything that is
-//! made from rows must have it.
+//! What a new op takes: a copy of the crates gets one more pointwise row, and one more family of routines in three files. No
+//! other source is edited by hand. Then everything that is made from rows and families must have them.
 //!
 //! Invariant: the copy is built in the workspace's target folder, where the stages before have left all that does not depend on
-//! rows; it shares that, and nothing else.
+//! the catalogue; it shares that, and nothing else.
 
 use crate::command::{cargo, run, run_and_read};
-use crate::{sdist, tree};
+use crate::{families, sdist, tree};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,138 @@ const ROW: &str = r#"            (Softcap, "softcap", 2, Float, "The first, bent
                 npx [] "np.array([1.0, -9.0]), 2.0" => "array([ 0.9242343, -1.9995064])")
 "#;
 
-/// Its value, through the whole engine; that the gradient is that of the value, a test says that goes through all rows.
-const TEST: &str = r#"//! The new row has its body's value.
+/// The files of the family: its declaration, its host kernel and its device kernel.
+const FAMILY: &[(&str, &str)] = &[
+    ("crates/ops/src/family/damp.rs", DECLARED),
+    ("crates/cpu/src/family/damp.rs", ON_HOST),
+    ("crates/cuda/src/family/damp.rs", ON_DEVICE),
+];
+
+const DECLARED: &str = r#"//! Floats times a number.
+
+use crate::gradient::Needs;
+use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, attributes, family, mistyped};
+use crate::samples::{Sample, call, x};
+use forerun_base::DType::{F32, F64, I32};
+use forerun_base::Result;
+
+family! {
+    /// Damped floats.
+    Damp {
+        Evenly {
+            name: "damp_evenly",
+            inputs: [x],
+            attributes: Damping,
+            fallible: false,
+            doc: "floats times a number",
+        }
+    }
+}
+
+attributes! {
+    /// The attributes of `damp_evenly`.
+    Damping {
+        /// The number.
+        factor: f64,
+    }
+}
+
+impl Family for Damp {
+    fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
+        Damping::read(attributes)?;
+        match given[0].0 {
+            F32 | F64 => Ok(given[0]),
+            dtype => mistyped(format!("not defined for {dtype}")),
+        }
+    }
+
+    fn cost(self, given: &[Given], _: &Given, _: &[i64]) -> usize {
+        given[0].1.size()
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        Some(Needs::NOTHING)
+    }
+
+    fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
+        Ok(vec![Some(b.routine(self, &[b.grad()], Damping::read(attributes)?)?)])
+    }
+
+    fn samples() -> Vec<Sample> {
+        let damp = || call("damp_evenly").with("factor", 0.5);
+        vec![damp().on([x([3, 4])]).of([F32, F64]), damp().on([x([3])]).of([I32]).fails("damp_evenly: not defined")]
+    }
+}
+"#;
+
+const ON_HOST: &str = r#"//! Floats times a number.
+
+use crate::routine::call::{Args, Body, Element, HostKernel};
+use forerun_base::{DType, Result};
+use forerun_ops::Damp;
+use forerun_ops::damp::Damping;
+use forerun_plan::RoutineCall;
+use std::ops::Mul;
+
+impl HostKernel for Damp {
+    fn body(&self) -> Body {
+        |args, _| match args.dtype(0) {
+            DType::F32 => damp(args, |factor| factor as f32),
+            _ => damp(args, |factor| factor),
+        }
+    }
+
+    fn scratch(&self, _: &RoutineCall, _: usize) -> usize {
+        0
+    }
+}
+
+fn damp<T: Element + Mul<Output = T>>(args: &Args<'_>, round: fn(f64) -> T) -> Result<()> {
+    let factor = round(args.attributes::<Damping>().factor);
+    args.output::<T>().iter_mut().zip(args.input::<T>(0)).for_each(|(to, x)| *to = *x * factor);
+    Ok(())
+}
+"#;
+
+const ON_DEVICE: &str = r#"//! Floats times a number.
+
+use crate::run::{DeviceKernel, Plan};
+use crate::text::{computed, routine_text};
+use forerun_ops::Damp;
+use forerun_ops::damp::Damping;
+use forerun_plan::RoutineCall;
+
+const TEXT: &str = "extern \"C\" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
+    const T by = (T)scalar<double>(p.w[3]);
+    EACH(i, p.w[0]) ((T*)p.w[2])[i] = ((T*)p.w[1])[i] * by;
+}
+";
+
+impl DeviceKernel for Damp {
+    fn plan(&self, call: &RoutineCall) -> Plan {
+        let texts = vec![routine_text(&computed(call.inputs[0].0), &[TEXT])];
+        Plan {
+            texts,
+            scratch: 0,
+            steps: |job| {
+                let (size, factor) = (job.call.out.1.size(), job.attributes::<Damping>().factor);
+                job.each(0, size, &[size as u64, job.io.inputs[0], job.io.outputs[0], factor.to_bits()])
+            },
+        }
+    }
+}
+"#;
+
+/// Their values, through the whole engine; that the gradients are those of the values, a test says that goes through all rows and
+/// families. Attributes are passed by name, as frontends do.
+const TEST: &str = r#"//! The new row and the new family have the values of their bodies.
 
 mod common;
 
 use forerun_array::{Arg, ops};
 use forerun_base::{Loc, Scalar};
-use forerun_ops::Point;
+use forerun_ops::samples::Value;
+use forerun_ops::{Point, Routine};
 
 #[test]
 fn the_new_row_is_computed() {
@@ -39,10 +163,21 @@ fn the_new_row_is_computed() {
     let wanted = [1.0f64, -9.0].map(|x| 2.0 * (x / 2.0).tanh());
     assert!(common::values(&made).iter().zip(wanted).all(|(made, wanted)| (made - wanted).abs() < 1e-12));
 }
+
+#[test]
+fn the_new_family_is_computed() {
+    let x = common::array(&[2], &[1.0, -9.0]);
+    let routine = Routine::from_name("damp_evenly").unwrap();
+    let encoded = routine.encode(&[("factor", Value::Float(0.25))]).unwrap();
+    let made = ops::routine_encoded(routine, &[&x], &encoded, Loc::default()).unwrap();
+    assert_eq!(common::values(&made), [0.25, -2.25]);
+}
 "#;
 
-/// What is printed from the rows, and what of the new one it must show.
+/// What is printed from the catalogue, and what of the new ops it must show.
 const PRINTED: &[(&[&str], &str)] = &[
+    (&["--package", "forerun-ops", "--example", "reference"], "`damp_evenly(x, factor)` | float32, float64 | yes |"),
+    (&["--package", "forerun-ops", "--example", "samples"], "\"op\": \"damp_evenly\", \"routine\": true"),
     (&["--package", "forerun-ops", "--example", "reference"], "`softcap(x1, x2)`"),
     (&["--package", "forerun-ops", "--example", "rows"], "\"name\": \"softcap\", \"arity\": 2"),
     (&["--package", "forerun-ops", "--example", "samples"], "\"op\": \"softcap\""),
@@ -52,19 +187,20 @@ const PRINTED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Tests that go through all rows: every instruction set and dtype; machine code; gradients against finite differences.
+/// Tests that go through all rows and families: every instruction set and dtype; machine code; gradients against finite
+/// differences.
 const TESTED: &[&str] = &["--test", "pointwise", "--test", "jit", "--test", "gradients", "--test", "new_row"];
 
-/// The crates that a row goes through, and this stage itself: what it looks at, from the root.
+/// The crates that an op goes through, and this stage itself: what it looks at, from the root.
 pub(super) fn covered() -> Result<BTreeSet<PathBuf>, String> {
-    let mut found = BTreeSet::from([PathBuf::from("xtask/src/test/new_row.rs")]);
+    let mut found = BTreeSet::from(["xtask/src/test/new_row.rs", "xtask/src/families.rs"].map(PathBuf::from));
     for room in ["array", "base", "cpu", "cuda", "grad", "ops", "plan"] {
         sdist::walk(&tree::root(), &Path::new("crates").join(room), &mut found)?;
     }
     Ok(found)
 }
 
-/// Adds the row to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
+/// Adds the row and the family to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
 pub(super) fn check(kernels: &str) -> Result<(), String> {
     let copy = tree::target().join("new-row");
     fill(&tree::root(), &copy)?;
@@ -77,8 +213,11 @@ pub(super) fn check(kernels: &str) -> Result<(), String> {
     // Scripts and samples; then, in one go, whatever else is tested row by row.
     run(&mut inside(&copy, &["test", "--quiet", "--package", "forerun-ops", "--lib"]))?;
     run(inside(&copy, &["test", "--quiet", "--workspace"]).args(TESTED))?;
-    let texts = ["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90", "softcap"];
-    run(inside(&copy, &texts).env("FORERUN_CUDA_PATH", kernels))
+    for name in ["softcap", "damp_evenly"] {
+        let texts = ["run", "--quiet", "--package", "forerun-cuda", "--example", "texts", "--", "sm_90", name];
+        run(inside(&copy, &texts).env("FORERUN_CUDA_PATH", kernels))?;
+    }
+    Ok(())
 }
 
 /// Cargo in the copy.
@@ -88,10 +227,18 @@ fn inside(copy: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Crates of two checkouts have one name in a target folder, and cargo takes either for the other. For what the row does not
+/// Crates of two checkouts have one name in a target folder, and cargo takes either for the other. For what the ops do not
 /// change that is as it should be. The catalogue gets a version of its own, and with it a name, as does all that is built on it.
 fn fill(root: &Path, copy: &Path) -> Result<(), String> {
+    // A file there is a family, whatever is left of an earlier copy.
+    for folder in FAMILY.iter().filter_map(|(path, _)| Path::new(path).parent()) {
+        let _ = fs::remove_dir_all(copy.join(folder));
+    }
     mirror(&root.join("crates"), &copy.join("crates"))?;
+    for (path, text) in FAMILY {
+        write(&copy.join(path), text)?;
+    }
+    families::write(copy)?;
     let read = |path: &str| tree::read(&root.join(path));
     let manifest = read("Cargo.toml")?;
     let members = manifest.lines().find(|line| line.starts_with("members = ")).ok_or("Cargo.toml names no members")?;

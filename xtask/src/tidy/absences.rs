@@ -1,11 +1,13 @@
-//! What a room must not know although no manifest could tell: pure rooms name no thread, clock or file.
+//! Paths that a crate must not name although its manifest would allow them: threads, clocks, files, a choice of device.
 
 use super::house::House;
 use crate::rust_text;
 
-/// Room, path that must not be named there, and why.
+/// Crate, path that must not be named there, and why.
 const ABSENT: &[(&str, &str, &str)] = &[
-    ("base", "std::thread", "the words every room shares know no threads"),
+    ("base", "std::thread", "the types that every crate shares know no threads"),
+    ("base", "std::time", "the types that every crate shares know no clock"),
+    ("base", "std::fs", "the types that every crate shares know no files"),
     ("ops", "std::thread", "the catalogue is pure"),
     ("ops", "std::time", "the catalogue is pure"),
     ("ops", "std::fs", "the catalogue is pure"),
@@ -13,7 +15,27 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("plan", "std::thread", "planning is tested with no thread running"),
     ("plan", "std::time", "timing may not change a plan"),
     ("plan", "std::fs", "planning is pure"),
+    ("plan", "std::env", "planning is pure"),
+    ("linear", "std::thread", "a factorisation runs on the thread that calls it"),
+    ("linear", "std::time", "a factorisation is a function of its input"),
+    ("linear", "std::env", "a factorisation is a function of its input"),
     ("cpu", "std::thread", "kernels get their threads as a team"),
+    ("cpu", "std::time", "timing may not change a kernel"),
+    ("sim", "std::fs", "a simulated device lives in memory"),
+    ("array", "std::fs", "arrays are saved by their users: nn and frontends"),
+    ("array", "std::env", "settings are read through `forerun_base::Settings`, which names them"),
+    ("grad", "std::thread", "the walk back submits ops; the runtime has the threads"),
+    ("grad", "std::time", "gradients do not depend on time"),
+    ("grad", "std::fs", "the tape lives in memory"),
+    ("grad", "current_device", "a gradient is computed on the device of its array, never on the thread's choice"),
+    ("grad", "Device::Gpu", "rules are the same on every device"),
+    ("nn", "std::thread", "layers submit ops; the runtime has the threads"),
+    ("nn", "std::time", "training does not depend on time"),
+    ("nn", "current_device", "parameters stay on the device of their arrays"),
+    ("nn", "Device::Gpu", "layers are the same on every device"),
+    ("forerun", "std::thread", "the facade re-exports"),
+    ("forerun", "std::fs", "the facade re-exports"),
+    ("python", "std::fs", "files are read and written in Python"),
 ];
 
 /// Every forbidden path that shipped code names.
@@ -66,5 +88,12 @@ mod tests {
             0
         );
         assert_eq!(found("crates/engine/src/a.rs", "use std::time::Instant;"), 0);
+    }
+
+    #[test]
+    fn gradients_and_layers_choose_no_device() {
+        assert_eq!(found("crates/grad/src/a.rs", "use forerun_array::{Array, current_device};"), 1);
+        assert_eq!(found("crates/nn/src/a.rs", "fn f() { set(Device::Gpu(0)) }"), 1);
+        assert_eq!(found("crates/grad/src/a.rs", "fn f() { on_device(x.device(), || g()) }"), 0);
     }
 }

@@ -7,6 +7,7 @@ mod absences;
 mod arrows;
 mod documents;
 mod fail_points;
+mod homonyms;
 mod house;
 mod leftovers;
 mod listing;

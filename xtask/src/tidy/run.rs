@@ -2,7 +2,7 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, fail_points, leftovers, listing, mode_files, module_docs, outcalls, parking,
+    absences, arrows, documents, fail_points, homonyms, leftovers, listing, mode_files, module_docs, outcalls, parking,
     planted_faults, settings, sizes, unsafe_places, vocabulary,
 };
 use crate::command::say;
@@ -13,6 +13,7 @@ type Check = fn(&House) -> Vec<String>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
     ("absences", absences::check),
+    ("homonyms", homonyms::check),
     ("unsafe", unsafe_places::check),
     ("parking", parking::check),
     ("outcalls", outcalls::check),

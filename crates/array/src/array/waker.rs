@@ -1,4 +1,4 @@
-//! Waking an asynchronous task when an array is settled: a task of the engine that follows the one that makes the array.
+//! Wakes an asynchronous task when an array is settled: a small engine task follows the task that makes the array.
 
 use crate::array::Array;
 use crate::array::wait::Wait;
@@ -44,7 +44,7 @@ impl Array {
         }
         let runtime = runtime();
         if *runtime.engine.mode() != Mode::Async {
-            // What failed is told to whoever reads.
+            // A failure is raised by the read that follows.
             let _ = self.wait_to_read_with(&Wait { allowed: true, ..Wait::default() });
             return true;
         }

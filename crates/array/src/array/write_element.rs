@@ -1,14 +1,12 @@
-//! Elements written at once: one element of a value at rest is written by the user's thread, and no record is submitted.
+//! Writes one element of a value at rest on the user's thread, without submitting a record.
 //!
-//! A value is at rest when it is ready, one cell alone points at it, all that was submitted to make or read it is done, and
-//! nobody else holds its bytes ([`Node::is_at_rest`]): what donation asks of a closed value, asked of an open one. Then
-//! only the cell shows the difference between the value before and after, and the cell is locked meanwhile if others
-//! could look. Whatever is not so is submitted like any other op, and so is everything that somebody wants to see
-//! submitted. Nothing here waits or fails.
+//! A value is at rest when it is ready, only one cell points at it, every record that makes or reads it is done, and nobody
+//! else holds its bytes (`Node::is_at_rest`): the conditions of donation, checked for an open value. If another handle
+//! could read the cell, the cell is locked during the write. Any other write is submitted like an ordinary op, and so is every
+//! write that an observer wants to see. Nothing here waits or fails.
 //!
-//! A value whose records are still in the window is brought to rest first, if that is little work: the records up to the last one
-//! that names it run on the spot. Without that a loop of element writes would stay behind
-//! itself: each write would submit a record that the next one finds unfinished.
+//! If records in the window still name the value and they are small, they run inline first. Otherwise a loop of element
+//! writes would never catch up with itself: each write would submit a record that the next one finds unfinished.
 
 use crate::array::{Arg, Array};
 use crate::observe::read_hooks;
@@ -19,9 +17,7 @@ use crate::runtime::planner::Until;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::runtime::window::Window;
-use forerun_base::Solo;
 use forerun_engine::Status;
-use forerun_plan::Io;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -98,23 +94,11 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
         }
     }
     let single = recipe.single();
-    let mut addresses = [std::ptr::null::<u8>(); 3];
-    for (to, from) in addresses.iter_mut().zip(&single.inputs) {
-        *to = elements[*from as usize].as_ptr().cast();
-    }
-    let mut scalars = [0u64; 2];
-    for (to, from) in scalars.iter_mut().zip(&single.scalars) {
-        *to = words[*from as usize];
-    }
     let mut made = Element::default();
-    let io = Io {
-        inputs: &addresses[..single.inputs.len()],
-        outputs: &[made.as_mut_ptr().cast()],
-        scalars: &scalars[..single.scalars.len()],
-    };
+    let target = made.as_mut_ptr().cast();
     // SAFETY: all operands and the result have one element, and there is room for it.
-    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.host().check_and_run(io, &Solo) }));
-    // What does not work out is submitted, and told as of any other record.
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.run(|k| elements[k].as_ptr().cast(), &words, target) }));
+    // An op that fails here is submitted like any other, and fails again as a record with its line.
     matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
 }
 

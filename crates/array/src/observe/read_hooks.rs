@@ -1,23 +1,23 @@
-//! What the calling thread must look at beside a value before it reads one: one word, zero on the ordinary path.
+//! Hooks that a thread runs before it reads a value: one word of flags per thread, zero on the ordinary path.
 //!
-//! The rooms that set it keep what belongs to it themselves; here is only whether anybody is to be asked at all.
+//! Only the flags live here; the modules that set them keep their own state.
 
 use std::cell::Cell;
 
-/// The thread tells of its blockers.
+/// The thread warns about reads that may block.
 pub(crate) const WARNED: u8 = 1;
-/// The thread refuses its blockers.
+/// The thread raises on reads that may block.
 pub(crate) const REFUSED: u8 = 2;
-/// The thread looks for what is not finite.
+/// The thread looks for NaN and infinity.
 pub(crate) const DETECTS: u8 = 4;
-/// Somebody wants to know what the thread submits and reads.
+/// The thread has observers of what it submits and reads.
 pub(crate) const OBSERVED: u8 = 8;
 
 thread_local! {
     static WORD: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Whether a read looks at its value and at nothing else.
+/// Whether a read runs no hook.
 #[inline]
 pub fn reads_plainly() -> bool {
     WORD.get() == 0

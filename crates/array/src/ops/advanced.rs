@@ -12,7 +12,9 @@ use crate::ops::{arange, broadcast_to, cast, copy, full, index, pointwise, reduc
 use crate::ops::{transfer, view_as};
 use crate::runtime::devices::{self, on_device};
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape};
-use forerun_ops::{Beyond, Choose, Place, Point, ReduceKind, Routine, infer};
+use forerun_ops::choose::{Chosen, Compression};
+use forerun_ops::place::{Axes, Rows};
+use forerun_ops::{AlongAxis, Attributes, Beyond, Choose, List, Place, Point, ReduceKind, infer};
 
 /// How many elements of a mask are true: an int64 without dimensions.
 pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
@@ -21,7 +23,7 @@ pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
 
 /// Where a mask is true, for one of which so many elements are: a row of positions for each of its dimensions.
 pub fn nonzero(mask: &Array, count: usize, loc: Loc) -> Result<Array> {
-    routine(Routine::Choose(Choose::Nonzero), &[mask], &[count as i64], loc)
+    routine(Choose::Nonzero, &[mask], &Chosen { count: count as i64 }, loc)
 }
 
 /// The masks that must be counted before their index can be read, or written, in order.
@@ -106,8 +108,8 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
         if uncounted(&items, true).is_empty() && masks.len() == 1 {
             let laid = Laid::new(x, &items, loc)?;
             let part = &laid.parts[0];
-            let words = [part.at as i64, counts[0] as i64];
-            let chosen = routine(Routine::Choose(Choose::Compress), &[&laid.seen, &part.array], &words, loc)?;
+            let compression = Compression { axis: part.at as isize, count: counts[0] as i64 };
+            let chosen = routine(Choose::Compress, &[&laid.seen, &part.array], &compression, loc)?;
             return moved(&chosen, part.at, 1, laid.place);
         }
         gather(x, &Laid::new(x, &counted(&items, counts, loc)?, loc)?, loc)
@@ -162,14 +164,19 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
         let cell = view_as(seen, Layout::dense(Shape::new(&[whole.size()])?), 0)?;
         return moved(&take(&cell, &places, 0, Beyond::Raise, loc)?, 0, rank, laid.place);
     }
-    let mut words = Vec::new();
+    let mut strides = List::new();
     let mut stride: usize = extents.iter().product();
-    for (part, extent) in parts.iter().zip(extents) {
+    for extent in extents {
         stride /= (*extent).max(1);
-        words.extend([part.axis as i64, *extent as i64, stride as i64]);
+        strides.push(stride as i64);
     }
+    let axes = Axes {
+        axes: parts.iter().map(|part| part.axis as i64).collect(),
+        extents: extents.iter().map(|extent| *extent as i64).collect(),
+        strides,
+    };
     let inputs: Vec<&Array> = arrays.iter().collect();
-    let places = routine_with(Routine::Place(Place::Positions), &inputs, &words, Some([0; 2]), loc)?;
+    let places = routine_with(Place::Positions.into(), &inputs, &axes.encode(), Some([0; 2]), loc)?;
     let flat: Vec<isize> = flat.iter().map(|d| *d as isize).collect();
     let flattened = reshape(&side_by_side, &flat, loc)?;
     moved(&take(&flattened, &places, at as isize, Beyond::Raise, loc)?, at, rank, laid.place)
@@ -178,13 +185,13 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
 /// Positions of what arrays of integers name, among all elements of the cell.
 fn locate(laid: &Laid, arrays: &[Array], loc: Loc) -> Result<Array> {
     let (shape, layout) = (laid.seen.shape(), laid.seen.layout());
-    let words: Vec<i64> = laid
-        .parts
-        .iter()
-        .flat_map(|part| [part.axis as i64, shape[part.at] as i64, layout.strides()[part.at] as i64])
-        .collect();
+    let axes = Axes {
+        axes: laid.parts.iter().map(|part| part.axis as i64).collect(),
+        extents: laid.parts.iter().map(|part| shape[part.at] as i64).collect(),
+        strides: laid.parts.iter().map(|part| layout.strides()[part.at] as i64).collect(),
+    };
     let inputs: Vec<&Array> = arrays.iter().collect();
-    routine_with(Routine::Place(Place::Positions), &inputs, &words, Some([laid.seen.offset(), 0]), loc)
+    routine_with(Place::Positions.into(), &inputs, &axes.encode(), Some([laid.seen.offset(), 0]), loc)
 }
 
 /// Positions of the elements of rows, from those of their first ones.
@@ -195,7 +202,7 @@ fn rows_apart(first: &Array, laid: &Laid, rest: &[usize], loc: Loc) -> Result<Ar
 }
 
 /// Positions of the elements of rows with these extents and strides, from those of their first ones.
-pub fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<Array> {
+fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<Array> {
     let mut all = first.clone();
     for (extent, stride) in dims {
         let steps = on_device(first.device(), || {
@@ -348,9 +355,12 @@ fn scatter(x: &Array, laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
         _ => dense(&moved(&wide, laid.place, common.rank(), 0)?, x.dtype(), loc)?,
     };
     let layout = laid.seen.layout();
-    let extents = rest.iter().map(|d| layout.shape[*d] as i64);
-    let words: Vec<i64> = extents.chain(rest.iter().map(|d| layout.strides()[*d] as i64)).collect();
-    assign_routine(Routine::Place(Place::Put), x, [&places, &values], &words, loc)
+    let rows = Rows {
+        extents: rest.iter().map(|d| layout.shape[*d] as i64).collect(),
+        strides: rest.iter().map(|d| layout.strides()[*d] as i64).collect(),
+        index: List::new(),
+    };
+    assign_routine(Place::Put.into(), x, [&places, &values], &rows, loc)
 }
 
 /// Writes where a mask is true; how many that are nobody needs to know.
@@ -372,12 +382,11 @@ fn choose(laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
         return assign_where(seen, &index(mask, &items)?, Arg::Array(&single), loc);
     }
     let values = dense(&moved(&wide, laid.place, 1, at)?, seen.dtype(), loc)?;
-    let fill = Routine::Choose(Choose::Fill);
-    let mask = dense(mask, DType::Bool, loc)?;
+    let (mask, axis) = (dense(mask, DType::Bool, loc)?, AlongAxis { axis: at as isize });
     if !seen.is_view() {
-        return assign_routine(fill, seen, [&mask, &values], &[at as i64], loc);
+        return assign_routine(Choose::Fill.into(), seen, [&mask, &values], &axis, loc);
     }
-    let made = routine(fill, &[seen, &mask, &values], &[at as i64], loc)?;
+    let made = routine(Choose::Fill, &[seen, &mask, &values], &axis, loc)?;
     super::assign(seen, Arg::Array(&made), loc)
 }
 

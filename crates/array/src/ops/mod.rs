@@ -21,7 +21,7 @@ mod terms;
 mod transfer;
 mod write;
 
-pub use advanced::{copy_where, count, getitem, nonzero, put, setitem, spread_rows, uncounted};
+pub use advanced::{copy_where, count, getitem, nonzero, put, setitem, uncounted};
 pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, empty, eye, from_host, full, normal, uniform};
@@ -34,7 +34,7 @@ pub use parts::{diagonal, flip, join, repeat, roll, swapaxes, tile, without};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul, sum_of_products};
 pub use reduce::{all, any, count_nonzero, mean, norm, reduce, std, var};
-pub use routine::routine;
+pub use routine::{routine, routine_encoded};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use slice::{HostElement, from_bytes, from_slice};
 pub use take::{embedding, pick, scatter_add, take};

@@ -6,6 +6,7 @@ use crate::ops::write::in_place_of;
 use crate::ops::{copy, mean, routine};
 use crate::runtime::devices;
 use forerun_base::{Loc, Result};
+use forerun_ops::normalise::Layer;
 use forerun_ops::{Normalise, Point, ReduceKind, Routine};
 
 /// Exponentials along an axis, divided by their sum.
@@ -17,7 +18,7 @@ pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
         return copy(&x, loc);
     }
     if in_rows(Normalise::Softmax, &[&x], axis) {
-        return routine(Routine::Normalise(Normalise::Softmax), &[&x], &[], loc);
+        return routine(Normalise::Softmax, &[&x], &(), loc);
     }
     let e = t.one(Point::Exp, &shifted(t, &x, axis)?)?;
     t.two(Point::Divide, &e, &t.along(ReduceKind::Sum, &e, axis)?)
@@ -32,7 +33,7 @@ pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
         return copy(&x, loc);
     }
     if in_rows(Normalise::LogSoftmax, &[&x], axis) {
-        return routine(Routine::Normalise(Normalise::LogSoftmax), &[&x], &[], loc);
+        return routine(Normalise::LogSoftmax, &[&x], &(), loc);
     }
     let s = shifted(t, &x, axis)?;
     let sum = t.along(ReduceKind::Sum, &t.one(Point::Exp, &s)?, axis)?;
@@ -64,7 +65,7 @@ pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64,
     let x = t.float(x)?;
     let inputs = [&*x, gamma, beta];
     if in_rows(Normalise::Layer, &inputs, axis) {
-        return routine(Routine::Normalise(Normalise::Layer), &inputs, &[eps.to_bits() as i64], loc);
+        return routine(Normalise::Layer, &inputs, &Layer { epsilon: eps }, loc);
     }
     let (gamma, beta) = laid;
     let axes = [axis as isize];

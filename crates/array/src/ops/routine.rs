@@ -8,27 +8,37 @@ use crate::runtime::recipe_memo::ListKey;
 use crate::runtime::submit::{SubmitInput, submit};
 use crate::runtime::window::window;
 use forerun_base::{Device, Loc, Result};
-use forerun_ops::{Given, Op, Routine};
+use forerun_ops::{Attributes, Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
 use smallvec::SmallVec;
 
 /// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
 /// transfers, and nobody waits.
-pub fn routine(routine: Routine, inputs: &[&Array], words: &[i64], loc: Loc) -> Result<Array> {
-    routine_with(routine, inputs, words, None, loc)
+pub fn routine(
+    routine: impl Into<Routine>,
+    inputs: &[&Array],
+    attributes: &impl Attributes,
+    loc: Loc,
+) -> Result<Array> {
+    routine_with(routine.into(), inputs, &attributes.encode(), None, loc)
+}
+
+/// The same with attributes as integers, for callers that know the routine by name.
+pub fn routine_encoded(routine: Routine, inputs: &[&Array], attributes: &[i64], loc: Loc) -> Result<Array> {
+    routine_with(routine, inputs, attributes, None, loc)
 }
 
 /// The same with immediates of the caller's, for a routine that draws none.
 pub(crate) fn routine_with(
     routine: Routine,
     inputs: &[&Array],
-    words: &[i64],
+    attributes: &[i64],
     immediates: Option<[u64; 2]>,
     loc: Loc,
 ) -> Result<Array> {
     let window = window();
     let home = inputs.first().map_or_else(current_device, |x| x.device());
-    let key = ListKey::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), words);
+    let key = ListKey::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), attributes);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
         let operands: SmallVec<[SubmitInput<'_>; 4]> = inputs.iter().map(|x| x.input()).collect();
@@ -40,11 +50,11 @@ pub(crate) fn routine_with(
     let metas: Vec<&Meta> = inputs.iter().map(|x| x.meta()).collect();
     let device = if metas.is_empty() { home } else { common_device(name, &metas)? };
     let given: Vec<Given> = metas.iter().map(|m| (m.dtype, m.shape())).collect();
-    let (dtype, shape) = routine.infer(&given, words)?;
+    let (dtype, shape) = routine.infer(&given, attributes)?;
     if devices::of(device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let near = inputs.iter().map(|x| transfer(x, Device::default(), loc)).collect::<Result<Vec<Array>>>()?;
         let near: Vec<&Array> = near.iter().collect();
-        let made = devices::on_device(Device::default(), || routine_with(routine, &near, words, immediates, loc))?;
+        let made = devices::on_device(Device::default(), || routine_with(routine, &near, attributes, immediates, loc))?;
         return transfer(&made, device, loc);
     }
     let all_dense = metas.iter().all(|meta| meta.dense);
@@ -52,7 +62,7 @@ pub(crate) fn routine_with(
     let inputs: Vec<Array> = inputs.iter().map(dense).collect::<Result<_>>()?;
     let metas: Vec<&Meta> = inputs.iter().map(|x| x.meta()).collect();
     let out = Meta::dense(dtype, shape, device);
-    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), &out);
+    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Routine(attributes.into()), &out);
     let operands: Vec<SubmitInput<'_>> = inputs.iter().map(|x| x.input()).collect();
     let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
     let recipe = Recipe::of(signature);

@@ -14,7 +14,8 @@ use crate::runtime::runtime;
 use crate::runtime::submit::{SubmitInput, submit, submit_write};
 use crate::runtime::window::{MemoKey, Window, window};
 use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
-use forerun_ops::{FillKind, Op, Place, Point, Routine, infer};
+use forerun_ops::place::Rows;
+use forerun_ops::{Attributes, FillKind, List, Op, Place, Point, Routine, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 use std::sync::Arc;
 
@@ -232,18 +233,25 @@ pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) ->
 }
 
 /// Writes what a routine makes of the whole cell and others, all dense: its result takes the place of what the cell held.
-pub(crate) fn assign_routine(routine: Routine, x: &Array, others: [&Array; 2], words: &[i64], loc: Loc) -> Result<()> {
+pub(crate) fn assign_routine(
+    routine: Routine,
+    x: &Array,
+    others: [&Array; 2],
+    attributes: &impl Attributes,
+    loc: Loc,
+) -> Result<()> {
     attachments::before_write_of(x, false, "setitem")?;
     let base = x.cell().meta();
     let given = [base, others[0].meta(), others[1].meta()].map(|m| (m.dtype, m.shape()));
-    routine.infer(&given, words)?;
+    let encoded = attributes.encode();
+    routine.infer(&given, &encoded)?;
     if devices::of(base.device).is_some_and(|own| !own.accelerator.runs(routine, &given)) {
         let whole = x.plain_base();
-        let made = super::routine(routine, &[&whole, others[0], others[1]], words, loc)?;
+        let made = super::routine(routine, &[&whole, others[0], others[1]], attributes, loc)?;
         return update(&whole, Some(&made), 0, loc);
     }
     let metas = [base, others[0].meta(), others[1].meta()];
-    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), base);
+    let signature = Signature::of(Op::Routine(routine), &metas, Attrs::Routine(encoded[..].into()), base);
     let inputs = [SubmitInput::Cell(x), others[0].input(), others[1].input()];
     repoint(x, submit_write(window().keep(Recipe::of(signature)), &inputs, [0; 2], loc, x));
     Ok(())
@@ -262,11 +270,14 @@ pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array
         let shape = metas[0].shape();
         let row = Layout::dense(if flat { Shape::SCALAR } else { Shape::of(&shape[1..]) });
         let extent = if flat { shape.size() } else { shape[0] };
-        let mut words = vec![0, extent as i64, row.shape.size() as i64];
-        words.extend(row.shape.iter().map(|extent| *extent as i64));
-        words.extend(row.strides().iter().map(|stride| *stride as i64));
-        routine.infer(&metas.map(|meta| (meta.dtype, meta.shape())), &words)?;
-        Ok(Recipe::of(Signature::of(Op::Routine(routine), &metas, Attrs::Words(words.into()), metas[0])))
+        let rows = Rows {
+            extents: row.shape.iter().map(|extent| *extent as i64).collect(),
+            strides: row.strides().iter().map(|stride| *stride as i64).collect(),
+            index: List::from_slice(&[0, extent as i64, row.shape.size() as i64]),
+        };
+        let encoded = rows.encode();
+        routine.infer(&metas.map(|meta| (meta.dtype, meta.shape())), &encoded)?;
+        Ok(Recipe::of(Signature::of(Op::Routine(routine), &metas, Attrs::Routine(encoded[..].into()), metas[0])))
     })?;
     let inputs = [SubmitInput::Cell(x), indices.input(), values.input()];
     repoint(x, submit_write(recipe, &inputs, [0; 2], loc, x));

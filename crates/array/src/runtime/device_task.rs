@@ -1,8 +1,8 @@
-//! Tasks of accelerators: telling the device what to do, and finding out later what came of it.
+//! Tasks of accelerators: enqueues a kernel or a copy on a lane, and publishes the outcome once the lane has passed it.
 //!
-//! Memory goes in the order of the compute lane. A buffer whose last uses were told to that lane goes back right then, before the
-//! lane has done anything: what is told next may take it over. So running ahead takes no more memory than waiting. Uses on the
-//! other lanes, and on the host, keep a buffer until they have settled.
+//! Memory is released in the order of the compute lane. A buffer whose last uses are enqueued there is released at once,
+//! before the device has run them: later commands of the lane may take it over. So running ahead needs no more memory than
+//! waiting. Uses on the other lanes and on the host keep a buffer until they have settled.
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
@@ -17,7 +17,7 @@ use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// What was told to a device.
+/// Where and when a task was enqueued.
 pub(crate) struct EnqueuedOn {
     pub(crate) lane: Lane,
     pub(crate) ticket: u64,
@@ -40,7 +40,7 @@ impl KernelTask {
         }
     }
 
-    /// Tells the device.
+    /// Enqueues the kernel, or says why it cannot.
     pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
             self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
@@ -112,7 +112,7 @@ impl KernelTask {
         format!("{} at {line}", names.collect::<Vec<_>>().join(" "))
     }
 
-    /// Tells the kernel or the copy, after what its lane must wait for.
+    /// Enqueues the kernel or the copy after the waits that its lane needs.
     fn enqueue_kernel(
         &self,
         device: &OwnDevice,
@@ -167,7 +167,7 @@ impl KernelTask {
         }
     }
 
-    /// An input failed before this was told. Records that do not depend on it are told one by one.
+    /// An input failed before this was enqueued: enqueues the records that do not depend on it, one by one.
     fn enqueue_unpoisoned(&self, device: &'static OwnDevice, error: &Error) -> Enqueued {
         if self.outputs.len() < 2 {
             self.fail_all(error);
@@ -190,7 +190,7 @@ impl KernelTask {
         }
         let lost = self.lost_records();
         for output in &self.outputs {
-            // What failed when it was told is published already.
+            // A result that failed while it was enqueued is published already.
             if output.node.planned_status() == Status::Failed {
                 continue;
             }
@@ -211,7 +211,7 @@ impl KernelTask {
         self.finish();
     }
 
-    /// The results that come to nothing because an input turned out to have failed after this was told.
+    /// The results that come to nothing because an input turned out to have failed after this was enqueued.
     fn lost_records(&self) -> Vec<(&'static Node, Error)> {
         let mut lost: Vec<(&'static Node, Error)> = Vec::new();
         if self.poison().is_none() {
@@ -238,14 +238,14 @@ impl KernelTask {
     }
 }
 
-/// What went wrong in what was told, if anything did.
+/// The error of what was enqueued, if it failed.
 fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
     let outcome = device.accelerator.outcome(enqueued.lane, enqueued.ticket);
     fail_point!("device.outcome", error => return Err(error));
     outcome
 }
 
-/// What is told to the lane from now on comes after what makes the value.
+/// Makes later commands of the lane wait for the command that makes the value.
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];

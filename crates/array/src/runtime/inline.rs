@@ -1,4 +1,4 @@
-//! Running a record on the spot: for tiny records this is all there is to executing them.
+//! Runs a record inline, on the thread that plans it. A small record needs nothing else: no task, no wake-up.
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
@@ -9,13 +9,13 @@ use crate::runtime::planner::{ResolvedInput, resolve};
 use crate::runtime::record::Record;
 use crate::runtime::window::Window;
 use crate::runtime::{count, runtime};
-use forerun_base::{Error, ErrorKind, Loc, Solo, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, fail_point};
 use forerun_engine::Status;
 use forerun_ops::Op;
-use forerun_plan::{Attrs, Io};
+use forerun_plan::Attrs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What became of the attempt to run a record on the spot.
+/// The outcome of an attempt to run a record inline.
 pub(crate) enum Attempt {
     /// It ran; its value is settled.
     Done,
@@ -114,7 +114,8 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
             return fail(no_memory(signature.out.bytes));
         }
     }
-    let address = |input: &ResolvedInput, dtype_size: usize| {
+    let address = |k: usize| {
+        let input = &inputs[k];
         // A donated input has no buffer of its own any more.
         let base = match own {
             Some(b) if std::ptr::eq(input.node, inputs[0].node) && !input.node.has_buffer() => {
@@ -124,32 +125,21 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
             _ => input.node.data(),
         };
         // SAFETY: the offset stays inside the value: the view was checked when it was made.
-        unsafe { base.add(input.view.unwrap_or(0) as usize * dtype_size) as *const u8 }
+        unsafe { base.add(input.view.unwrap_or(0) as usize * signature.inputs[k].dtype.size()) as *const u8 }
     };
-    let mut addresses = [std::ptr::null::<u8>(); 3];
-    for (to, from) in addresses.iter_mut().zip(single.inputs.iter()) {
-        let k = *from as usize;
-        *to = address(&inputs[k], signature.inputs[k].dtype.size());
-    }
-    let mut scalars = [0u64; 2];
-    for (to, from) in scalars.iter_mut().zip(single.scalars.iter()) {
-        *to = record.immediates[*from as usize];
-    }
     let target = match buffer {
         // SAFETY: we hold the buffer.
         Some(b) => unsafe { &*b }.ptr(),
         None => out.data(),
     };
-    let io =
-        Io { inputs: &addresses[..single.inputs.len()], outputs: &[target], scalars: &scalars[..single.scalars.len()] };
     let began = trace::clock();
     // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
     // else looks at it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
         fail_point!("spot.before", error => return Err((error, true)));
         fail_point!("spot.inside");
-        // What it refuses it has looked at, and not touched.
-        single.host().check_and_run(io, &Solo).map_err(|error| (error, true))?;
+        // A kernel that refuses its inputs has not written to them.
+        single.run(address, &record.immediates, target).map_err(|error| (error, true))?;
         fail_point!("spot.after");
         Ok(())
     }));
@@ -172,7 +162,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
         }
         Err((error, untouched)) => {
             match (buffer, own) {
-                // What was taken over is as it was: it may be the last good value of a cell.
+                // The donated buffer is unchanged: it may be the last good value of a cell.
                 (_, Some(b)) if untouched => inputs[0].node.set_buffer(b),
                 // SAFETY: the count of the value that did not come to be.
                 (Some(b), _) => unsafe { Buffer::release(b) },

@@ -1,8 +1,8 @@
-//! How much work a waiter runs itself, record by record, before it makes tasks.
+//! How much work a waiter runs inline, record by record, before it spawns tasks.
 //!
-//! A thread that reads a value has nothing else to do. Making tasks, and waking a worker for them, takes about two
-//! microseconds; a few records that take less than that to run, or one that is too short to be split over two cores, run
-//! sooner on the waiting thread. Fusion would save passes over memory, so this is for at most [`MOST`] records.
+//! A thread that reads a value has nothing else to do. Spawning tasks and waking a worker takes about two microseconds. A
+//! few records that take less, or one that is too short to split over two cores, finish sooner on the waiting thread.
+//! Fusion would save passes over memory, so this covers at most [`MOST`] records.
 //!
 //! Work is counted in elements of a plain pass over memory, roughly a tenth of a nanosecond each.
 

@@ -1,4 +1,4 @@
-//! What a task does: allocate when it starts, run the kernel, publish, let go.
+//! The work of a task: allocates when it starts, runs the kernel, publishes the outputs and releases the inputs.
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
@@ -34,7 +34,7 @@ pub(crate) struct KernelTask {
     pub(crate) settled: AtomicBool,
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
-    /// What was told to it.
+    /// Where and when it was enqueued.
     pub(crate) enqueued: OnceLock<EnqueuedOn>,
 }
 

@@ -1,8 +1,8 @@
-//! The last good value of a cell, kept by a failed value that was to be written over it.
+//! The last good value of a cell, kept by the failed value that should have replaced it.
 //!
-//! Nothing is kept while all is well: a write that reads what the cell held may take over its buffer. Only when it fails
-//! before its kernel ran, for a failed input, a bad index or want of memory, are the bytes still there; then the failed value
-//! takes a share in them. Writes after that fail for the same reason, and hand the share on.
+//! Nothing is kept while all ops succeed: a write that reads the cell may take over its buffer. If the write fails before
+//! its kernel runs (a failed input, a bad index, no memory), the old bytes still exist, and the failed value shares them.
+//! Later writes fail for the same reason and pass the share on.
 
 use crate::runtime::buffer::{Buffer, BufferRef};
 use crate::runtime::node::INLINE;

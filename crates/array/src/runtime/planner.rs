@@ -1,4 +1,4 @@
-//! The planner: takes records out of windows, runs the tiny ones on the spot, makes tasks of the rest.
+//! The planner: takes records out of windows, runs the tiny ones inline, and spawns tasks for the rest.
 //!
 //! One planner at a time, under one lock, for all windows. So a record always sees everything that its inputs stand for:
 //! records of one window are taken in order, and a record that reads a value of another window first has that window
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 pub(crate) const MOST_RECORDS: usize = 64;
 /// Tasks that may be planned and unfinished before workers stop planning more: what is planned late is planned better.
 const MOST_FLIGHTS: usize = 48;
-/// Records run on the spot in one go.
+/// Records run inline in one call.
 const MOST_INLINE: usize = 256;
 
 /// How far to take a window.
@@ -39,7 +39,7 @@ pub(crate) enum Until {
     Index(u64),
     /// Records before this index, as long as not too many tasks are planned and unfinished.
     Bounded(u64),
-    /// Records before this index, as long as they run on the spot: nothing is spawned.
+    /// Records before this index, as long as they run inline: nothing is spawned.
     Inline(u64),
 }
 
@@ -127,7 +127,7 @@ impl Planner {
             tiny = inline_limit::limit(self, window, head, tail, tiny);
         }
         loop {
-            // Tiny records whose inputs are there run on the spot.
+            // Tiny records whose inputs are ready run inline.
             while head < tail && inlined < MOST_INLINE {
                 let index = self.reader(window, head);
                 // SAFETY: between head and tail, under the planner's lock.
@@ -228,13 +228,12 @@ impl Planner {
     }
 
     /// How long to wait for more records before cutting here; `None` if the window was quiet long enough.
-    fn too_early(&self, window: &Window, head: u64, end: u64) -> Option<Duration> {
+    fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
         // An element costs about a nanosecond: wait up to a hundredth of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
-        // SAFETY: under the planner's lock; no other reference is alive.
-        let side = unsafe { window.planner_side() };
+        let side = window.planner_side(self);
         let tail = window.ring.tail();
         let now = Instant::now();
         match side.seen_at {

@@ -7,9 +7,9 @@
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::lower::{CompiledKernel, compile};
 use crate::runtime::runtime;
-use forerun_base::WordHash;
+use forerun_base::{Result, Solo, WordHash};
 use forerun_ops::{Op, Point};
-use forerun_plan::{Executable, Fate, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
+use forerun_plan::{Executable, Fate, Io, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
@@ -41,9 +41,33 @@ impl SingleKernel {
         match &self.kernel {
             CompiledKernel::Host(executable) => &**executable,
             CompiledKernel::Device(_) | CompiledKernel::Transfer(_) => {
-                unreachable!("records of devices are told, not run")
+                unreachable!("records of a device are enqueued, not run")
             }
         }
+    }
+
+    /// Runs one record of at most three inputs on the calling thread. `address` says where each input of the record lies.
+    ///
+    /// # Safety
+    /// Each input holds what its meta says; `target` has room for the result and nobody else reads or writes it.
+    #[inline]
+    pub(crate) unsafe fn run(
+        &self,
+        address: impl Fn(usize) -> *const u8,
+        immediates: &[u64; 2],
+        target: *mut u8,
+    ) -> Result<()> {
+        let mut inputs = [std::ptr::null::<u8>(); 3];
+        for (to, from) in inputs.iter_mut().zip(&self.inputs) {
+            *to = address(*from as usize);
+        }
+        let mut scalars = [0u64; 2];
+        for (to, from) in scalars.iter_mut().zip(&self.scalars) {
+            *to = immediates[*from as usize];
+        }
+        let (inputs, scalars) = (&inputs[..self.inputs.len()], &scalars[..self.scalars.len()]);
+        // SAFETY: as the caller promised.
+        unsafe { self.host().check_and_run(Io { inputs, outputs: &[target], scalars }, &Solo) }
     }
 }
 

@@ -1,5 +1,5 @@
-//! A fused kernel of which one input failed or one output found no memory: its records are run one by one instead, so
-//! that only what depends on the failure fails. Slow, and never taken while all is well.
+//! Runs the records of a fused kernel one by one after an input failed or an output found no memory, so that only the
+//! results that depend on the failure fail. Slow, and never used while all ops succeed.
 
 use crate::observe::trace;
 use crate::runtime::buffer::{Buffer, BufferRef};
@@ -17,7 +17,7 @@ use forerun_engine::{Enqueued, LaneTicket, Status};
 use forerun_plan::{Io, Lane};
 use std::sync::atomic::Ordering;
 
-/// What one record made, before anybody sees it.
+/// The result of one record before it is published.
 struct Made {
     node: &'static Node,
     bytes: usize,
@@ -102,7 +102,7 @@ impl KernelTask {
 }
 
 impl KernelTask {
-    /// The same on an accelerator: tells the records that do not depend on a failure, one by one.
+    /// The same on an accelerator: enqueues the records that do not depend on a failure, one by one.
     pub(crate) fn enqueue_unfused(&self, device: &'static OwnDevice) -> Enqueued {
         let mut records = self.members().to_vec();
         records.sort_unstable();

@@ -7,6 +7,7 @@
 use crate::array::wait;
 use crate::runtime::intern_gc::{self, RecipeRefs};
 use crate::runtime::node::Node;
+use crate::runtime::planner::Planner;
 use crate::runtime::random_streams::RandomStream;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::recipe_memo;
@@ -127,18 +128,16 @@ impl Window {
     /// # Safety
     /// Only the owning thread, and only one reference at a time.
     #[allow(clippy::mut_from_ref, reason = "exclusive by ownership of the window, as the caller promises")]
+    #[inline]
     pub(crate) unsafe fn owner(&self) -> &mut Owner {
+        debug_assert!(std::ptr::eq(self, current()), "a window is used by a thread that does not own it");
         // SAFETY: as the caller promised.
         unsafe { &mut *self.owner.get() }
     }
 
-    /// The planner's part.
-    ///
-    /// # Safety
-    /// Only under the planner's lock, and only one reference at a time.
-    #[allow(clippy::mut_from_ref, reason = "exclusive by the planner's lock, as the caller promises")]
-    pub(crate) unsafe fn planner_side(&self) -> &mut PlannerSide {
-        // SAFETY: as the caller promised.
+    /// The planner's part, for as long as the planner is borrowed: whoever has it holds its lock.
+    pub(crate) fn planner_side<'a>(&'a self, _planner: &'a mut Planner) -> &'a mut PlannerSide {
+        // SAFETY: there is one planner in the process, and it is borrowed exclusively while the reference lives.
         unsafe { &mut *self.planner.get() }
     }
 
@@ -308,12 +307,13 @@ impl Drop for Adoptable {
 }
 
 fn give_back() {
-    let window = CURRENT.replace(std::ptr::null());
+    let window = CURRENT.get();
     if !window.is_null() {
         // SAFETY: windows are never freed.
         let window = unsafe { &*window };
-        // SAFETY: still our own window.
+        // SAFETY: still our own window; no other reference to the owner's part is alive.
         unsafe { window.owner() }.observed = false;
+        CURRENT.set(std::ptr::null());
         runtime().windows.give_back(window);
     }
 }

@@ -151,6 +151,7 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
             let mut at = 0;
             while at + group <= count {
                 // The parts of a group one after the other, for all rows: the vector is loaded once.
+                #[allow(clippy::needless_range_loop, reason = "the index names a part of every row")]
                 for j in 0..SUMS {
                     let i = at + j * V::LANES;
                     let with = V::load(vector.as_ptr().add(i));

@@ -2,8 +2,8 @@
 
 use super::call::{Args, with_type};
 use super::keys::{Key, Ordered};
-use super::order::{sort_alone, with_features};
-use super::search::places_of;
+use crate::family::order::{sort_alone, with_features};
+use crate::family::search::places_of;
 use crate::pointwise::Shared;
 use forerun_base::{Kind, Result, Team};
 
@@ -14,7 +14,7 @@ const BLOCK: usize = 256;
 /// Others up to which each value is compared with all of them.
 const FEW: usize = 8;
 
-pub(super) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+pub(crate) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     with_type!(args.dtype(0), among(args, team))
 }
 

@@ -1,15 +1,43 @@
-//! From a kernel to its function: typed slices out of addresses.
+//! From a routine to its host kernel: typed slices out of addresses.
 
-use super::{along, choose, convolve, count, draw, fft, linalg, normalise, order, place, scan, search, unique};
+use crate::family::kernel;
 use crate::simd::Isa;
 use forerun_base::{Brain, Complex, DType, Half, Result, Team};
-use forerun_ops::{Place, Routine};
+use forerun_ops::Attributes;
 use forerun_plan::{Executable, Io, RoutineCall};
 use std::ops::Sub;
 use std::sync::Arc;
 
 /// What a routine does.
-pub(super) type Body = fn(&Args<'_>, &dyn Team) -> Result<()>;
+pub(crate) type Body = fn(&Args<'_>, &dyn Team) -> Result<()>;
+
+/// The host kernels of a family. Every family has them.
+pub(crate) trait HostKernel {
+    /// The function that runs the routine.
+    fn body(&self) -> Body;
+
+    /// Whether it would fail, for a routine that may write over an input: asked before it does.
+    fn check(&self, _: &Args<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// A bound on the bytes that it allocates while so many threads run it, what libraries allocate included. The result is not
+    /// empty.
+    fn scratch(&self, call: &RoutineCall, threads: usize) -> usize;
+}
+
+/// Defines [`kernel`], from the families that a folder holds.
+macro_rules! kernels {
+    ($($family:ident)+) => {
+        /// The host kernel of a routine.
+        pub(crate) fn kernel(routine: &forerun_ops::Routine) -> &dyn crate::routine::call::HostKernel {
+            match routine {
+                $(forerun_ops::Routine::$family(routine) => routine,)+
+            }
+        }
+    };
+}
+pub(crate) use kernels;
 
 /// A routine ready to run.
 struct Compiled {
@@ -19,31 +47,12 @@ struct Compiled {
 }
 
 pub(crate) fn compile(call: &RoutineCall, isa: Isa) -> Arc<dyn Executable> {
-    let body = match call.routine {
-        Routine::Along(routine) => along::body(routine),
-        Routine::Draw(routine) => draw::body(routine),
-        Routine::Fft(routine) => fft::body(routine),
-        Routine::Linalg(routine) => linalg::body(routine),
-        Routine::Choose(routine) => choose::body(routine),
-        Routine::Convolve(routine) => convolve::body(routine),
-        Routine::Count(routine) => count::body(routine),
-        Routine::Normalise(routine) => normalise::body(routine),
-        Routine::Order(routine) => order::body(routine),
-        Routine::Place(routine) => place::body(routine),
-        Routine::Scan(routine) => scan::body(routine),
-        Routine::Search(routine) => search::body(routine),
-        Routine::Unique(routine) => unique::body(routine),
-    };
-    Arc::new(Compiled { call: call.clone(), body, isa })
+    Arc::new(Compiled { call: call.clone(), body: kernel(&call.routine).body(), isa })
 }
 
 impl Executable for Compiled {
     unsafe fn check(&self, io: Io<'_>) -> Result<()> {
-        match self.call.routine {
-            // The one that may write over an input.
-            Routine::Place(Place::Put) => place::check_put(&Args { call: &self.call, isa: self.isa, io }),
-            _ => Ok(()),
-        }
+        kernel(&self.call.routine).check(&Args { call: &self.call, isa: self.isa, io })
     }
 
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
@@ -58,16 +67,38 @@ impl Executable for Compiled {
     }
 }
 
+/// How many elements the largest input has.
+pub(crate) fn most_elements(call: &RoutineCall) -> usize {
+    call.inputs.iter().map(|(_, shape)| shape.size()).max().unwrap_or(0)
+}
+
+/// How many elements all inputs have.
+pub(crate) fn total_elements(call: &RoutineCall) -> usize {
+    call.inputs.iter().map(|(_, shape)| shape.size()).fold(0, usize::saturating_add)
+}
+
+/// Bytes of a line of the input and one of the result, for each thread.
+pub(crate) fn line_scratch(call: &RoutineCall, length: usize, threads: usize) -> usize {
+    length.saturating_mul(32).saturating_mul(threads).min(most_elements(call).saturating_mul(32))
+}
+
+/// Bytes that it takes to put lines of this length in order: keys and indices, twice.
+pub(crate) fn order_scratch(call: &RoutineCall, length: usize, threads: usize) -> usize {
+    let most = most_elements(call);
+    let lines = (most / length.max(1)).clamp(1, threads);
+    most.max(call.out.1.size()).min(length.max(1).saturating_mul(lines)).max(length).saturating_mul(56)
+}
+
 /// What one run works on. Made only where the addresses are promised to be good.
-pub(super) struct Args<'a> {
-    pub(super) call: &'a RoutineCall,
-    pub(super) isa: Isa,
-    pub(super) io: Io<'a>,
+pub(crate) struct Args<'a> {
+    pub(crate) call: &'a RoutineCall,
+    pub(crate) isa: Isa,
+    pub(crate) io: Io<'a>,
 }
 
 impl Args<'_> {
     /// The elements of an input. Truth values are bytes.
-    pub(super) fn input<T: Element>(&self, i: usize) -> &[T] {
+    pub(crate) fn input<T: Element>(&self, i: usize) -> &[T] {
         let (dtype, shape) = &self.call.inputs[i];
         assert_eq!(dtype.size(), size_of::<T>(), "input {i} of {}", self.call.routine.name());
         // SAFETY: whoever runs the routine promised that the address reaches so many elements, which nobody changes
@@ -76,13 +107,13 @@ impl Args<'_> {
     }
 
     /// Whether the result takes the place of the first input, which is then not looked at.
-    pub(super) fn is_in_place(&self) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
         std::ptr::eq(self.io.inputs[0], self.io.outputs[0])
     }
 
     /// The elements of the result, of which nothing is known yet unless it takes an input's place.
     #[expect(clippy::mut_from_ref, reason = "a routine takes its output once")]
-    pub(super) fn output<T: Element>(&self) -> &mut [T] {
+    pub(crate) fn output<T: Element>(&self) -> &mut [T] {
         let (dtype, shape) = &self.call.out;
         assert_eq!(dtype.size(), size_of::<T>(), "output of {}", self.call.routine.name());
         let count = shape.size();
@@ -94,25 +125,23 @@ impl Args<'_> {
     }
 
     /// An immediate of the record.
-    pub(super) fn scalar(&self, n: usize) -> u64 {
+    pub(crate) fn scalar(&self, n: usize) -> u64 {
         self.io.scalars[n]
     }
 
     /// The dtype of an input.
-    pub(super) fn dtype(&self, i: usize) -> DType {
+    pub(crate) fn dtype(&self, i: usize) -> DType {
         self.call.inputs[i].0
     }
 
-    /// The n-th word, 0 where there is none.
-    pub(super) fn word(&self, n: usize) -> i64 {
-        self.call.words.get(n).copied().unwrap_or(0)
+    /// The attributes of the routine.
+    pub(crate) fn attributes<A: Attributes>(&self) -> A {
+        self.call.attributes()
     }
 
-    /// An input's extents before, along and after the axis that the first word names.
-    pub(super) fn extents(&self, i: usize) -> (usize, usize, usize) {
-        let shape = self.call.inputs[i].1;
-        let axis = shape.axis(self.word(0) as isize).expect("inference looked at it");
-        (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+    /// An input's extents before, along and after the axis.
+    pub(crate) fn extents(&self, i: usize) -> (usize, usize, usize) {
+        self.call.extents(i).into()
     }
 }
 
@@ -125,7 +154,7 @@ unsafe fn slice<'a, T>(address: *const u8, count: usize) -> &'a [T] {
 }
 
 /// A Rust type whose every bit pattern is an element.
-pub(super) trait Element: Copy + Send + Sync + Default + 'static {}
+pub(crate) trait Element: Copy + Send + Sync + Default + 'static {}
 
 macro_rules! elements {
     ($($type:ty)*) => { $(impl Element for $type {})* };
@@ -136,7 +165,7 @@ elements!(u8 u16 u32 u64 u128 i8 i16 i32 i64 Half Brain f32 f64 Complex<f32> Com
 elements!(forerun_linear::Complex<f32> forerun_linear::Complex<f64>);
 
 /// An element that can be added and multiplied; integers wrap, halves round each time.
-pub(super) trait Number: Element {
+pub(crate) trait Number: Element {
     /// Added to any element, it leaves its bits.
     const NOTHING: Self;
 
@@ -209,4 +238,4 @@ macro_rules! with_type {
         }
     };
 }
-pub(super) use with_type;
+pub(crate) use with_type;

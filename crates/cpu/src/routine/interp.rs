@@ -2,9 +2,10 @@
 
 use super::call::Args;
 use super::keys::Ordered;
-use super::search::places_of;
+use crate::family::search::places_of;
 use crate::pointwise::Shared;
 use forerun_base::{DType, Result, Team};
+use forerun_ops::search::Ends;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// Values a piece of work holds at least.
@@ -12,7 +13,7 @@ const PIECE: usize = 1 << 12;
 /// Values whose lines are looked for at a time.
 const BLOCK: usize = 64;
 
-pub(super) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+pub(crate) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     match args.dtype(0) {
         DType::F32 => interp::<f32>(args, team, |x| x as f32),
         _ => interp::<f64>(args, team, |x| x),
@@ -29,11 +30,8 @@ fn interp<T: Float>(args: &Args<'_>, team: &dyn Team, round: fn(f64) -> T) {
     let (points, from, values, to) = (args.input::<T>(0), args.input::<T>(1), args.input::<T>(2), args.output::<T>());
     let count = points.len();
     let (first, last) = (points[0], points[count - 1]);
-    let end = |n: usize, nearest: T| match args.word(n) {
-        0 => nearest,
-        _ => round(f64::from_bits(args.word(n + 1) as u64)),
-    };
-    let (below, above) = (end(0, values[0]), end(2, values[count - 1]));
+    let Ends { left, right } = args.attributes();
+    let (below, above) = (left.map_or(values[0], round), right.map_or(values[count - 1], round));
     let between = |x: T, place: i64| {
         if count == 1 {
             return values[0];

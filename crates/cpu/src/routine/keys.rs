@@ -9,7 +9,7 @@ use forerun_base::{Brain, Complex, Half, Team};
 use std::ops::Range;
 
 /// A whole number without a sign.
-pub(super) trait Key: Copy + Ord + Default + Send + Sync + 'static {
+pub(crate) trait Key: Copy + Ord + Default + Send + Sync + 'static {
     /// How many bits it has.
     const BITS: u32;
     /// The smallest and the largest.
@@ -187,7 +187,7 @@ wide_keys! {
 }
 
 /// An element with a place in the order. NaN comes last, whichever way.
-pub(super) trait Ordered: Element + PartialOrd {
+pub(crate) trait Ordered: Element + PartialOrd {
     /// Its place.
     type Key: Key;
 

@@ -8,22 +8,22 @@ use forerun_base::{Solo, Team};
 const PIECE: usize = 1 << 15;
 
 /// Who works on the lines, and who within one: the team takes long lines one after another where they are too few for it.
-pub(super) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &'a dyn Team) {
+pub(crate) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &'a dyn Team) {
     let (outer, count, inner) = args.extents(0);
     if outer * inner < team.width() && count >= PIECE / 2 { (&Solo, team) } else { (team, &Solo) }
 }
 
 /// What is done with a line: its elements, those of the result, and what is at hand.
-pub(super) type OnLine<'a, T, U, N> = dyn Fn(&[T], &mut [U], &mut N) + Sync + 'a;
+pub(crate) type OnLine<'a, T, U, N> = dyn Fn(&[T], &mut [U], &mut N) + Sync + 'a;
 
 /// Calls `f(from, to)` for every line of input 0 along the axis that the first word names. Lines that do not lie together are
 /// brought together first.
-pub(super) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team, f: &(dyn Fn(&[T], &mut [U]) + Sync)) {
+pub(crate) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team, f: &(dyn Fn(&[T], &mut [U]) + Sync)) {
     each_line_near::<T, U, ()>(args, team, &|from, to, ()| f(from, to));
 }
 
 /// As [`each_line`], with something at hand that one thread uses for line after line. Lines of the result may be of another length.
-pub(super) fn each_line_near<T: Element, U: Element, N: Default>(
+pub(crate) fn each_line_near<T: Element, U: Element, N: Default>(
     args: &Args<'_>,
     team: &dyn Team,
     f: &OnLine<'_, T, U, N>,

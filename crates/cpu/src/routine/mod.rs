@@ -1,30 +1,18 @@
-//! Routines on the host: a file a family. Each is a function over typed slices; how they are reached is in `call`.
+//! What host kernels of routines are made of: how they are reached, and sorting, searching and packing by vectors. The kernels
+//! stand in [`crate::family`].
 
-mod along;
-mod among;
-mod call;
-mod choose;
-mod convolve;
-mod count;
-mod draw;
-mod fft;
-mod interp;
-mod keys;
-mod linalg;
-mod lines;
-mod normalise;
-mod order;
+pub(crate) mod among;
+pub(crate) mod call;
+pub(crate) mod interp;
+pub(crate) mod keys;
+pub(crate) mod lines;
 #[cfg(target_arch = "x86_64")]
-mod pack;
+pub(crate) mod pack;
 #[cfg(target_arch = "x86_64")]
-mod pack_avx2;
-mod place;
-mod radix;
-mod scan;
-mod search;
-mod select;
-mod source;
-mod unique;
+pub(crate) mod pack_avx2;
+pub(crate) mod radix;
+pub(crate) mod select;
+pub(crate) mod source;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 #[cfg(target_arch = "x86_64")]
@@ -32,4 +20,4 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod wide_avx2;
 
-pub(crate) use call::compile;
+pub(crate) use call::{compile, kernels};

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// `from` has as many elements as the mask; the places are the caller's to write, and as many as the mask chooses in the
 /// range. The processor must have AVX-512 F, BW, VL and DQ.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
-pub(super) unsafe fn words(mask: &[u8], from: *const u32, range: Range<usize>, places: Range<usize>, to: *mut u32) {
+pub(crate) unsafe fn words(mask: &[u8], from: *const u32, range: Range<usize>, places: Range<usize>, to: *mut u32) {
     // SAFETY: lanes of the range, and as many places as are chosen.
     unsafe {
         each_line(mask, range, places.start, |chosen, at, place| {
@@ -28,7 +28,7 @@ pub(super) unsafe fn words(mask: &[u8], from: *const u32, range: Range<usize>, p
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
-pub(super) unsafe fn longs(mask: &[u8], from: *const u64, range: Range<usize>, places: Range<usize>, to: *mut u64) {
+pub(crate) unsafe fn longs(mask: &[u8], from: *const u64, range: Range<usize>, places: Range<usize>, to: *mut u64) {
     // SAFETY: lanes of the range, and as many places as are chosen.
     unsafe {
         each_line(mask, range, places.start, |chosen, at, place| {
@@ -47,7 +47,7 @@ pub(super) unsafe fn longs(mask: &[u8], from: *const u64, range: Range<usize>, p
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
-pub(super) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usize>, to: *mut i64) {
+pub(crate) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usize>, to: *mut i64) {
     let numbers = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     // SAFETY: lanes of the range, and as many places as are chosen.
     unsafe {

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 /// What is left: elements of the mask, and places.
-pub(super) type Rest = (Range<usize>, Range<usize>);
+pub(crate) type Rest = (Range<usize>, Range<usize>);
 
 /// For eight bits, the numbers of those that are set, a byte each, the lowest first.
 static CHOSEN: [u64; 256] = {
@@ -33,7 +33,7 @@ static CHOSEN: [u64; 256] = {
 /// `from` has as many elements as the mask; the places are the caller's to write, and as many as the mask chooses in the
 /// range. The processor must have AVX2 and POPCNT.
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) unsafe fn words(
+pub(crate) unsafe fn words(
     mask: &[u8],
     from: *const u32,
     range: Range<usize>,
@@ -55,7 +55,7 @@ pub(super) unsafe fn words(
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) unsafe fn longs(
+pub(crate) unsafe fn longs(
     mask: &[u8],
     from: *const u64,
     range: Range<usize>,
@@ -84,7 +84,7 @@ pub(super) unsafe fn longs(
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usize>, to: *mut i64) -> Rest {
+pub(crate) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usize>, to: *mut i64) -> Rest {
     // SAFETY: eight elements of the range, and eight places.
     unsafe {
         each_eight(mask, range, places, |bits, at, place| {

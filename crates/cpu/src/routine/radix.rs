@@ -18,7 +18,7 @@ const MANY: usize = 1 << 14;
 const PIECE: usize = 1 << 15;
 
 /// What is put in order: a key, and what goes with it.
-pub(super) trait Item: Copy + Send + Sync {
+pub(crate) trait Item: Copy + Send + Sync {
     /// Bits of its key.
     const BITS: u32;
 
@@ -37,7 +37,7 @@ impl<K: Key> Item for K {
 
 /// A key of at most 32 bits above a number.
 #[derive(Clone, Copy)]
-pub(super) struct Near(pub(super) u64);
+pub(crate) struct Near(pub(crate) u64);
 
 impl Item for Near {
     const BITS: u32 = 32;
@@ -50,7 +50,7 @@ impl Item for Near {
 
 /// A key and a number.
 #[derive(Clone, Copy)]
-pub(super) struct Far<K>(pub(super) K, pub(super) u32);
+pub(crate) struct Far<K>(pub(crate) K, pub(crate) u32);
 
 impl<K: Key> Item for Far<K> {
     const BITS: u32 = K::BITS;
@@ -62,9 +62,9 @@ impl<K: Key> Item for Far<K> {
 }
 
 /// Where items wait between two passes: two places of at least as many as there are. What lies there is nobody's.
-pub(super) struct Places<I> {
-    pub(super) near: *mut I,
-    pub(super) far: *mut I,
+pub(crate) struct Places<I> {
+    pub(crate) near: *mut I,
+    pub(crate) far: *mut I,
 }
 
 /// Calls `store(place, item)` for the items `load(0 .. count)` in order of their keys.
@@ -72,7 +72,7 @@ pub(super) struct Places<I> {
 /// # Safety
 /// Both places hold `count` items, and nobody else uses them meanwhile. `load` does not read what `store` writes or what lies in the places, and
 /// may be called twice for each item; while `store` is called, `far` is not looked at any more.
-pub(super) unsafe fn radix<I: Item>(
+pub(crate) unsafe fn radix<I: Item>(
     count: usize,
     places: Places<I>,
     team: &dyn Team,

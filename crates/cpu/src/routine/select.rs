@@ -7,10 +7,11 @@
 use super::call::{Args, Element};
 use super::keys::{Key, Ordered};
 use super::lines::{each_line, each_line_near, teams};
-use super::order::with_features;
+use crate::family::order::with_features;
 use crate::pointwise::Shared;
 use crate::simd::Isa;
 use forerun_base::{Result, Team};
+use forerun_ops::order::{Partitioning, Quantiles};
 
 /// Keys up to which all are put in order.
 const FEW: usize = 512;
@@ -187,15 +188,15 @@ fn part<T: Ordered>(from: &[T], items: &[T::Key], pivots: &[Found<T::Key>], to: 
     }
 }
 
-pub(super) fn partition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()>
+pub(crate) fn partition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()>
 where
     T::Key: Ordered<Key = T::Key>,
 {
     assert_eq!(size_of::<T>(), size_of::<T::Key>(), "a key is an element");
-    let (places, isa) = (&args.call.words[1..], args.isa);
+    let (Partitioning { places, .. }, isa) = (args.attributes(), args.isa);
     let (team, within) = teams(args, team);
     each_line::<T, T>(args, team, &|from, to| {
-        let pivots = pivots(from, places, isa, within);
+        let pivots = pivots(from, &places, isa, within);
         // Complex numbers need less alignment than their keys; arrays and scratch memory begin at multiples of 16.
         assert!(from.as_ptr().cast::<T::Key>().is_aligned() && to.as_ptr().cast::<T::Key>().is_aligned());
         // SAFETY: elements and keys have one size, both addresses are aligned, and any bits are either.
@@ -208,14 +209,14 @@ where
     Ok(())
 }
 
-pub(super) fn argpartition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()>
+pub(crate) fn argpartition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()>
 where
     T::Key: Ordered<Key = T::Key>,
 {
-    let (places, isa) = (&args.call.words[1..], args.isa);
+    let (Partitioning { places, .. }, isa) = (args.attributes(), args.isa);
     let (team, within) = teams(args, team);
     each_line_near::<T, i64, [Vec<T::Key>; 2]>(args, team, &|from, to, [items, parted]| {
-        let pivots = pivots(from, places, isa, within);
+        let pivots = pivots(from, &places, isa, within);
         let last = from.len() - 1;
         if T::Key::from_count(last).is_none() {
             // Keys are narrower than indices.
@@ -238,7 +239,7 @@ where
 }
 
 /// A number that lies between two others.
-pub(super) trait Between: Ordered<Key: Ordered<Key = Self::Key>> {
+pub(crate) trait Between: Ordered<Key: Ordered<Key = Self::Key>> {
     const NAN: Self;
 
     /// The first and a share of the way to the second.
@@ -262,9 +263,10 @@ macro_rules! between {
 between!(f32 f64);
 
 /// Input lines are those of the last axis; results of one share lie together.
-pub(super) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+pub(crate) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (from, to, isa) = (args.input::<T>(0), args.output::<T>(), args.isa);
-    let (words, wanted) = (&args.call.words, args.call.words.len() / 2);
+    let Quantiles { places, shares } = args.attributes();
+    let wanted = places.len();
     let lines = to.len() / wanted;
     if lines == 0 {
         return Ok(());
@@ -280,7 +282,7 @@ pub(super) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<(
         if has_nan(from, isa) {
             return (0..wanted).for_each(|q| put(q, T::NAN));
         }
-        let ask = |q: usize| (words[2 * q] as usize, f64::from_bits(words[2 * q + 1] as u64));
+        let ask = |q: usize| (places[q] as usize, shares[q]);
         let second = |place: usize| (place + 1).min(count - 1);
         if wanted <= 4 {
             return (0..wanted).for_each(|q| {
@@ -299,7 +301,7 @@ pub(super) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<(
             });
         }
         let mut ordered = from.to_vec();
-        super::order::sort_alone(from, &mut ordered, isa, within);
+        crate::family::order::sort_alone(from, &mut ordered, isa, within);
         (0..wanted).for_each(|q| {
             let (place, share) = ask(q);
             put(q, ordered[place].between(ordered[second(place)], share));

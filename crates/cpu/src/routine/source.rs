@@ -6,7 +6,7 @@
 use crate::philox::{FACTORS, ROUNDS, WEYL};
 
 /// Where an element takes its bits from.
-pub(super) struct Source {
+pub(crate) struct Source {
     key: u64,
     block: u64,
     /// How many blocks were made.
@@ -16,12 +16,12 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(key: u64, block: u64) -> Source {
+    pub(crate) fn new(key: u64, block: u64) -> Source {
         Source { key, block, made: 0, words: [0; 4], used: 4 }
     }
 
     /// 64 bits.
-    pub(super) fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         if self.used == 4 {
             self.words = block(self.key, [self.block as u32, (self.block >> 32) as u32, self.made, 0]);
             (self.made, self.used) = (self.made.wrapping_add(1), 0);
@@ -32,12 +32,12 @@ impl Source {
     }
 
     /// A number in [0, 1).
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * 2f64.powi(-53)
     }
 
     /// A number in (0, 1].
-    pub(super) fn open(&mut self) -> f64 {
+    pub(crate) fn open(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 * 2f64.powi(-53)
     }
 }

@@ -5,8 +5,8 @@ use super::place::{Joiner, Overwrite};
 use super::pointwise::{Pointwise, Transposition};
 use super::product::Multiply;
 use super::reduce::Reducer;
-use super::routine::launcher;
 use super::rows::{Adder, Gatherer};
+use crate::family;
 use crate::gpu::{DeviceIo, Gpu};
 use crate::streams::MarkWord;
 use forerun_base::Result;
@@ -14,7 +14,7 @@ use forerun_plan::Kernel;
 use std::sync::Arc;
 
 /// How one kind of kernel is enqueued.
-pub(super) trait Run: Send + Sync {
+pub(crate) trait Run: Send + Sync {
     /// Enqueues the work on the compute stream.
     ///
     /// # Safety
@@ -59,7 +59,7 @@ impl LaunchableKernel {
             Kernel::Take(rows) => Box::new(Gatherer::new(&gpu, rows)),
             Kernel::ScatterAdd(rows) => Box::new(Adder::new(&gpu, rows)),
             Kernel::Fill(fill) => Box::new(Filler::new(&gpu, fill)),
-            Kernel::Routine(call) => launcher(&gpu, call),
+            Kernel::Routine(call) => family::kernel(&call.routine).expect("the device runs it").launcher(&gpu, call),
             Kernel::Transfer(_) => unreachable!("transfers are copies, not kernels"),
         };
         LaunchableKernel { gpu, run }

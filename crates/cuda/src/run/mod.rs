@@ -11,8 +11,13 @@ mod reduce;
 mod routine;
 mod rows;
 
+pub(crate) use complaint::beyond;
 pub use complaint::{Complain, complaint};
 pub use kernel::LaunchableKernel;
+pub(crate) use kernel::Run;
+pub(crate) use mover::Mover;
 pub(crate) use product::Products;
-pub use routine::runs;
-pub(crate) use routine::{plan, scale_text};
+#[cfg(test)]
+pub(crate) use routine::sample_calls;
+pub(crate) use routine::{CheckedCall, DeviceKernel, Job, Plan, are_real, checked, kernels, walk};
+pub use routine::{left_to_host, runs};

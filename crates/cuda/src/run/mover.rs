@@ -7,7 +7,7 @@ use forerun_base::{DType, Layout, Result};
 use std::sync::{Arc, OnceLock};
 
 /// A copy between two layouts of one shape.
-pub(super) struct Mover {
+pub(crate) struct Mover {
     how: How,
     size: usize,
 }
@@ -51,7 +51,7 @@ const WORTH_TILES: usize = 4096;
 
 impl Mover {
     /// A copy of elements of this many bytes.
-    pub(super) fn new(gpu: &Gpu, size: usize, from: &Layout, to: &Layout) -> Mover {
+    pub(crate) fn new(gpu: &Gpu, size: usize, from: &Layout, to: &Layout) -> Mover {
         if from.is_dense() && to.is_dense() {
             let elements = from.shape.size();
             return Mover { how: How::Bytes(elements * size), size: elements };
@@ -122,7 +122,7 @@ impl Mover {
         Some(Mover { how: How::Tiles { unit, words, grid: tiles.0 * tiles.1 * matrices }, size: elements })
     }
 
-    pub(super) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         match &self.how {
             How::Bytes(_) => true,
             How::Tiles { unit, .. } => unit.is_ready(),
@@ -134,7 +134,7 @@ impl Mover {
     ///
     /// # Safety
     /// Both addresses must reach the elements of their layouts until the stream has completed the copy.
-    pub(super) unsafe fn run(&self, gpu: &Gpu, from: u64, to: u64) -> Result<()> {
+    pub(crate) unsafe fn run(&self, gpu: &Gpu, from: u64, to: u64) -> Result<()> {
         if self.size == 0 {
             return Ok(());
         }

@@ -154,11 +154,11 @@ mod tests {
             outputs: vec![f],
             temps: 0,
         };
-        let words = encode(&program, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7] }).unwrap();
+        let words = encode(&program, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7], status: 0 }).unwrap();
         let add = 1 | 11 << 8 | 11 << 12 | 2 << 16 | 1 << 40;
         assert_eq!(words[..14], [10, 1, 1, 1, 1, 1, 10, 64, 4, 1, 7, 128, 4, add]);
         let large = Program { temps: 120, ..program };
-        assert!(encode(&large, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7] }).is_none());
+        assert!(encode(&large, DeviceIo { inputs: &[64], outputs: &[128], scalars: &[7], status: 0 }).is_none());
     }
 
     #[test]

@@ -1,41 +1,20 @@
-//! Routines: structured ops that are one function over dense arrays, in families of a file each.
+//! What a routine is: a structured op that is one function over dense arrays. Routines come in families, one file each in
+//! [`crate::family`].
 //!
-//! A routine has one result. What gives several (a decomposition) lays them one after another in one dimension, and whoever
-//! called it takes views. Beyond its inputs it knows whole numbers, its *words* (an axis, a flag), which are part of its
-//! signature; what changes from call to call (random keys) goes into the record's immediates.
+//! A routine has one result. One that computes several (a decomposition) packs them one after another into one dimension, and its
+//! caller takes views. Attributes (an axis, a flag) are part of its signature; what changes from call to call (random keys) goes into
+//! the record's immediates.
 //!
-//! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`].
+//! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`], in one file.
 
-mod along;
-mod choose;
-mod complex_samples;
-mod convolve;
-mod count;
-mod draw;
-mod families;
-mod fft;
-mod fft_samples;
-mod linalg;
-mod linalg_samples;
-mod normalise;
-mod order;
-mod place;
-pub(crate) mod samples;
-mod scan;
-mod search;
-mod unique;
+mod attributes;
+mod backward;
+mod declaration;
 
-pub use along::Along;
-pub use choose::Choose;
-pub use convolve::Convolve;
-pub use count::Count;
-pub use draw::Draw;
-pub use families::{Given, Routine};
-pub use fft::{Fft, scale as fft_scale};
-pub use linalg::{Linalg, Stack};
-pub use normalise::Normalise;
-pub use order::Order;
-pub use place::{Place, is_by_index, put_row};
-pub use scan::Scan;
-pub use search::Search;
-pub use unique::Unique;
+pub use attributes::{AlongAxis, Attribute, AttributeKind, Attributes, Encoded, List, Value};
+pub use backward::{ComplexGradient, GradientBuilder, GradientOperand};
+pub use declaration::Given;
+
+pub(crate) use attributes::{AttributeType, attributes};
+pub(crate) use backward::Flows;
+pub(crate) use declaration::{Family, families, family, invalid, mistyped};

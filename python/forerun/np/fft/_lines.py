@@ -73,20 +73,20 @@ def complete(
     """Transform complex numbers, forward or inverse."""
     at = axis_of(op, x, axis)
     x = fitted(x, points_of(op, n, x.shape[at]), at)
-    return _forerun.routine("fft", [x], [at, back, scale(op, norm, back)])
+    return _forerun.routine("fft", [x], axis=at, back=back, scale=scale(op, norm, back))
 
 
 def forward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
     """Transform floats to the first half of their Hermitian-symmetric transform."""
     at = axis_of(op, x, axis)
-    return _forerun.routine("rfft", [fitted(x, points_of(op, n, x.shape[at]), at)], [at, word])
+    return _forerun.routine("rfft", [fitted(x, points_of(op, n, x.shape[at]), at)], axis=at, scale=word)
 
 
 def backward(op: str, x: ndarray, n: SupportsIndex | None, axis: SupportsIndex, word: int) -> ndarray:
     """Transform the first half of a Hermitian-symmetric array to floats."""
     at = axis_of(op, x, axis)
     points = points_of(op, n, 2 * (x.shape[at] - 1))
-    return _forerun.routine("irfft", [fitted(x, points // 2 + 1, at)], [at, points, word])
+    return _forerun.routine("irfft", [fitted(x, points // 2 + 1, at)], axis=at, n=points, scale=word)
 
 
 def fft(a: ArrayLike, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: str | None = None) -> ndarray:

@@ -53,7 +53,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     array([[2., 0.],
            [1., 2.]])
     """
-    return _forerun.routine("cholesky", [matrices("cholesky", a, square=True)], [upper])
+    return _forerun.routine("cholesky", [matrices("cholesky", a, square=True)], upper=upper)
 
 
 @overload
@@ -79,7 +79,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | ndarray:
     x = matrices("qr", a)
     (*lead, rows, columns) = x.shape
     kept = rows if mode == "complete" else min(rows, columns)
-    packed = _forerun.routine("qr", [x], [mode == "complete"])
+    packed = _forerun.routine("qr", [x], complete=mode == "complete")
     q, r = parts(packed, tuple(lead), (rows, kept), (kept, columns))
     return r if mode == "r" else QRResult(q, r)
 
@@ -111,11 +111,11 @@ def svd(
     """
     x = matrices("svd", a)
     if not compute_uv:
-        return _forerun.routine("svdvals", [x], [])
+        return _forerun.routine("svdvals", [x])
     (*lead, rows, columns) = x.shape
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
-    packed = _forerun.routine("svd", [x], [full_matrices])
+    packed = _forerun.routine("svd", [x], complete=full_matrices)
     u, s, vh = parts(packed, tuple(lead), (rows, left), (least,), (right, columns))
     return SVDResult(u, real(s), vh)
 
@@ -129,7 +129,7 @@ def svdvals(x: ArrayLike, /) -> ndarray:
     >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
     array([2., 1.])
     """
-    return _forerun.routine("svdvals", [matrices("svdvals", x)], [])
+    return _forerun.routine("svdvals", [matrices("svdvals", x)])
 
 
 def _upper(op: str, half: str) -> bool:
@@ -153,7 +153,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     upper = _upper("eigh", UPLO)
     x = matrices("eigh", a, square=True)
     (*lead, n, _) = x.shape
-    packed = _forerun.routine("eigh", [x], [upper])
+    packed = _forerun.routine("eigh", [x], upper=upper)
     w, v = parts(packed, tuple(lead), (n,), (n, n))
     return EighResult(real(w), v)
 
@@ -168,7 +168,7 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     array([1., 2.])
     """
     upper = _upper("eigvalsh", UPLO)
-    return _forerun.routine("eigvalsh", [matrices("eigvalsh", a, square=True)], [upper])
+    return _forerun.routine("eigvalsh", [matrices("eigvalsh", a, square=True)], upper=upper)
 
 
 def eig(a: ArrayLike) -> EigResult:
@@ -185,7 +185,7 @@ def eig(a: ArrayLike) -> EigResult:
     """
     x = matrices("eig", a, square=True)
     (*lead, n, _) = x.shape
-    return EigResult(*parts(_forerun.routine("eig", [x], []), tuple(lead), (n,), (n, n)))
+    return EigResult(*parts(_forerun.routine("eig", [x]), tuple(lead), (n,), (n, n)))
 
 
 def eigvals(a: ArrayLike) -> ndarray:
@@ -197,4 +197,4 @@ def eigvals(a: ArrayLike) -> ndarray:
     >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
     array([-1.,  1.])
     """
-    return _forerun.routine("eigvals", [matrices("eigvals", a, square=True)], [])
+    return _forerun.routine("eigvals", [matrices("eigvals", a, square=True)])

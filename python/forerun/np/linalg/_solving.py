@@ -33,7 +33,7 @@ class LstsqResult(NamedTuple):
     singular_values: ndarray
 
 
-def _solved(op: str, a: ArrayLike, b: ArrayLike, words: list[int]) -> ndarray:
+def _solved(op: str, a: ArrayLike, b: ArrayLike, **attributes: bool) -> ndarray:
     left, right = to_floats(a, b)
     left = matrices(op, left, square=True)
     vector = right.ndim == 1
@@ -42,7 +42,7 @@ def _solved(op: str, a: ArrayLike, b: ArrayLike, words: list[int]) -> ndarray:
     if right.ndim < 2 or right.shape[-2] != left.shape[-1]:
         raise ValueError(f"{op}: right-hand sides do not fit: {left.shape} and {to_array(b).shape}")
     lead = broadcast(op, left.shape[:-2], right.shape[:-2])
-    found = _forerun.routine(op, [spread(left, lead), spread(right, lead)], words)
+    found = _forerun.routine(op, [spread(left, lead), spread(right, lead)], **attributes)
     return found[..., 0] if vector else found
 
 
@@ -58,7 +58,7 @@ def solve(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     >>> np.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0]))
     array([1., 2.])
     """
-    return _solved("solve", a, b, [])
+    return _solved("solve", a, b)
 
 
 def solve_triangular(
@@ -74,7 +74,7 @@ def solve_triangular(
     >>> np.linalg.solve_triangular(np.array([[1.0, 1.0], [9.0, 2.0]]), np.array([3.0, 4.0]))
     array([1., 2.])
     """
-    return _solved("solve_triangular", a, b, [lower, transposed, unit_diagonal])
+    return _solved("solve_triangular", a, b, lower=lower, transposed=transposed, unit=unit_diagonal)
 
 
 def inv(a: ArrayLike) -> ndarray:
@@ -87,7 +87,7 @@ def inv(a: ArrayLike) -> ndarray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return _forerun.routine("inv", [matrices("inv", a, square=True)], [])
+    return _forerun.routine("inv", [matrices("inv", a, square=True)])
 
 
 def det(a: ArrayLike) -> ndarray:
@@ -99,7 +99,7 @@ def det(a: ArrayLike) -> ndarray:
     >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]]))
     array(8.)
     """
-    return _forerun.routine("det", [matrices("det", a, square=True)], [])
+    return _forerun.routine("det", [matrices("det", a, square=True)])
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
@@ -111,7 +111,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     >>> np.linalg.slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
     SlogdetResult(sign=array(-1.), logabsdet=array(0.))
     """
-    packed = _forerun.routine("slogdet", [matrices("slogdet", a, square=True)], [])
+    packed = _forerun.routine("slogdet", [matrices("slogdet", a, square=True)])
     return SlogdetResult(packed[0], real(packed[1]))
 
 

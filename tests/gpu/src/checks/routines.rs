@@ -5,8 +5,10 @@ use crate::data::Random;
 use crate::ledger::Ledger;
 use forerun_base::{DType, Kind, Scalar, Shape};
 use forerun_cuda::{Gpu, complaint};
-use forerun_ops::samples::{Sample, Value, Values, samples};
-use forerun_ops::{Draw, Given, Routine};
+use forerun_ops::draw::Extents;
+use forerun_ops::place::{Axes, Rows};
+use forerun_ops::samples::{Sample, Values, samples};
+use forerun_ops::{Attributes, Draw, Encoded, Given, List, Routine};
 use forerun_plan::{Kernel, RoutineCall};
 use std::sync::Arc;
 
@@ -61,14 +63,14 @@ fn off(routine: Routine, dtype: DType) -> f64 {
 }
 
 /// A routine over these bytes, if it is one that the device runs.
-fn case(gpu: &Gpu, routine: Routine, inputs: Vec<(Given, Vec<u8>)>, words: &[i64], name: String) -> Option<Case> {
+fn case(gpu: &Gpu, routine: Routine, inputs: Vec<(Given, Vec<u8>)>, encoded: &[i64], name: String) -> Option<Case> {
     let (given, data): (Vec<Given>, Vec<Vec<u8>>) = inputs.into_iter().unzip();
-    let out = routine.infer(&given, words).ok()?;
+    let out = routine.infer(&given, encoded).ok()?;
     let wanted = std::env::args().nth(2).is_none_or(|part| routine.name().contains(&part));
     if !wanted || !gpu.runs(routine, &given) {
         return None;
     }
-    let kernel = Kernel::Routine(RoutineCall { routine, inputs: given, out, words: words.into() });
+    let kernel = Kernel::Routine(RoutineCall { routine, inputs: given, out, encoded: encoded.into() });
     let scalars = if routine.scalars() == 1 { vec![5] } else { SCALARS[..routine.scalars()].to_vec() };
     let inputs = data.into_iter().map(|bytes| (bytes, 0)).collect();
     // Complex numbers are compared part by part.
@@ -88,7 +90,8 @@ pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
                 continue;
             }
             let name = format!("{dtype} {:?} {:?}", sample.inputs, sample.args);
-            let made = case(gpu, routine, inputs(&sample, dtype), &words(&sample), name);
+            let encoded = routine.encode(&sample.args).expect("a sample passes what is declared");
+            let made = case(gpu, routine, inputs(&sample, dtype), &encoded, name);
             cases.extend(made.map(|case| (case, sample.error.is_some())));
         }
     }
@@ -106,13 +109,6 @@ fn inputs(sample: &Sample, dtype: DType) -> Vec<(Given, Vec<u8>)> {
         ((dtype, shape), bytes(dtype, (0..shape.size()).map(|n| element(input.values, whole, n, place))))
     };
     sample.inputs.iter().enumerate().map(one).collect()
-}
-
-fn words(sample: &Sample) -> Vec<i64> {
-    match sample.args.iter().find(|(name, _)| *name == "words") {
-        Some((_, Value::Ints(words))) => words.clone(),
-        _ => Vec::new(),
-    }
 }
 
 /// Both sides refuse, in the same words.
@@ -153,11 +149,11 @@ enum Fill {
 }
 
 impl Large<'_> {
-    fn check(&mut self, name: &str, given: &[(DType, &[usize], Fill)], words: &[i64]) {
+    fn check(&mut self, name: &str, given: &[(DType, &[usize], Fill)], encoded: &[i64]) {
         let Some(routine) = Routine::from_name(name) else { return };
         if self.warms {
             let bare = given.iter().map(|(dtype, dims, _)| ((*dtype, Shape::of(dims)), vec![])).collect();
-            let bare = case(self.gpu, routine, bare, words, String::new());
+            let bare = case(self.gpu, routine, bare, encoded, String::new());
             bare.iter().for_each(|case| drop(self.gpu.compile(&case.kernel)));
             return;
         }
@@ -181,8 +177,8 @@ impl Large<'_> {
         });
         let inputs = inputs.collect();
         let dims: Vec<&[usize]> = given.iter().map(|(_, dims, _)| *dims).collect();
-        let label = format!("{:?} {dims:?} {words:?}", given.first().map(|(dtype, _, _)| *dtype));
-        if let Some(case) = case(self.gpu, routine, inputs, words, label) {
+        let label = format!("{:?} {dims:?} {encoded:?}", given.first().map(|(dtype, _, _)| *dtype));
+        if let Some(case) = case(self.gpu, routine, inputs, encoded, label) {
             case.check(self.gpu, self.ledger);
         }
     }
@@ -313,16 +309,18 @@ fn chosen(large: &mut Large<'_>) {
     let one = |dtype: DType| (dtype, &[200_000][..], Fill::Edges);
     for dtype in [DType::Bool, DType::I16, DType::F32, DType::F64] {
         let some = (DType::I64, &[150_000][..], Fill::Below(199_990));
-        large.check("put", &[one(dtype), some, (dtype, &[150_000], Fill::Edges)], &[]);
-        large.check("put", &[one(dtype), some, (dtype, &[150_000, 1], Fill::Edges)], &[1, 1]);
-        large.check("put", &[one(dtype), some, (dtype, &[1], Fill::Edges)], &[2, 3]);
+        large.check("put", &[one(dtype), some, (dtype, &[150_000], Fill::Edges)], &rows_of(&[], &[]));
+        large.check("put", &[one(dtype), some, (dtype, &[150_000, 1], Fill::Edges)], &rows_of(&[1], &[1]));
+        large.check("put", &[one(dtype), some, (dtype, &[1], Fill::Edges)], &rows_of(&[2], &[3]));
         let few = (DType::I64, &[9000][..], Fill::Below(7));
-        large.check("put", &[one(dtype), few, (dtype, &[9000, 6], Fill::Edges)], &[2, 3, 30_000, 7]);
+        large.check("put", &[one(dtype), few, (dtype, &[9000, 6], Fill::Edges)], &rows_of(&[2, 3], &[30_000, 7]));
     }
     large.check("is_last", &[(DType::I64, &[300_000], Fill::Below(90_000))], &[]);
     large.check("is_last", &[(DType::I64, &[300_000], Fill::Edges)], &[]);
     let at = |limit: i64| (DType::I64, &[300, 1][..], Fill::Below(limit));
-    large.check("positions", &[at(40), (DType::I32, &[1, 500], Fill::Below(9))], &[0, 40, 90, 1, 9, -3]);
+    let list = List::from_slice;
+    let axes = Axes { axes: list(&[0, 1]), extents: list(&[40, 9]), strides: list(&[90, -3]) };
+    large.check("positions", &[at(40), (DType::I32, &[1, 500], Fill::Below(9))], &axes.encode());
     for dtype in DType::ALL.into_iter().filter(|dtype| matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::Float)) {
         for right in [0, 1] {
             // Few numbers rise in the narrow dtypes, each of them often.
@@ -341,7 +339,17 @@ fn chosen(large: &mut Large<'_>) {
     }
 }
 
-/// What a mask chooses is counted first, since the words say it.
+/// The attributes of `put`.
+fn rows_of(extents: &[i64], strides: &[i64]) -> Encoded {
+    Rows { extents: List::from_slice(extents), strides: List::from_slice(strides), index: List::new() }.encode()
+}
+
+/// The attributes of a draw.
+fn extents(shape: &[i64]) -> Encoded {
+    Extents { shape: List::from_slice(shape) }.encode()
+}
+
+/// What a mask chooses is counted first, since an attribute says it.
 fn masked(large: &mut Large<'_>) {
     for (dims, mask_dims, axis) in [
         (&[500_001][..], &[500_001][..], 0),
@@ -365,11 +373,11 @@ fn masked(large: &mut Large<'_>) {
             chosen.extend(&dims[axis + mask_dims.len()..]);
             let values = ((dtype, Shape::of(&chosen)), large.random.edges(dtype, chosen.iter().product()));
             let name = format!("{dtype} {name}");
-            for (routine, inputs, words) in [
+            for (routine, inputs, encoded) in [
                 ("compress", vec![x.clone(), given.clone()], vec![axis as i64, count as i64]),
                 ("fill_chosen", vec![x, given.clone(), values], vec![axis as i64]),
             ] {
-                let made = Routine::from_name(routine).and_then(|r| case(large.gpu, r, inputs, &words, name.clone()));
+                let made = Routine::from_name(routine).and_then(|r| case(large.gpu, r, inputs, &encoded, name.clone()));
                 made.iter().for_each(|case| case.check(large.gpu, large.ledger));
             }
         }
@@ -378,15 +386,15 @@ fn masked(large: &mut Large<'_>) {
 
 fn draws(large: &mut Large<'_>) {
     let f = DType::F64;
-    large.check("random_bits", &[], &[700, 1000]);
+    large.check("random_bits", &[], &extents(&[700, 1000]));
     for (low, high) in [(0.01, 0.99), (1.0, 40.0), (100.0, 1e9)] {
-        large.check("random_gamma", &[(f, &[100_000], Fill::Between(low, high))], &[100_000]);
-        large.check("random_poisson", &[(f, &[100_000], Fill::Between(low, high))], &[100_000]);
+        large.check("random_gamma", &[(f, &[100_000], Fill::Between(low, high))], &extents(&[100_000]));
+        large.check("random_poisson", &[(f, &[100_000], Fill::Between(low, high))], &extents(&[100_000]));
     }
     for trials in [8.0, 3000.0] {
         let n = (f, &[1][..], Fill::Between(trials, trials));
-        large.check("random_binomial", &[n, (f, &[100_000], Fill::Between(0.0, 1.0))], &[100_000]);
-        large.check("random_multinomial", &[n, (f, &[6], Fill::Between(0.0, 0.2))], &[20_000, 6]);
+        large.check("random_binomial", &[n, (f, &[100_000], Fill::Between(0.0, 1.0))], &extents(&[100_000]));
+        large.check("random_multinomial", &[n, (f, &[6], Fill::Between(0.0, 0.2))], &extents(&[20_000, 6]));
     }
 }
 
@@ -400,8 +408,8 @@ fn matrices(large: &mut Large<'_>) {
             large.check("inv", &[definite], &[0]);
             large.check("solve", &[square, beside], &[]);
             for flags in 0..4 {
-                let words = [flags & 1, flags >> 1 & 1, 0];
-                large.check("solve_triangular", &[definite, beside], &words);
+                let encoded = [flags & 1, flags >> 1 & 1, 0];
+                large.check("solve_triangular", &[definite, beside], &encoded);
             }
             for upper in [0, 1] {
                 large.check("cholesky", &[definite], &[upper]);

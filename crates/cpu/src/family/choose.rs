@@ -1,0 +1,279 @@
+//! What a mask chooses. Pieces of the mask are counted first, so that each knows where its own begin.
+
+use crate::pointwise::Shared;
+use crate::routine::call::{Args, Body, Element, HostKernel, line_scratch};
+use crate::simd::Isa;
+use forerun_base::{Complex, Error, ErrorKind, Result, Team};
+use forerun_ops::Choose;
+use forerun_plan::RoutineCall;
+
+/// Elements of the mask in a piece of work.
+const PIECE: usize = 1 << 15;
+
+impl HostKernel for Choose {
+    fn body(&self) -> Body {
+        match self {
+            Choose::Nonzero => nonzero,
+            // Elements are moved, not looked at: only their size matters.
+            Choose::Compress => |args, team| match args.dtype(0).size() {
+                1 => compress::<u8>(args, team),
+                2 => compress::<u16>(args, team),
+                4 => compress::<u32>(args, team),
+                8 => compress::<u64>(args, team),
+                16 => compress::<Complex<f64>>(args, team),
+                size => unreachable!("no elements of {size} bytes"),
+            },
+            Choose::Fill => |args, team| match args.dtype(0).size() {
+                1 => fill::<u8>(args, team),
+                2 => fill::<u16>(args, team),
+                4 => fill::<u32>(args, team),
+                8 => fill::<u64>(args, team),
+                16 => fill::<Complex<f64>>(args, team),
+                size => unreachable!("no elements of {size} bytes"),
+            },
+        }
+    }
+
+    fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
+        let length = if *self == Choose::Nonzero { call.inputs[0].1.size() } else { call.inputs[1].1.size() };
+        line_scratch(call, length, threads)
+    }
+}
+
+fn pieces(mask: &[u8]) -> usize {
+    mask.len().div_ceil(PIECE)
+}
+
+fn piece(mask: &[u8], i: usize) -> std::ops::Range<usize> {
+    i * PIECE..mask.len().min((i + 1) * PIECE)
+}
+
+/// How many are chosen. A byte counts to 255 before its sums move to wider ones.
+fn count_chosen(mask: &[u8]) -> usize {
+    let mut total = 0;
+    for block in mask.chunks(255 * 64) {
+        let mut sums = [0u8; 64];
+        let lines = block.chunks_exact(64);
+        total += lines.remainder().iter().map(|chosen| (*chosen != 0) as usize).sum::<usize>();
+        for line in lines {
+            sums.iter_mut().zip(line).for_each(|(sum, chosen)| *sum += (*chosen != 0) as u8);
+        }
+        total += sums.iter().map(|sum| *sum as usize).sum::<usize>();
+    }
+    total
+}
+
+/// How many are chosen before each piece, and in all.
+fn before(mask: &[u8], team: &dyn Team) -> Vec<usize> {
+    let mut counts = vec![0; pieces(mask) + 1];
+    let shared = Shared(counts.as_mut_ptr());
+    team.split(pieces(mask), &|i| {
+        let count = count_chosen(&mask[piece(mask, i)]);
+        // SAFETY: pieces write counts of their own, of which there is one more.
+        unsafe { shared.get().add(i + 1).write(count) };
+    });
+    for i in 1..counts.len() {
+        counts[i] += counts[i - 1];
+    }
+    counts
+}
+
+/// Calls `each(n, i)` for the n-th chosen element, which is the i-th of the mask, of one piece.
+#[inline(always)]
+fn chosen(mask: &[u8], range: std::ops::Range<usize>, first: usize, mut each: impl FnMut(usize, usize)) {
+    let mut n = first;
+    for i in range {
+        if mask[i] != 0 {
+            each(n, i);
+            n += 1;
+        }
+    }
+}
+
+/// Writes `of(i)` for every chosen element of a piece, one after another. Each is written and then kept or not, so that
+/// nothing has to be guessed.
+///
+/// # Safety
+/// The places of a range must be the caller's to write.
+unsafe fn pack<T>(
+    mask: &[u8],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut T,
+    of: impl Fn(usize) -> T,
+) {
+    let (mut i, mut n) = (range.start, places.start);
+    while n < places.end {
+        // SAFETY: `n` is one of the places; a piece has as many chosen elements as places, so `i` stays inside.
+        unsafe { to.add(n).write(of(i)) };
+        n += (mask[i] != 0) as usize;
+        i += 1;
+    }
+}
+
+/// As [`pack`] for the mask's own places, with the widest vectors there are.
+///
+/// # Safety
+/// As for [`pack`].
+unsafe fn pack_places(
+    isa: Isa,
+    mask: &[u8],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut i64,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 {
+        // SAFETY: the caller's promise; the backend has checked the instruction set.
+        return unsafe { crate::routine::pack::places(mask, range, places, to) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    let (range, places) = match packs_eight(isa) {
+        // SAFETY: as above.
+        true => unsafe { crate::routine::pack_avx2::places(mask, range, places, to) },
+        false => (range, places),
+    };
+    _ = isa;
+    // SAFETY: the caller's promise is this one.
+    unsafe { pack(mask, range, places, to, |i| i as i64) }
+}
+
+/// As [`pack`] for elements of `from`, with the widest vectors there are.
+///
+/// # Safety
+/// As for [`pack`].
+unsafe fn pack_elements<T: Element>(
+    isa: Isa,
+    mask: &[u8],
+    from: &[T],
+    range: std::ops::Range<usize>,
+    places: std::ops::Range<usize>,
+    to: *mut T,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 {
+        // SAFETY: the caller's promise; the backend has checked the instruction set, and the sizes are those of the types.
+        unsafe {
+            match size_of::<T>() {
+                4 => return crate::routine::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
+                8 => return crate::routine::pack::longs(mask, from.as_ptr().cast(), range, places, to.cast()),
+                _ => {}
+            }
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    let (range, places) = unsafe {
+        match size_of::<T>() {
+            4 if packs_eight(isa) => {
+                crate::routine::pack_avx2::words(mask, from.as_ptr().cast(), range, places, to.cast())
+            }
+            8 if packs_eight(isa) => {
+                crate::routine::pack_avx2::longs(mask, from.as_ptr().cast(), range, places, to.cast())
+            }
+            _ => (range, places),
+        }
+    };
+    _ = isa;
+    // SAFETY: the caller's promise is this one.
+    unsafe { pack(mask, range, places, to, |i| from[i]) }
+}
+
+/// Whether eight elements are packed at a time. Every processor with AVX2 counts bits, but nobody promises that.
+#[cfg(target_arch = "x86_64")]
+fn packs_eight(isa: Isa) -> bool {
+    isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
+}
+
+fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {
+    let text = format!("the mask is true {} times, not {said}", found.unwrap_or(&0));
+    Err(Error::new(ErrorKind::Value, text))
+}
+
+fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (mask, shape, to) = (args.input::<u8>(0), args.call.inputs[0].1, args.output::<i64>());
+    let (before, count) = (before(mask, team), args.call.out.1[1]);
+    if before.last() != Some(&count) {
+        return miscounted(count, before.last());
+    }
+    let (target, isa) = (Shared(to.as_mut_ptr()), args.isa);
+    team.split(pieces(mask), &|p| {
+        let to = target.get();
+        if shape.rank() == 1 {
+            // SAFETY: as below.
+            return unsafe { pack_places(isa, mask, piece(mask, p), before[p]..before[p + 1], to) };
+        }
+        chosen(mask, piece(mask, p), before[p], |n, i| {
+            let mut left = i;
+            for d in (0..shape.rank()).rev() {
+                // SAFETY: rows of `count`, one a dimension; pieces have numbers of their own.
+                unsafe { to.add(d * count + n).write((left % shape[d]) as i64) };
+                left /= shape[d];
+            }
+        });
+    });
+    Ok(())
+}
+
+/// The first dimension that the mask covers; one past the last for a mask without dimensions.
+fn axis(args: &Args<'_>) -> usize {
+    args.call.routine.axis(&args.call.encoded).unwrap_or(0) as usize
+}
+
+/// The extents before and after the mask's dimensions.
+fn around(args: &Args<'_>) -> (usize, usize) {
+    let (shape, mask, first) = (args.call.inputs[0].1, args.call.inputs[1].1, axis(args));
+    (shape[..first].iter().product(), shape[first + mask.rank()..].iter().product())
+}
+
+fn compress<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (from, mask, to) = (args.input::<T>(0), args.input::<u8>(1), args.output::<T>());
+    let (before, (outer, inner)) = (before(mask, team), around(args));
+    let count = args.call.out.1[axis(args)];
+    if before.last() != Some(&count) {
+        return miscounted(count, before.last());
+    }
+    let (target, isa) = (Shared(to.as_mut_ptr()), args.isa);
+    team.split(outer * pieces(mask), &|work| {
+        let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
+        if inner == 1 {
+            let from = &from[o * mask.len()..][..mask.len()];
+            // SAFETY: as below.
+            return unsafe {
+                pack_elements(isa, mask, from, piece(mask, p), before[p]..before[p + 1], to.add(o * count))
+            };
+        }
+        chosen(mask, piece(mask, p), before[p], |n, i| {
+            let (from, at) = (&from[(o * mask.len() + i) * inner..][..inner], (o * count + n) * inner);
+            // SAFETY: pieces write rows of their own, within the output.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
+        });
+    });
+    Ok(())
+}
+
+fn fill<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (base, mask, values) = (args.input::<T>(0), args.input::<u8>(1), args.input::<T>(2));
+    let (before, (outer, inner)) = (before(mask, team), around(args));
+    let count = args.call.inputs[2].1[axis(args)];
+    if before.last() != Some(&count) {
+        let places = before.last().unwrap_or(&0);
+        let text = format!("cannot assign {count} input values to the {places} places where the mask is true");
+        return Err(Error::new(ErrorKind::Value, text));
+    }
+    let to = args.output::<T>();
+    let target = Shared(to.as_mut_ptr());
+    team.split(outer * pieces(mask), &|work| {
+        let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
+        let range = piece(mask, p);
+        let (first, rows) = ((o * mask.len() + range.start) * inner, range.len() * inner);
+        // SAFETY: pieces write rows of their own, within the output.
+        unsafe { std::ptr::copy_nonoverlapping(base[first..][..rows].as_ptr(), to.add(first), rows) };
+        chosen(mask, range, before[p], |n, i| {
+            let (from, at) = (&values[(o * count + n) * inner..][..inner], (o * mask.len() + i) * inner);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
+        });
+    });
+    Ok(())
+}

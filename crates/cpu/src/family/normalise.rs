@@ -1,0 +1,299 @@
+//! Rows brought to a scale. A row stays in the nearest cache while it is read three times; a large result is stored past
+//! the cache.
+//!
+//! Invariant: a row is one thread's, and is folded in 64 virtual lanes as reductions are; so the bits do not depend on the
+//! team, nor the order of sums on how wide vectors are.
+
+use crate::nontemporal;
+use crate::pointwise::Shared;
+use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree};
+use crate::routine::call::{Args, Body, Element as Typed, HostKernel, line_scratch};
+use crate::simd::{Baseline, Isa, Memory, Set, Work};
+use forerun_base::{DType, Result, Team};
+use forerun_ops::normalise as attributes;
+use forerun_ops::{Body as Apply, Normalise, Num, NumFloat, Routine, bodies};
+use forerun_plan::RoutineCall;
+use std::marker::PhantomData;
+
+/// Elements a piece of work holds at least.
+const PIECE: usize = 1 << 15;
+
+impl HostKernel for Normalise {
+    fn body(&self) -> Body {
+        match self {
+            Normalise::Softmax => |args, team| dispatch::<Softmax>(args, team),
+            Normalise::LogSoftmax => |args, team| dispatch::<LogSoftmax>(args, team),
+            Normalise::Layer => |args, team| dispatch::<Layer>(args, team),
+        }
+    }
+
+    fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
+        line_scratch(call, call.inputs[0].1.last().copied().unwrap_or(0), threads)
+    }
+}
+
+/// What is done with a row.
+trait Kernel: 'static {
+    /// # Safety
+    /// `row.count` elements must be readable and writable where it says; the set's features must be there.
+    unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>);
+}
+
+/// A vector of floats.
+trait Vector: NumFloat + Memory<Elem: Element + NumFloat + Typed> {}
+
+impl<V: NumFloat + Memory<Elem: Element + NumFloat + Typed>> Vector for V {}
+
+/// A row, where its result goes, and what is the same for all rows.
+struct Row<'a, T> {
+    from: *const T,
+    to: *mut T,
+    count: usize,
+    gamma: &'a [T],
+    beta: &'a [T],
+    epsilon: f64,
+}
+
+fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    fn of_set<S: Set, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
+        match args.dtype(0) {
+            DType::F32 => all_rows::<S, S::F32, K>(args, team),
+            DType::F64 => all_rows::<S, S::F64, K>(args, team),
+            dtype => unreachable!("inference refuses {dtype}"),
+        }
+    }
+    match args.isa {
+        Isa::Baseline => of_set::<Baseline, K>(args, team),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of_set::<crate::simd::Avx2, K>(args, team),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of_set::<crate::simd::Avx512, K>(args, team),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => of_set::<Baseline, K>(args, team),
+    }
+    Ok(())
+}
+
+/// A row as it lies in memory while it is stored past the cache: 64 bytes, so aligned.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _bytes: [u8; 64],
+}
+
+fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
+    let (from, to) = (args.input::<V::Elem>(0), args.output::<V::Elem>());
+    let count = *args.call.inputs[0].1.last().expect("inference wants rows");
+    let vector = |i: usize| if args.call.inputs.len() > i { args.input::<V::Elem>(i) } else { &[] };
+    let (gamma, beta) = (vector(1), vector(2));
+    let epsilon = match args.call.routine {
+        Routine::Normalise(Normalise::Layer) => args.attributes::<attributes::Layer>().epsilon,
+        _ => 0.0,
+    };
+    let rows = from.len() / count;
+    let bytes = count * size_of::<V::Elem>();
+    let past =
+        (size_of_val(to) >= nontemporal::WORTH && bytes.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64))
+            .then(|| nontemporal::find(args.isa))
+            .flatten();
+    let target = Shared(to.as_mut_ptr());
+    let per_piece = (PIECE / count).max(1);
+    team.split(rows.div_ceil(per_piece), &|piece| {
+        let mut held = vec![Line { _bytes: [0; 64] }; if past.is_some() { bytes / 64 } else { 0 }];
+        for row in piece * per_piece..rows.min((piece + 1) * per_piece) {
+            // SAFETY: rows of the input and of the result, which has the same shape; nobody else writes this one. The
+            // backend has checked the instruction set.
+            unsafe {
+                let to = target.get().add(row * count);
+                let near = if past.is_some() { held.as_mut_ptr().cast() } else { to };
+                let row = Row { from: from.as_ptr().add(row * count), to: near, count, gamma, beta, epsilon };
+                S::vectorize(One::<V, K> { row, kind: PhantomData });
+                if let Some(past) = past {
+                    past(near.cast(), to.cast(), bytes);
+                }
+            }
+        }
+        if past.is_some() {
+            nontemporal::fence();
+        }
+    });
+}
+
+struct One<'a, V: Vector, K> {
+    row: Row<'a, V::Elem>,
+    kind: PhantomData<(V, K)>,
+}
+
+impl<V: Vector, K: Kernel> Work for One<'_, V, K> {
+    type Out = ();
+    #[inline(always)]
+    fn run(self) {
+        // SAFETY: whoever made it promised the elements and the features.
+        unsafe { K::row::<V>(&self.row) }
+    }
+}
+
+/// What a pass makes of elements. No closure: one that is not inlined is compiled without the set's features.
+trait Step<V> {
+    fn apply(&self, x: V) -> V;
+}
+
+/// Elements as they are.
+struct Same;
+
+/// Exponentials, less the largest.
+struct ExpLess<V>(V);
+
+/// Squares of what they are off.
+struct SquareOff<V>(V);
+
+impl<V> Step<V> for Same {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        x
+    }
+}
+
+impl<V: Vector> Step<V> for ExpLess<V> {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        <bodies::Exp as Apply<(V,)>>::apply((x.sub(self.0),))
+    }
+}
+
+impl<V: Vector> Step<V> for SquareOff<V> {
+    #[inline(always)]
+    fn apply(&self, x: V) -> V {
+        let off = x.sub(self.0);
+        off.mul(off)
+    }
+}
+
+/// Folds what a step makes of a row, and stores it if `STORES`.
+///
+/// # Safety
+/// `count` elements must be readable at `from`, and writable at `to` if `STORES`.
+#[inline(always)]
+unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
+    from: *const V::Elem,
+    to: *mut V::Elem,
+    count: usize,
+    step: &impl Step<V>,
+) -> V::Elem {
+    let mut held = [V::splat(F::start()); 8];
+    let held = &mut held[..WIDTH / V::LANES];
+    let whole = count - count % WIDTH;
+    // SAFETY: whole groups of lanes, then what is left, from a place of our own.
+    unsafe {
+        for i in (0..whole).step_by(WIDTH) {
+            for (v, held) in held.iter_mut().enumerate() {
+                let at = i + v * V::LANES;
+                let made = step.apply(V::load(from.add(at)));
+                if STORES {
+                    made.store(to.add(at));
+                }
+                *held = F::fold(*held, made);
+            }
+        }
+        let rest = count - whole;
+        for (v, held) in held.iter_mut().enumerate() {
+            let at = v * V::LANES;
+            if at >= rest {
+                break;
+            }
+            let left = (rest - at).min(V::LANES);
+            let x =
+                if left < V::LANES { V::load_first(from.add(whole + at), left) } else { V::load(from.add(whole + at)) };
+            let mut made = [F::start::<V::Elem>(); WIDTH];
+            let x = step.apply(x);
+            if left < V::LANES {
+                x.store_first(made.as_mut_ptr(), left);
+            } else {
+                x.store(made.as_mut_ptr());
+            }
+            if STORES {
+                std::ptr::copy_nonoverlapping(made.as_ptr(), to.add(whole + at), left);
+            }
+            *held = F::fold(*held, V::load(made.as_ptr()));
+        }
+        let mut lanes = [F::start::<V::Elem>(); WIDTH];
+        for (v, held) in held.iter().enumerate() {
+            held.store(lanes.as_mut_ptr().add(v * V::LANES));
+        }
+        tree::<V::Elem, F>(lanes)
+    }
+}
+
+/// Stores what `f` makes of every element; it is told which element comes first.
+///
+/// # Safety
+/// `count` elements must be readable at `from` and writable at `to`; `f` is given vectors that may reach beyond them.
+#[inline(always)]
+unsafe fn store_all<V: Vector>(from: *const V::Elem, to: *mut V::Elem, count: usize, f: impl Fn(V, usize, usize) -> V) {
+    for at in (0..count).step_by(V::LANES) {
+        let left = (count - at).min(V::LANES);
+        // SAFETY: whole vectors, then what is left.
+        unsafe {
+            if left < V::LANES {
+                f(V::load_first(from.add(at), left), at, left).store_first(to.add(at), left);
+            } else {
+                f(V::load(from.add(at)), at, left).store(to.add(at));
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`store_all`].
+#[inline(always)]
+unsafe fn part<V: Vector>(all: &[V::Elem], at: usize, left: usize) -> V {
+    // SAFETY: the caller's promise is this one.
+    unsafe { if left < V::LANES { V::load_first(all.as_ptr().add(at), left) } else { V::load(all.as_ptr().add(at)) } }
+}
+
+enum Softmax {}
+enum LogSoftmax {}
+enum Layer {}
+
+impl Kernel for Softmax {
+    #[inline(always)]
+    unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
+        // SAFETY: the caller's promise is that of every pass.
+        unsafe {
+            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
+            let sum = pass::<V, Sum, true>(row.from, row.to, row.count, &ExpLess(most));
+            let by = V::splat(V::Elem::constant(1.0).div(sum));
+            store_all::<V>(row.to, row.to, row.count, |x, _, _| x.mul(by));
+        }
+    }
+}
+
+impl Kernel for LogSoftmax {
+    #[inline(always)]
+    unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
+        // SAFETY: the caller's promise is that of every pass.
+        unsafe {
+            let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
+            let sum = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &ExpLess(most)));
+            let log = <bodies::Log as Apply<(V,)>>::apply((sum,));
+            store_all::<V>(row.from, row.to, row.count, |x, _, _| x.sub(most).sub(log));
+        }
+    }
+}
+
+impl Kernel for Layer {
+    #[inline(always)]
+    unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
+        let count = V::Elem::constant(row.count as f64);
+        // SAFETY: the caller's promise is that of every pass; the vectors have an element for each of the row.
+        unsafe {
+            let mean = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &Same).div(count));
+            let variance = pass::<V, Sum, false>(row.from, row.to, row.count, &SquareOff(mean)).div(count);
+            let deviation = variance.add(V::Elem::constant(row.epsilon)).sqrt();
+            let by = V::splat(V::Elem::constant(1.0).div(deviation));
+            store_all::<V>(row.from, row.to, row.count, |x, at, left| {
+                x.sub(mean).mul(by).mul(part::<V>(row.gamma, at, left)).add(part::<V>(row.beta, at, left))
+            });
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Positions that indices along several axes name, and rows written there.
+
+use crate::gather::Walk;
+use crate::pointwise::Shared;
+use crate::routine::call::{Args, Body, Element, HostKernel};
+use forerun_base::{Complex, DType, Error, ErrorKind, Layout, Result, Shape, Team};
+use forerun_ops::place::{Axes, Rows};
+use forerun_ops::{Given, Place};
+use forerun_plan::RoutineCall;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Positions in a piece of work.
+const PIECE: usize = 1 << 14;
+
+impl HostKernel for Place {
+    fn body(&self) -> Body {
+        match self {
+            Place::Positions => positions,
+            // Elements are moved, not looked at: only their size matters.
+            Place::Put => |args, team| match args.dtype(0).size() {
+                1 => put::<u8>(args, team),
+                2 => put::<u16>(args, team),
+                4 => put::<u32>(args, team),
+                8 => put::<u64>(args, team),
+                16 => put::<Complex<f64>>(args, team),
+                size => unreachable!("no elements of {size} bytes"),
+            },
+            Place::Last => last,
+        }
+    }
+
+    fn check(&self, args: &Args<'_>) -> Result<()> {
+        if *self == Place::Put { check_put(args) } else { Ok(()) }
+    }
+
+    fn scratch(&self, call: &RoutineCall, _: usize) -> usize {
+        call.inputs.get(1).map_or(0, |(_, shape)| shape.size()).saturating_mul(48)
+    }
+}
+
+/// An index that names nothing: which array of indices, which one in order, and what it says.
+type Bad = (usize, usize, i64);
+
+enum Indices<'a> {
+    Narrow(&'a [i32]),
+    Wide(&'a [i64]),
+}
+
+fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let (to, shape) = (args.output::<i64>(), args.call.out.1);
+    let wide = |named: &Shape| Walk::new(&Layout::dense(*named).broadcast_to(shape).expect("inference looked at it"));
+    let Axes { axes: names, extents, strides } = args.attributes();
+    let along = |(k, (dtype, named)): (usize, &Given)| {
+        let indices = match dtype {
+            DType::I32 => Indices::Narrow(args.input(k)),
+            DType::I64 => Indices::Wide(args.input(k)),
+            dtype => unreachable!("inference refuses {dtype} indices"),
+        };
+        (indices, wide(named), (extents[k], strides[k]))
+    };
+    let axes: Vec<(Indices<'_>, Walk, (i64, i64))> = args.call.inputs.iter().enumerate().map(along).collect();
+    let start = args.scalar(0) as i64;
+    let (size, target, pieces) = (to.len(), Shared(to.as_mut_ptr()), to.len().div_ceil(PIECE));
+    let mut bad: Vec<Option<Bad>> = vec![None; pieces];
+    let found = Shared(bad.as_mut_ptr());
+    team.split(pieces, &|piece| {
+        let first = piece * PIECE;
+        let count = PIECE.min(size - first);
+        // SAFETY: pieces have positions of their own, and a place each for what they found.
+        let (to, found) =
+            unsafe { (std::slice::from_raw_parts_mut(target.get().add(first), count), &mut *found.get().add(piece)) };
+        to.fill(start);
+        for (k, (indices, walk, along)) in axes.iter().enumerate() {
+            let wrong = match indices {
+                Indices::Narrow(indices) => add(indices, walk, first, *along, to),
+                Indices::Wide(indices) => add(indices, walk, first, *along, to),
+            };
+            *found = found.or(wrong.map(|(i, index)| (k, i, index)));
+        }
+    });
+    match bad.into_iter().flatten().min() {
+        None => Ok(()),
+        Some((k, _, index)) => {
+            let (axis, extent) = (names[k], extents[k]);
+            let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+            Err(Error::new(ErrorKind::Index, text))
+        }
+    }
+}
+
+/// Adds what indices along one axis say to the positions from `first` on; gives the first that says nothing.
+fn add<T: Element + Into<i64>>(
+    indices: &[T],
+    walk: &Walk,
+    first: usize,
+    (extent, stride): (i64, i64),
+    to: &mut [i64],
+) -> Option<(usize, i64)> {
+    let mut wrong = false;
+    let mut one = |to: &mut i64, index: &T| {
+        let index: i64 = (*index).into();
+        wrong |= index >= extent || index < -extent;
+        *to = to.wrapping_add((index + if index < 0 { extent } else { 0 }).wrapping_mul(stride));
+    };
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let (to, offset) = (&mut to[done..done + length], offset as usize);
+        match step {
+            1 => to.iter_mut().zip(&indices[offset..offset + length]).for_each(|(to, index)| one(to, index)),
+            _ => to.iter_mut().for_each(|to| one(to, &indices[offset])),
+        }
+    });
+    if !wrong {
+        return None;
+    }
+    let mut bad = None;
+    walk.runs(first, to.len(), |offset, step, done, length| {
+        let index = |i: usize| -> i64 { indices[(offset + i as isize * step) as usize].into() };
+        let outside = |i: &usize| !(-extent..extent).contains(&index(*i));
+        bad = bad.or((0..length).find(outside).map(|i| (first + done + i, index(i))));
+    });
+    bad
+}
+
+/// A row: its layout, from its first element on.
+fn row(rows: &Rows) -> Layout {
+    let dims: Vec<usize> = rows.extents.iter().map(|d| *d as usize).collect();
+    let strides: Vec<isize> = rows.strides.iter().map(|s| *s as isize).collect();
+    Layout::strided(Shape::of(&dims), &strides)
+}
+
+/// Whether every row lies within the base.
+pub(crate) fn check_put(args: &Args<'_>) -> Result<()> {
+    let (size, rows) = (args.call.out.1.size() as i64, args.attributes::<Rows>());
+    let Some((low, high)) = row(&rows).extent() else { return Ok(()) };
+    let outside = |position: i64| position < -(low as i64) || position > size - 1 - high as i64;
+    let beyond = |position: i64| {
+        let text = format!("a row at position {position} reaches beyond {size} elements");
+        Err(Error::new(ErrorKind::Index, text))
+    };
+    if let Some([axis, extent, stride]) = rows.by_index() {
+        let ends = if extent == 0 { [0, 0] } else { [0, (extent - 1).saturating_mul(stride)] };
+        if let Some(position) = ends.into_iter().find(|position| extent > 0 && outside(*position)) {
+            return beyond(position);
+        }
+        return match args.dtype(1) {
+            DType::I32 => check_indices((axis, extent), args.input::<i32>(1)),
+            _ => check_indices((axis, extent), args.input::<i64>(1)),
+        };
+    }
+    let positions = args.input::<i64>(1);
+    // Whether one is outside is asked without a branch; which one, only then.
+    if !positions.iter().fold(false, |found, position| found | outside(*position)) {
+        return Ok(());
+    }
+    positions.iter().find(|position| outside(**position)).map_or(Ok(()), |position| beyond(*position))
+}
+
+/// Whether every index names a row.
+fn check_indices<I: Element + Into<i64>>((axis, extent): (i64, i64), indices: &[I]) -> Result<()> {
+    // As above: the sign of one of two differences tells. Those that wrap do so for an index whose other one is negative.
+    let signs = indices.iter().fold(0, |signs, index| {
+        let index: i64 = (*index).into();
+        signs | index.wrapping_add(extent) | (extent - 1).wrapping_sub(index)
+    });
+    if signs >= 0 {
+        return Ok(());
+    }
+    let outside = |index: i64| index >= extent || index < -extent;
+    indices.iter().map(|index| (*index).into()).find(|index| outside(*index)).map_or(Ok(()), |index| {
+        let text = format!("index {index} is out of bounds for axis {axis} with size {extent}");
+        Err(Error::new(ErrorKind::Index, text))
+    })
+}
+
+/// Elements a row at least, so that several threads write it in parts.
+const WORTH_SPLITTING: usize = 1 << 16;
+
+fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    let rows: Rows = args.attributes();
+    let Some([_, extent, stride]) = rows.by_index() else {
+        return put_at::<T, i64>(args, &row(&rows), args.input(1), |position| position, team);
+    };
+    // A negative index counts from the end.
+    let position = |index: i64| (index + (extent & (index >> 63))) * stride;
+    match args.dtype(1) {
+        DType::I32 => put_at::<T, i32>(args, &row(&rows), args.input(1), position, team),
+        _ => put_at::<T, i64>(args, &row(&rows), args.input(1), position, team),
+    }
+}
+
+/// Writes rows where `position` says that the places are.
+fn put_at<T: Element, I: Element + Into<i64>>(
+    args: &Args<'_>,
+    row: &Layout,
+    places: &[I],
+    position: impl Fn(i64) -> i64 + Sync,
+    team: &dyn Team,
+) -> Result<()> {
+    let (values, to) = (args.input::<T>(2), args.output::<T>());
+    if !args.is_in_place() {
+        to.copy_from_slice(args.input::<T>(0));
+    }
+    let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
+    let (walk, count) = (Walk::new(row), row.shape.size());
+    if count == 0 || places.is_empty() {
+        return Ok(());
+    }
+    let (plain, single) = (row.is_dense(), values.len() == 1);
+    let positions = || places.iter().map(|place| position((*place).into()));
+    if count == 1 && single && places.len() >= WORTH_SPLITTING && team.width() > 1 && size_of::<T>() <= 8 {
+        scatter_one(places, values[0], &position, target.get(), team);
+        return Ok(());
+    }
+    if count == 1 {
+        // One thread: to tell apart whose an element is takes longer than to write it.
+        let to = target.get();
+        match single {
+            // SAFETY: every element lies within the output: that was checked.
+            true => positions().for_each(|position| unsafe { to.offset(position as isize).write(values[0]) }),
+            false => positions().zip(values).for_each(|(position, value)| {
+                // SAFETY: as above.
+                unsafe { to.offset(position as isize).write(*value) }
+            }),
+        }
+        return Ok(());
+    }
+    // Of several rows at one position the last stays, so who writes where is a matter of positions, never of turns.
+    let part = |range: Range<i64>| {
+        let to = target.get();
+        for (i, position) in positions().enumerate().filter(|(_, position)| range.contains(position)) {
+            // SAFETY: every row lies within the output: that was checked; rows at other positions are others.
+            unsafe {
+                let to = to.offset(position as isize);
+                match (single, plain) {
+                    (true, _) => walk.runs(0, count, |offset, stride, _, length| {
+                        (0..length as isize).for_each(|k| to.offset(offset + k * stride).write(values[0]));
+                    }),
+                    (false, true) => std::ptr::copy_nonoverlapping(values[i * count..][..count].as_ptr(), to, count),
+                    (false, false) => walk.runs(0, count, |offset, stride, done, length| {
+                        let from = &values[i * count + done..][..length];
+                        let place = |k: usize| to.offset(offset + k as isize * stride);
+                        from.iter().enumerate().for_each(|(k, value)| place(k).write(*value));
+                    }),
+                }
+            }
+        }
+    };
+    let width = team.width().min(8) as i64;
+    if width == 1 || places.len() * count < WORTH_SPLITTING {
+        part(i64::MIN..i64::MAX);
+        return Ok(());
+    }
+    let per_part = size.div_ceil(width as usize) as i64;
+    team.split(width as usize, &|i| part(i as i64 * per_part..(i as i64 + 1) * per_part));
+    Ok(())
+}
+
+/// Writes one value of at most eight bytes to elements, by several threads: where two name one element, both write the same.
+fn scatter_one<T: Element, I: Element + Into<i64>>(
+    places: &[I],
+    value: T,
+    position: &(impl Fn(i64) -> i64 + Sync),
+    to: *mut T,
+    team: &dyn Team,
+) {
+    let target = Shared(to);
+    team.split(places.len().div_ceil(PIECE), &|piece| {
+        for place in &places[piece * PIECE..places.len().min((piece + 1) * PIECE)] {
+            // SAFETY: every element lies within the output: that was checked. All accesses to it are atomic meanwhile, and the
+            // sizes are those of the types.
+            unsafe {
+                let to = target.get().offset(position((*place).into()) as isize);
+                match size_of::<T>() {
+                    1 => AtomicU8::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    2 => AtomicU16::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    4 => AtomicU32::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    8 => AtomicU64::from_ptr(to.cast()).store(std::mem::transmute_copy(&value), Relaxed),
+                    size => unreachable!("elements of {size} bytes are written by one thread"),
+                }
+            }
+        }
+    });
+}
+
+fn last(args: &Args<'_>, _: &dyn Team) -> Result<()> {
+    let (positions, to) = (args.input::<i64>(0), args.output::<u8>());
+    let mut seen = HashSet::with_capacity(positions.len());
+    for (position, to) in positions.iter().zip(to).rev() {
+        *to = seen.insert(*position) as u8;
+    }
+    Ok(())
+}

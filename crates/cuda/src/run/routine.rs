@@ -1,0 +1,202 @@
+//! From a routine to its launches: units, scratch memory, words. The kernels stand in [`crate::family`], one file a family; the
+//! host runs the routines of a family without a file.
+
+use super::kernel::Run;
+use crate::compile::Unit;
+use crate::family::kernel;
+use crate::gpu::{DeviceIo, Gpu, Raised};
+use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Result, Shape};
+use forerun_ops::samples::{Input, samples};
+use forerun_ops::{Attributes, Encoded, Given, Routine};
+use forerun_plan::RoutineCall;
+use std::sync::Arc;
+
+/// A call whose texts are compiled by the check of all texts: dtypes and extents of the inputs, and attributes.
+pub(crate) type CheckedCall = (Vec<Given>, Encoded);
+
+/// The device kernels of a family.
+pub(crate) trait DeviceKernel {
+    /// How the routine runs by kernels of ours.
+    fn plan(&self, call: &RoutineCall) -> Plan;
+
+    /// Whether the device runs the routine over these inputs, if the libraries are there: all but complex numbers, by default.
+    fn runs(&self, given: &[Given]) -> bool {
+        are_real(given)
+    }
+
+    /// Whether the libraries that it needs are there.
+    fn is_available(&self, _: &Gpu) -> bool {
+        true
+    }
+
+    /// The routine, ready to be launched.
+    fn launcher(&self, gpu: &Gpu, call: &RoutineCall) -> Box<dyn Run> {
+        Box::new(Caller::new(gpu, call, self.plan(call)))
+    }
+
+    /// The error of a raised status, as the host words it.
+    fn complaint(&self, call: &RoutineCall, raised: Raised) -> Error {
+        Error::new(ErrorKind::Runtime, format!("{} raised {raised:?}", call.routine.name()))
+    }
+
+    /// Calls that need every text of the routine: its samples, by default.
+    fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
+        sample_calls(routine)
+    }
+
+    /// Inputs that it leaves to the host, for the page of fallbacks.
+    fn left_to_host(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Defines the lookup of a routine's kernels, from the families that a folder holds.
+macro_rules! kernels {
+    ($($family:ident)+) => {
+        /// The device kernels of a routine's family, if it has some.
+        pub(crate) fn kernel(routine: &forerun_ops::Routine) -> Option<&dyn crate::run::DeviceKernel> {
+            match routine {
+                $(forerun_ops::Routine::$family(routine) => Some(routine),)+
+                #[allow(unreachable_patterns, reason = "every family may have kernels")]
+                _ => None,
+            }
+        }
+    };
+}
+pub(crate) use kernels;
+
+/// Whether no input is complex.
+pub(crate) fn are_real(given: &[Given]) -> bool {
+    given.iter().all(|(dtype, _)| dtype.kind() != Kind::Complex)
+}
+
+/// Whether a routine over these inputs runs on the device, if the libraries are there.
+pub fn runs(routine: Routine, given: &[Given]) -> bool {
+    kernel(&routine).is_some_and(|kernel| kernel.runs(given))
+}
+
+/// Inputs that a routine with device kernels leaves to the host.
+pub fn left_to_host(routine: Routine) -> Option<&'static str> {
+    kernel(&routine)?.left_to_host()
+}
+
+/// A checked call.
+pub(crate) fn checked(given: &[(DType, &[usize])], attributes: impl Attributes) -> CheckedCall {
+    (given.iter().map(|(dtype, dims)| (*dtype, Shape::of(dims))).collect(), attributes.encode())
+}
+
+/// The samples of a routine that the device runs.
+pub(crate) fn sample_calls(routine: Routine) -> Vec<CheckedCall> {
+    let mut all = Vec::new();
+    for sample in samples().iter().filter(|sample| sample.op == routine.name() && sample.error.is_none()) {
+        let Ok(encoded) = routine.encode(&sample.args) else { continue };
+        for dtype in &sample.dtypes {
+            let input = |input: &Input| (input.dtype.unwrap_or(*dtype), Shape::of(&input.shape));
+            let given: Vec<Given> = sample.inputs.iter().map(input).collect();
+            if routine.infer(&given, &encoded).is_ok() && runs(routine, &given) {
+                all.push((given, encoded.clone()));
+            }
+        }
+    }
+    all
+}
+
+/// How a routine runs on the device.
+pub(crate) struct Plan {
+    /// The texts of its kernels.
+    pub(crate) texts: Vec<String>,
+    /// Bytes it needs for itself.
+    pub(crate) scratch: usize,
+    /// Launches them.
+    pub(crate) steps: fn(&Job<'_>) -> Result<()>,
+}
+
+/// A routine ready to be launched.
+struct Caller {
+    call: RoutineCall,
+    units: Vec<Arc<Unit>>,
+    scratch: usize,
+    steps: fn(&Job<'_>) -> Result<()>,
+}
+
+impl Caller {
+    fn new(gpu: &Gpu, call: &RoutineCall, plan: Plan) -> Caller {
+        let units = plan.texts.into_iter().map(|text| gpu.compiler.unit(text)).collect();
+        Caller { call: call.clone(), units, scratch: plan.scratch, steps: plan.steps }
+    }
+}
+
+impl Run for Caller {
+    unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
+        let scratch = if self.scratch > 0 { gpu.memory.scratch(self.scratch)? } else { 0 };
+        let done = (self.steps)(&Job { gpu, io, call: &self.call, units: &self.units, scratch });
+        if self.scratch > 0 {
+            gpu.memory.give_scratch(scratch, self.scratch)?;
+        }
+        done
+    }
+
+    fn is_ready(&self) -> bool {
+        self.units.iter().all(|unit| unit.is_ready())
+    }
+}
+
+/// One run of a routine.
+pub(crate) struct Job<'a> {
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) io: DeviceIo<'a>,
+    pub(crate) call: &'a RoutineCall,
+    units: &'a [Arc<Unit>],
+    /// The first byte of its own memory, of which nothing is known.
+    pub(crate) scratch: u64,
+}
+
+/// Words that kernels of routines take.
+const WORDS: usize = 32;
+
+impl Job<'_> {
+    /// Launches the n-th text with as many threads as there are elements, or with fewer that take several.
+    pub(crate) fn each(&self, n: usize, count: usize, words: &[u64]) -> Result<()> {
+        self.blocks(n, Gpu::grid(count, 256), 256, words)
+    }
+
+    /// Launches so many blocks of the n-th text.
+    pub(crate) fn blocks(&self, n: usize, grid: usize, threads: usize, words: &[u64]) -> Result<()> {
+        let mut all = words.to_vec();
+        all.resize(words.len().max(WORDS), 0);
+        // SAFETY: the caller of `Run::run` promises the addresses in `io`, and the family's words are those of its sources.
+        unsafe { self.gpu.launch_kernel(&self.units[n], grid, threads, &all) }
+    }
+
+    /// Copies the first input to the output, unless it is there.
+    pub(crate) fn copy_base(&self) -> Result<()> {
+        let ((dtype, shape), from, to) = (&self.call.out, self.io.inputs[0], self.io.outputs[0]);
+        let bytes = shape.size() * dtype.size();
+        if bytes == 0 || from == to {
+            return Ok(());
+        }
+        // SAFETY: base and output are dense and of one size, which the caller promises.
+        unsafe { self.gpu.copy_within(from, to, bytes) }
+    }
+
+    /// Makes bytes of its own memory zero.
+    pub(crate) fn clear(&self, first: u64, bytes: usize) -> Result<()> {
+        // SAFETY: the memory is this job's.
+        unsafe { self.gpu.set_bytes(first, 0, bytes) }
+    }
+
+    /// The attributes of the routine.
+    pub(crate) fn attributes<A: Attributes>(&self) -> A {
+        self.call.attributes()
+    }
+
+    /// An input's extents before, along and after the axis.
+    pub(crate) fn extents(&self, i: usize) -> [usize; 3] {
+        self.call.extents(i)
+    }
+}
+
+/// A layout as a kernel walks it: its rank and, a dimension, an extent and a stride.
+pub(crate) fn walk(layout: &Layout) -> [u64; 17] {
+    super::rows::walk(layout)
+}

@@ -1,0 +1,303 @@
+//! What linear algebra computes, and for which matrices.
+
+use super::{gradient, samples};
+use crate::gradient::Needs;
+use crate::routine::{
+    Attributes, ComplexGradient, Family, Flows, Given, GradientBuilder, attributes, family, invalid, mistyped,
+};
+use crate::samples::Sample;
+use forerun_base::{DType, Result, Shape};
+
+family! {
+    /// Factorisations and solutions. Several results are packed one after another: all first results of the stack, then all second
+    /// ones. Those that are real among complex ones have no imaginary part.
+    Linalg {
+        Cholesky {
+            name: "cholesky",
+            inputs: [x],
+            attributes: Triangle,
+            fallible: true,
+            doc: "the triangular factor whose product with its adjoint is the matrix",
+        }
+        Det {
+            name: "det",
+            inputs: [x],
+            attributes: (),
+            fallible: false,
+            doc: "determinants",
+        }
+        Slogdet {
+            name: "slogdet",
+            inputs: [x],
+            attributes: (),
+            fallible: false,
+            doc: "signs of determinants, then the logarithms of their moduli",
+        }
+        Inv {
+            name: "inv",
+            inputs: [x],
+            attributes: Inversion,
+            fallible: true,
+            doc: "inverses; if lenient, NaN for singular matrices",
+        }
+        Solve {
+            name: "solve",
+            inputs: [a, b],
+            attributes: (),
+            fallible: true,
+            doc: "solutions of a x = b, column by column",
+        }
+        SolveTriangular {
+            name: "solve_triangular",
+            inputs: [a, b],
+            attributes: Triangular,
+            fallible: true,
+            doc: "solutions of a x = b where one half of a counts",
+        }
+        Qr {
+            name: "qr",
+            inputs: [x],
+            attributes: Completeness,
+            fallible: false,
+            doc: "an orthogonal factor, then an upper triangular one",
+        }
+        Svd {
+            name: "svd",
+            inputs: [x],
+            attributes: Completeness,
+            fallible: true,
+            doc: "left singular vectors, then singular values, then right ones",
+        }
+        Svdvals {
+            name: "svdvals",
+            inputs: [x],
+            attributes: (),
+            fallible: true,
+            doc: "singular values, largest first",
+        }
+        Eigh {
+            name: "eigh",
+            inputs: [x],
+            attributes: Triangle,
+            fallible: true,
+            doc: "eigenvalues of symmetric matrices, smallest first, then eigenvectors",
+        }
+        Eigvalsh {
+            name: "eigvalsh",
+            inputs: [x],
+            attributes: Triangle,
+            fallible: true,
+            doc: "eigenvalues of symmetric matrices, smallest first",
+        }
+        Eig {
+            name: "eig",
+            inputs: [x],
+            attributes: (),
+            fallible: true,
+            doc: "eigenvalues of any matrices, then eigenvectors, complex all",
+        }
+        Eigvals {
+            name: "eigvals",
+            inputs: [x],
+            attributes: (),
+            fallible: true,
+            doc: "eigenvalues of any matrices, complex all",
+        }
+    }
+}
+
+attributes! {
+    /// The attributes of `cholesky`, `eigh` and `eigvalsh`.
+    Triangle {
+        /// Whether the half above the diagonal is read, and for `cholesky` computed.
+        upper: bool,
+    }
+    /// The attributes of `inv`.
+    Inversion {
+        /// Whether a singular matrix gives NaN instead of an error.
+        lenient: bool,
+    }
+    /// The attributes of `solve_triangular`.
+    Triangular {
+        /// Whether the half below the diagonal counts.
+        lower: bool,
+        /// Whether the matrix is transposed.
+        transposed: bool,
+        /// Whether the diagonal is taken to be 1.
+        unit: bool,
+    }
+    /// The attributes of `qr` and `svd`.
+    Completeness {
+        /// Whether all columns of orthogonal factors are computed, or only those that take part.
+        complete: bool,
+    }
+}
+
+/// What a factorisation of a stack of matrices has to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// How many matrices there are.
+    pub count: usize,
+    /// Their rows.
+    pub rows: usize,
+    /// Their columns.
+    pub columns: usize,
+}
+
+impl Stack {
+    /// The stack that an array of this shape is; it has two dimensions at least.
+    pub fn of(shape: &Shape) -> Stack {
+        let lead = shape.rank() - 2;
+        Stack { count: shape[..lead].iter().product(), rows: shape[lead], columns: shape[lead + 1] }
+    }
+
+    /// The smaller of both extents.
+    pub fn least(&self) -> usize {
+        self.rows.min(self.columns)
+    }
+
+    /// Columns of the orthogonal factor on the left: those that take part, or all.
+    pub fn kept(&self, complete: bool) -> usize {
+        if complete { self.rows } else { self.least() }
+    }
+
+    /// Rows of the orthogonal factor on the right: those that take part, or all.
+    pub fn kept_right(&self, complete: bool) -> usize {
+        if complete { self.columns } else { self.least() }
+    }
+}
+
+fn stack(shape: &Shape) -> Result<Stack> {
+    match shape.rank() {
+        0 | 1 => invalid(format!("needs at least two dimensions: {shape}")),
+        _ => Ok(Stack::of(shape)),
+    }
+}
+
+fn square(shape: &Shape) -> Result<Stack> {
+    let stack = stack(shape)?;
+    if stack.rows != stack.columns {
+        return invalid(format!("last two dimensions must be square: {shape}"));
+    }
+    Ok(stack)
+}
+
+/// The shape of the stack, with other dimensions behind it.
+fn behind(shape: &Shape, last: &[usize]) -> Shape {
+    let lead = &shape[..shape.rank() - 2];
+    Shape::of(&[lead, last].concat())
+}
+
+impl Family for Linalg {
+    fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
+        let (dtype, shape) = given[0];
+        if !matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
+            return mistyped(format!("not defined for {dtype}"));
+        }
+        let complete = match self {
+            Linalg::Cholesky | Linalg::Eigh | Linalg::Eigvalsh => Triangle::read(attributes).map(|_| false)?,
+            Linalg::Inv => Inversion::read(attributes).map(|_| false)?,
+            Linalg::SolveTriangular => Triangular::read(attributes).map(|_| false)?,
+            Linalg::Qr | Linalg::Svd => Completeness::read(attributes)?.complete,
+            _ => <()>::read(attributes).map(|()| false)?,
+        };
+        let shape = match self {
+            Linalg::Cholesky | Linalg::Inv => {
+                square(&shape)?;
+                shape
+            }
+            Linalg::Det => {
+                square(&shape)?;
+                behind(&shape, &[])
+            }
+            Linalg::Slogdet => {
+                square(&shape)?;
+                Shape::of(&[&[2], &shape[..shape.rank() - 2]].concat())
+            }
+            Linalg::Solve | Linalg::SolveTriangular => {
+                let (of, right) = (square(&shape)?, given[1]);
+                let fits = right.0 == dtype
+                    && right.1.rank() == shape.rank()
+                    && right.1[..shape.rank() - 1] == shape[..shape.rank() - 1];
+                if !fits {
+                    let (rows, dtypes) = (of.rows, right.0);
+                    let text = format!("{dtypes} {} has not {rows} rows for each {dtype} matrix of {shape}", right.1);
+                    return invalid(text);
+                }
+                right.1
+            }
+            Linalg::Qr => {
+                let s = stack(&shape)?;
+                Shape::of(&[s.count * s.kept(complete) * (s.rows + s.columns)])
+            }
+            Linalg::Svd => {
+                let s = stack(&shape)?;
+                let one = s.rows * s.kept(complete) + s.least() + s.kept_right(complete) * s.columns;
+                Shape::of(&[s.count * one])
+            }
+            Linalg::Svdvals => behind(&shape, &[stack(&shape)?.least()]),
+            Linalg::Eigh => {
+                let s = square(&shape)?;
+                Shape::of(&[s.count * s.rows * (s.rows + 1)])
+            }
+            Linalg::Eigvalsh => behind(&shape, &[square(&shape)?.rows]),
+            Linalg::Eig => {
+                let s = square(&shape)?;
+                Shape::of(&[s.count * s.rows * (s.rows + 1)])
+            }
+            Linalg::Eigvals => behind(&shape, &[square(&shape)?.rows]),
+        };
+        let result = match self {
+            Linalg::Svdvals | Linalg::Eigvalsh => dtype.to_real(),
+            Linalg::Eig | Linalg::Eigvals => dtype.to_complex(),
+            _ => dtype,
+        };
+        Ok((result, shape))
+    }
+
+    fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
+        let s = Stack::of(&given[0].1);
+        let turns = match self {
+            Linalg::Cholesky => 1,
+            Linalg::Det | Linalg::Slogdet | Linalg::Solve | Linalg::SolveTriangular => 2,
+            Linalg::Inv | Linalg::Qr => 4,
+            Linalg::Svdvals | Linalg::Eigvalsh => 8,
+            Linalg::Svd | Linalg::Eigh | Linalg::Eigvals => 20,
+            Linalg::Eig => 40,
+        };
+        let products = given[0].1.size().saturating_mul(s.least()).saturating_mul(turns) / 4;
+        products.saturating_add(out.1.size()).saturating_add(s.count.saturating_mul(1000))
+    }
+
+    fn needs(self, i: usize) -> Option<Needs> {
+        let output = Needs { inputs: 0, output: true };
+        match self {
+            Linalg::Cholesky | Linalg::Inv | Linalg::Qr | Linalg::Svd | Linalg::Eigh => Some(output),
+            Linalg::Det => Some(Needs { inputs: 1, output: true }),
+            Linalg::Eig | Linalg::Eigvals => Some(Needs::NOTHING),
+            Linalg::Slogdet | Linalg::Svdvals | Linalg::Eigvalsh => Some(Needs::input(0)),
+            // What flows to the right-hand side needs the matrix, what flows to the matrix the solution as well.
+            Linalg::Solve | Linalg::SolveTriangular if i == 1 => Some(Needs::input(0)),
+            Linalg::Solve | Linalg::SolveTriangular => Some(Needs { inputs: 1, output: true }),
+        }
+    }
+
+    fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
+        gradient::flows(self, b, attributes)
+    }
+
+    fn complex_gradient(self) -> ComplexGradient {
+        match self {
+            Linalg::Inv | Linalg::Det | Linalg::Solve | Linalg::SolveTriangular => ComplexGradient::Conjugate,
+            _ => ComplexGradient::Undefined,
+        }
+    }
+
+    fn takes_complex(self) -> bool {
+        true
+    }
+
+    fn samples() -> Vec<Sample> {
+        samples::samples()
+    }
+}
