@@ -93,7 +93,7 @@ def test_articles() -> None:
 
 
 def test_a_trainer_wants_parameters() -> None:
-    with pytest.raises(TypeError, match=r"not the Dense itself: give it collect_params\(\)"):
+    with pytest.raises(TypeError, match=r"not the Dense itself: pass its collect_params\(\)"):
         gluon.Trainer(gluon.nn.Dense(2), "sgd")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not int"):
         gluon.Trainer(3, "sgd")  # type: ignore[arg-type]

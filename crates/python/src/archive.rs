@@ -10,7 +10,7 @@ use forerun::{fail_point, ops};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file that a user names by text or by an object with a path.
 fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
@@ -18,14 +18,14 @@ fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
 }
 
 /// The exception for a file: an `OSError` of Python's own kind that names the user's path, or that of the content.
-fn refused(py: Python<'_>, path: &PathBuf, error: FileError) -> PyErr {
+fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
     let error = match error {
         FileError::Content(error) => return raise(error),
         FileError::Os(error) => error,
     };
     let Some(code) = error.raw_os_error() else { return PyOSError::new_err(format!("{}: {error}", path.display())) };
     let text = outcall::function(py, "os", "strerror").and_then(|strerror| outcall::call(&strerror, (code,)));
-    text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.clone().into_os_string())))
+    text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.as_os_str().to_owned())))
 }
 
 /// Writes named arrays and notes to a file, which is replaced as a whole. Waits for the values.
