@@ -1,6 +1,6 @@
 """Arrays in files, under MXNet's names. They are ``npx``'s.
 
-The modules that read and write formats are imported with the first file, not with the package.
+The modules that read other formats are imported with the first file, not with the package.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._refused import refused
 
@@ -35,13 +36,11 @@ def save(file: str | os.PathLike[str], arr: ndarray | Sequence[ndarray] | Mappin
     ...     npx.load(os.path.join(folder, "pair"))
     {'x': array([1., 1.]), 'y': array([0.])}
     """
-    from forerun import _safetensors
-
     if isinstance(arr, Mapping):
-        _safetensors.save(file, arr)
+        _forerun.save_arrays(file, dict(arr))
         return
     arrays = [arr] if isinstance(arr, ndarray) else list(arr)
-    _safetensors.save(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
+    _forerun.save_arrays(file, {str(number): array for number, array in enumerate(arrays)}, _LIST)
 
 
 def tofile(array: ndarray, fid: Any, sep: str, format: str) -> None:
@@ -75,13 +74,11 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
     ...     npx.load(os.path.join(folder, "x"))
     [array([0, 1, 2])]
     """
-    from forerun import _safetensors
-
     path = os.fspath(file)
     other = _load_other(path)
     if other is not None:
         return other
-    arrays, notes = _safetensors.load(path)
+    arrays, notes = _forerun.load_arrays(path)
     if notes != _LIST:
         return arrays
     names = [str(number) for number in range(len(arrays))]
@@ -92,11 +89,9 @@ def load(file: str | os.PathLike[str]) -> list[ndarray] | dict[str, ndarray]:
 
 def load_parameters(file: str | os.PathLike[str]) -> dict[str, ndarray]:
     """Read the arrays of a parameter file by name, without MXNet's prefixes ``arg:`` and ``aux:``."""
-    from forerun import _safetensors
-
     other = _load_other(os.fspath(file))
     if other is None:
-        return _safetensors.load(file)[0]
+        return _forerun.load_arrays(file)[0]
     if isinstance(other, list):
         raise refused(f"load: {os.fspath(file)}: the arrays have no names")
     return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in other.items()}

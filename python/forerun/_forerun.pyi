@@ -1,7 +1,8 @@
 """The extension module: arrays, dtypes, devices, and what the Python files of the package build on."""
 
 import builtins
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+import os
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, SupportsIndex, TypeAlias
 
@@ -481,8 +482,9 @@ def sgd_update(
     lrs: Sequence[float],
     wds: Sequence[float],
     momentum: float,
-    rescale: float,
-    clip: float | None,
+    rescale: float = 1.0,
+    clip: float | None = None,
+    last_rates: Sequence[float] | None = None,
 ) -> None: ...
 def adam_update(
     weights: Sequence[ndarray],
@@ -491,11 +493,13 @@ def adam_update(
     variances: Sequence[ndarray],
     lrs: Sequence[float],
     wds: Sequence[float],
-    beta1: float,
-    beta2: float,
+    counts: Sequence[int],
+    betas: tuple[float, float],
     epsilon: float,
-    rescale: float,
-    clip: float | None,
+    rescale: float = 1.0,
+    clip: float | None = None,
+    correction: str = "rate",
+    decoupled: builtins.bool = False,
 ) -> None: ...
 
 class Captured:
@@ -518,6 +522,25 @@ def memory_stats(holders: int) -> MemoryStats: ...
 def gpu_memory_stats(device: Device, holders: int) -> DeviceMemoryStats: ...
 def reset_peak(device: Device | None = None) -> None: ...
 def set_budget(bytes: int) -> int: ...
+def loss(
+    kind: str,
+    pred: ArrayLike,
+    label: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    weight: float = 1.0,
+    batch_axis: int | None = None,
+    *,
+    bound: float = 1.0,
+    pos_weight: ArrayLike | None = None,
+    axis: int = -1,
+    sparse: builtins.bool = True,
+    from_logits: builtins.bool = False,
+    ignore: int | None = None,
+) -> ndarray: ...
+def save_arrays(
+    path: str | os.PathLike[str], arrays: dict[str, ndarray], notes: Mapping[str, str] | None = None
+) -> None: ...
+def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, ndarray], dict[str, str]]: ...
 def user_line() -> str: ...
 def user_line_id() -> int: ...
 def work_for_line(line: int) -> None: ...

@@ -14,7 +14,6 @@ array([0.5, 0. ])
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -264,6 +263,9 @@ class Adam(Optimizer):
 
     default_lr = 0.001
     state_names = ("mean", "variance")
+    # What AdamW sets otherwise.
+    correct_bias = True
+    decoupled = False
 
     def __init__(
         self,
@@ -289,37 +291,20 @@ class Adam(Optimizer):
         counts: list[int],
     ) -> None:
         """Apply the update rule."""
-        self._step(weights, grads, states, self._corrected(lrs, counts), wds)
-
-    def _corrected(self, lrs: list[float], counts: list[int]) -> list[float]:
-        """Correct the bias of the means through the learning rates."""
-        return [
-            lr * math.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
-            for lr, count in zip(lrs, counts, strict=True)
-        ]
-
-    def _step(
-        self,
-        weights: Sequence[ndarray],
-        grads: Sequence[ndarray],
-        states: Sequence[tuple[ndarray, ...]],
-        lrs: list[float],
-        wds: list[float],
-    ) -> None:
-        means = [state[0] for state in states]
-        variances = [state[1] for state in states]
         _forerun.adam_update(
             weights,
             grads,
-            means,
-            variances,
+            [mean for mean, _ in states],
+            [variance for _, variance in states],
             lrs,
             wds,
-            self.beta1,
-            self.beta2,
+            counts,
+            (self.beta1, self.beta2),
             self.epsilon,
             self.rescale_grad,
             self.clip_gradient,
+            "rate" if self.correct_bias else "none",
+            self.decoupled,
         )
 
 
@@ -346,6 +331,8 @@ class AdamW(Adam):
     array([0.75, 0.75])
     """
 
+    decoupled = True
+
     def __init__(
         self,
         learning_rate: float | None = None,
@@ -361,23 +348,6 @@ class AdamW(Adam):
     def writes(self, index: int) -> int:
         """Return how often one step writes a parameter: once for the decay, if any parameter has one."""
         return 2 if any(self._decay(other) for other in self.counts) else 1
-
-    def apply(
-        self,
-        weights: Sequence[ndarray],
-        grads: Sequence[ndarray],
-        states: Sequence[tuple[ndarray, ...]],
-        lrs: list[float],
-        wds: list[float],
-        counts: list[int],
-    ) -> None:
-        """Apply the update rule."""
-        if any(wds):
-            # A step of plain descent whose gradients count for nothing leaves the decay alone.
-            _forerun.sgd_update(weights, grads, None, lrs, wds, 0.0, 0.0, None)
-        if self.correct_bias:
-            lrs = self._corrected(lrs, counts)
-        self._step(weights, grads, states, lrs, [0.0] * len(wds))
 
 
 def __dir__() -> list[str]:

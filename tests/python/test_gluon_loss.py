@@ -187,7 +187,7 @@ def test_weights_of_elements() -> None:
 
 @pytest.mark.parametrize("shape", [(3,), (1, 4), (4, 2), (4, 3, 1), (1,)])
 def test_weights_that_do_not_fit(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"L2Loss: sample_weight of shape .* does not fit losses of shape \(4, 3\)"):
+    with pytest.raises(ValueError, match=r"l2_loss: sample_weight of shape .* does not fit losses of shape \(4, 3\)"):
         loss.L2Loss()(single(PRED), single(LABEL), np.ones(shape))
 
 

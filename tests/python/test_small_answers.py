@@ -185,7 +185,7 @@ def test_a_file_that_is_refused_is_read_at_the_users_line(tmp_path: Any) -> None
         b'{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
     )
     digits = b'{"x":{"dtype":"F32","shape":[1' + b"0" * 80 + b'],"data_offsets":[0,4]}}'
-    for header, wrong in ((text, "twice"), (digits, "digits")):
+    for header, wrong in ((text, "twice"), (digits, "expected usize")):
         path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
         with pytest.raises(ValueError, match=wrong) as caught:
             npx.load(path)

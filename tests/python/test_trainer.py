@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import forerun
-from forerun import _forerun, _safetensors, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
+from forerun import _forerun, autograd, engine, gluon, lr_scheduler, np, npx, optimizer
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(7)
@@ -245,8 +245,8 @@ def test_states_of_another_dtype(tmp_path: pathlib.Path) -> None:
     push(made, GRADIENTS[0])
     trainer.step(1)
     trainer.save_states(tmp_path / "states")
-    arrays, notes = _safetensors.load(tmp_path / "states")
-    _safetensors.save(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
+    arrays, notes = _forerun.load_arrays(tmp_path / "states")
+    _forerun.save_arrays(tmp_path / "states", {**arrays, "1.momentum": arrays["1.momentum"].astype("int32")}, notes)
     before = trainer._states
     with pytest.raises(ValueError, match=r"momentum of parameter 1 is int32, not float(32|64)"):
         trainer.load_states(tmp_path / "states")
@@ -328,10 +328,10 @@ def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
     def step(count: int) -> None:
         rates = [0.01 / count] * 2
         if kind == "adam":
-            _forerun.adam_update(weights, grads, *states, rates, [0.0, 0.1], 0.9, 0.999, 1e-8, 1.0, None)
+            _forerun.adam_update(weights, grads, *states, rates, [0.0, 0.1], [count] * 2, (0.9, 0.999), 1e-8)
         else:
             momenta = states[0] if kind == "momentum" else None
-            _forerun.sgd_update(weights, grads, momenta, rates, [0.0, 0.1], 0.9, 1.0, None)
+            _forerun.sgd_update(weights, grads, momenta, rates, [0.0, 0.1], 0.9)
         npx.waitall()
 
     for count in range(1, 4):

@@ -1,6 +1,7 @@
 //! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
 //! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no kind of device.
 
+mod archive;
 mod checkpoint;
 mod data;
 mod init;
@@ -9,14 +10,17 @@ mod layers;
 mod loss;
 mod optimise;
 mod parameter;
+mod replace;
+pub mod rules;
 mod terms;
 
+pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
 pub use forerun_array::ops::Activation;
 pub use init::Init;
 pub use layer::Layer;
 pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Sequential};
-pub use loss::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
-pub use optimise::{Adam, Sgd};
+pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
+pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};
 pub use parameter::Parameter;

@@ -1,65 +1,244 @@
-//! Losses: one number a sample, the mean over all dimensions but the first.
+//! Losses: how far predictions are from labels. Every frontend computes them here.
+//!
+//! The losses of elements are weighted, then averaged over each sample: one number per sample.
 
 use crate::terms::{extents, one, two, value};
 use forerun_array::Array;
 use forerun_array::ops::{self, Activation};
 use forerun_base::{Loc, Result};
-use forerun_ops::{Beyond, Point};
+use forerun_ops::{Beyond, Point, ReduceKind};
+
+/// Keeps logarithms of probabilities finite.
+const TINY: f64 = 1e-12;
+
+/// A loss and its options.
+#[derive(Clone, Copy)]
+pub enum Loss<'a> {
+    /// Half the squared difference.
+    L2,
+    /// The absolute difference.
+    L1,
+    /// Squared differences below this bound, absolute differences above.
+    Huber(f64),
+    /// `max(0, margin - prediction * label)`, for labels -1 and 1.
+    Hinge(f64),
+    /// The square of the same.
+    SquaredHinge(f64),
+    /// Cross-entropy of the sigmoid of predictions and labels -1 and 1.
+    Logistic,
+    /// Cross-entropy of the sigmoid of predictions and labels from 0 to 1; the factor weighs labels of 1.
+    Sigmoid(Option<&'a Array>),
+    /// The same of predictions that are probabilities already.
+    Binary(Option<&'a Array>),
+    /// Cross-entropy of the softmax of predictions and labels.
+    Softmax(Classes),
+    /// Kullback-Leibler divergence of labels, which are probabilities, and the softmax of predictions.
+    Divergence(Classes),
+}
+
+/// How a loss over classes reads predictions and labels.
+#[derive(Clone, Copy)]
+pub struct Classes {
+    /// The axis of the classes.
+    pub axis: isize,
+    /// Whether labels are numbers of classes, not probabilities of each. One that is no class fails when it is read.
+    pub sparse: bool,
+    /// Whether predictions are logarithms of probabilities, not arbitrary scores.
+    pub from_logits: bool,
+    /// A label that counts for nothing.
+    pub ignore: Option<i64>,
+}
+
+impl Default for Classes {
+    fn default() -> Classes {
+        Classes { axis: -1, sparse: true, from_logits: false, ignore: None }
+    }
+}
+
+/// How the losses of elements become one number per sample.
+#[derive(Clone, Copy)]
+pub struct Average<'a> {
+    /// A factor.
+    pub weight: f64,
+    /// The axis of the samples.
+    pub batch_axis: isize,
+    /// Factors, one per sample or broadcast to the losses of elements.
+    pub sample_weight: Option<&'a Array>,
+}
+
+impl Default for Average<'_> {
+    fn default() -> Self {
+        Average { weight: 1.0, batch_axis: 0, sample_weight: None }
+    }
+}
 
 /// Half the squared difference.
 #[track_caller]
 pub fn l2_loss(prediction: &Array, label: &Array) -> Result<Array> {
-    let loc = Loc::caller();
-    let off = two(Point::Subtract, prediction, &like("l2_loss", label, prediction, loc)?, loc)?;
-    per_sample(&two(Point::Multiply, &one(Point::Square, &off, loc)?, 0.5, loc)?, loc)
+    Loss::L2.per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
 /// The difference, without its sign.
 #[track_caller]
 pub fn l1_loss(prediction: &Array, label: &Array) -> Result<Array> {
-    let loc = Loc::caller();
-    let off = two(Point::Subtract, prediction, &like("l1_loss", label, prediction, loc)?, loc)?;
-    per_sample(&one(Point::Abs, &off, loc)?, loc)
+    Loss::L1.per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
 /// How unexpected each label is, given unnormalised logarithms of probabilities along the last dimension. Labels are the
 /// numbers of classes, and lack that dimension or have extent 1 there. One that is no class fails when it is read.
 #[track_caller]
 pub fn softmax_cross_entropy(prediction: &Array, label: &Array) -> Result<Array> {
-    let loc = Loc::caller();
-    let logarithms = ops::log_softmax(prediction, -1, loc).map_err(|e| e.in_op("softmax_cross_entropy"))?;
-    let picked = ops::pick(&logarithms, label, -1, true, Beyond::Refuse, loc)?;
-    per_sample(&one(Point::Negative, &picked, loc)?, loc)
+    Loss::Softmax(Classes::default()).per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
 /// How unexpected each truth value is, given the logarithms of its odds.
 #[track_caller]
 pub fn sigmoid_bce(prediction: &Array, label: &Array) -> Result<Array> {
-    let loc = Loc::caller();
-    let label = like("sigmoid_bce", label, prediction, loc)?;
-    // log(1 + e^x) - x l is both branches, -log(sigmoid(x)) and -log(1 - sigmoid(x)), without their roundings.
-    let both = ops::activation(Activation::Softrelu, prediction, loc)?;
-    let agreed = two(Point::Multiply, prediction, &label, loc)?;
-    per_sample(&two(Point::Subtract, &both, &agreed, loc)?, loc)
+    Loss::Sigmoid(None).per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
-/// The labels in the shape of the predictions.
-fn like(op: &'static str, label: &Array, prediction: &Array, loc: Loc) -> Result<Array> {
-    let shape = prediction.shape();
-    if label.shape() == shape {
-        return Ok(label.clone());
+impl Loss<'_> {
+    /// The loss of each sample.
+    pub fn per_sample(self, prediction: &Array, label: &Array, how: Average<'_>, loc: Loc) -> Result<Array> {
+        let factor = if matches!(self, Loss::L2) { 0.5 } else { 1.0 };
+        how.apply(self.name(), self.per_element(prediction, label, loc)?, factor, loc)
     }
-    if label.size() != prediction.size() {
-        let text = format!("labels of shape {} do not fit predictions of shape {shape}", label.shape());
-        return Err(value(op, text));
+
+    /// The loss of each element, for [`Loss::L2`] without its factor; over classes, the axis has extent 1 afterwards.
+    pub fn per_element(self, prediction: &Array, label: &Array, loc: Loc) -> Result<Array> {
+        let by_sample = matches!(self, Loss::Divergence(_)) || matches!(self, Loss::Softmax(how) if how.sparse);
+        let label = &if by_sample { label.clone() } else { self.like(label, prediction, loc)? };
+        let away = || two(Point::Subtract, label, prediction, loc);
+        match self {
+            Loss::L2 => one(Point::Square, &away()?, loc),
+            Loss::L1 => one(Point::Abs, &away()?, loc),
+            Loss::Huber(rho) => {
+                let distance = one(Point::Abs, &away()?, loc)?;
+                let far = two(Point::Greater, &distance, rho, loc)?;
+                let linear = two(Point::Subtract, &distance, 0.5 * rho, loc)?;
+                let square = two(Point::Multiply, &one(Point::Square, &distance, loc)?, 0.5 / rho, loc)?;
+                ops::pointwise(Point::Where, &[(&far).into(), (&linear).into(), (&square).into()], loc)
+            }
+            Loss::Hinge(margin) => {
+                let agreed = two(Point::Multiply, prediction, label, loc)?;
+                one(Point::Relu, &two(Point::Subtract, margin, &agreed, loc)?, loc)
+            }
+            Loss::SquaredHinge(margin) => {
+                one(Point::Square, &Loss::Hinge(margin).per_element(prediction, label, loc)?, loc)
+            }
+            Loss::Logistic => {
+                let share = two(Point::Divide, &two(Point::Add, label, 1.0, loc)?, 2.0, loc)?;
+                Loss::Sigmoid(None).per_element(prediction, &share, loc)
+            }
+            Loss::Sigmoid(positive) => {
+                // Neither branch overflows, and each is exact for predictions that are sure.
+                let surprise = |x: &Array| ops::activation(Activation::Softrelu, x, loc);
+                let hit = surprise(&one(Point::Negative, prediction, loc)?)?;
+                mixture(&hit, &surprise(prediction)?, label, positive, loc)
+            }
+            Loss::Binary(positive) => {
+                let log = |x: &Array| one(Point::Log, &two(Point::Add, x, TINY, loc)?, loc);
+                let (hit, miss) = (log(prediction)?, log(&two(Point::Subtract, 1.0, prediction, loc)?)?);
+                one(Point::Negative, &mixture(&hit, &miss, label, positive, loc)?, loc)
+            }
+            Loss::Softmax(how) if how.sparse => {
+                let Some(ignore) = how.ignore else { return how.picked(prediction, label, loc) };
+                let counted = two(Point::NotEqual, label, ignore, loc)?;
+                let known = ops::pointwise(Point::Where, &[(&counted).into(), label.into(), 0.into()], loc)?;
+                let counted = ops::expand_dims(&counted, how.axis)?;
+                let losses = how.picked(prediction, &known, loc)?;
+                ops::pointwise(Point::Where, &[(&counted).into(), (&losses).into(), 0.into()], loc)
+            }
+            Loss::Softmax(how) => {
+                let weighted = two(Point::Multiply, &how.logarithms(prediction, loc)?, label, loc)?;
+                one(Point::Negative, &ops::reduce(ReduceKind::Sum, &weighted, Some(&[how.axis]), true, loc)?, loc)
+            }
+            Loss::Divergence(how) => {
+                let logarithm = one(Point::Log, &two(Point::Add, label, TINY, loc)?, loc)?;
+                let apart = two(Point::Subtract, &logarithm, &how.logarithms(prediction, loc)?, loc)?;
+                two(Point::Multiply, label, &apart, loc)
+            }
+        }
     }
-    ops::reshape(label, &extents(&shape), loc)
+
+    fn name(self) -> &'static str {
+        match self {
+            Loss::L2 => "l2_loss",
+            Loss::L1 => "l1_loss",
+            Loss::Huber(_) => "huber_loss",
+            Loss::Hinge(_) | Loss::SquaredHinge(_) => "hinge_loss",
+            Loss::Logistic => "logistic_loss",
+            Loss::Sigmoid(_) | Loss::Binary(_) => "sigmoid_bce",
+            Loss::Softmax(_) => "softmax_cross_entropy",
+            Loss::Divergence(_) => "kl_divergence",
+        }
+    }
+
+    /// The labels in the shape of the predictions: they may lack the dimension of a single output, or have it.
+    fn like(self, label: &Array, prediction: &Array, loc: Loc) -> Result<Array> {
+        let shape = prediction.shape();
+        if label.shape() == shape {
+            return Ok(label.clone());
+        }
+        if label.size() != prediction.size() {
+            let text = format!("labels of shape {} do not fit predictions of shape {shape}", label.shape());
+            return Err(value(self.name(), text));
+        }
+        ops::reshape(label, &extents(&shape), loc)
+    }
 }
 
-fn per_sample(loss: &Array, loc: Loc) -> Result<Array> {
-    if loss.ndim() < 2 {
-        return Ok(loss.clone());
+/// `hit label + miss (1 - label)`, where hits may have a weight.
+fn mixture(hit: &Array, miss: &Array, label: &Array, positive: Option<&Array>, loc: Loc) -> Result<Array> {
+    let mut hit = two(Point::Multiply, hit, label, loc)?;
+    if let Some(weight) = positive {
+        hit = two(Point::Multiply, &hit, weight, loc)?;
     }
-    let axes: Vec<isize> = (1..loss.ndim() as isize).collect();
-    ops::mean(loss, Some(&axes), false, loc)
+    let miss = two(Point::Multiply, miss, &two(Point::Subtract, 1.0, label, loc)?, loc)?;
+    two(Point::Add, &hit, &miss, loc)
+}
+
+impl Classes {
+    fn logarithms(self, prediction: &Array, loc: Loc) -> Result<Array> {
+        if self.from_logits { Ok(prediction.clone()) } else { ops::log_softmax(prediction, self.axis, loc) }
+    }
+
+    fn picked(self, prediction: &Array, label: &Array, loc: Loc) -> Result<Array> {
+        let logarithms = self.logarithms(prediction, loc)?;
+        one(Point::Negative, &ops::pick(&logarithms, label, self.axis, true, Beyond::Refuse, loc)?, loc)
+    }
+}
+
+impl Average<'_> {
+    fn apply(self, op: &'static str, mut losses: Array, factor: f64, loc: Loc) -> Result<Array> {
+        let rank = losses.ndim() as isize;
+        let batch = if rank == 0 { 0 } else { self.batch_axis.rem_euclid(rank) };
+        if let Some(weights) = self.sample_weight {
+            losses = two(Point::Multiply, &losses, &self.laid(op, weights, &losses, batch as usize, loc)?, loc)?;
+        }
+        let weight = self.weight * factor;
+        if weight != 1.0 {
+            losses = two(Point::Multiply, &losses, weight, loc)?;
+        }
+        let axes: Vec<isize> = (0..rank).filter(|axis| *axis != batch).collect();
+        if axes.is_empty() { Ok(losses) } else { ops::mean(&losses, Some(&axes), false, loc) }
+    }
+
+    /// The weights of samples along the batch axis of the losses.
+    fn laid(&self, op: &'static str, weights: &Array, losses: &Array, batch: usize, loc: Loc) -> Result<Array> {
+        let (own, shape) = (weights.shape(), losses.shape());
+        if own.rank() == 1 && shape.rank() > 1 && own.size() == shape[batch] {
+            let mut along = vec![1; shape.rank()];
+            along[batch] = own.size() as isize;
+            return ops::reshape(weights, &along, loc);
+        }
+        let fits = own.rank() == shape.rank() && own.iter().zip(shape.iter()).all(|(own, n)| *own == 1 || own == n);
+        if fits || own.rank() == 0 {
+            return Ok(weights.clone());
+        }
+        let axis = self.batch_axis;
+        let text =
+            format!("sample_weight of shape {own} does not fit losses of shape {shape} with samples along axis {axis}");
+        Err(value(op, text))
+    }
 }

@@ -1,238 +1,179 @@
 //! Optimisers: one call updates all parameters. Rates are scalars in the records, so setting one costs no new plan.
 
 use crate::parameter::Parameter;
+use crate::rules::{self, Correction, WeightUpdate};
 use crate::terms::value;
 use forerun_array::ops::{self, Preparation};
 use forerun_array::{Array, Wait, on_device};
 use forerun_base::{Loc, Result, Scalar};
 
-/// The parameters that are trained, each once.
-struct Trained {
-    parameters: Vec<Parameter>,
+/// How an optimiser updates weights.
+pub trait Rule {
+    /// The name in messages.
+    const NAME: &'static str;
+    /// How many arrays the rule keeps for each weight.
+    fn kinds(&self) -> usize;
+    /// One step; `states` are the arrays of each kind, `count` is the number of the step from 1 on.
+    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], count: u32, loc: Loc) -> Result<()>;
 }
 
-/// Their weights and gradients, for one step.
-struct Turn {
-    weights: Vec<Array>,
-    gradients: Vec<Array>,
-    how: Preparation,
+/// Trains parameters by a rule.
+pub struct Optimiser<R> {
+    /// The parameters that are trained, each once.
+    trained: Vec<Parameter>,
+    rate: f64,
+    decay: f64,
+    rule: R,
+    /// The arrays that the rule keeps, by kind; made at the first step.
+    states: Vec<Vec<Array>>,
+    steps: u32,
 }
 
-impl Trained {
-    fn of(parameters: Vec<Parameter>) -> Trained {
+/// Stochastic gradient descent, with momentum and weight decay where asked for.
+pub type Sgd = Optimiser<Descent>;
+
+/// Adam: steps scaled by running means and variances of the gradients.
+pub type Adam = Optimiser<rules::AdamOptions>;
+
+/// The rule of [`Sgd`].
+#[derive(Default)]
+pub struct Descent {
+    momentum: f64,
+}
+
+impl Rule for Descent {
+    const NAME: &'static str = "sgd";
+
+    fn kinds(&self) -> usize {
+        (self.momentum != 0.0) as usize
+    }
+
+    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], _count: u32, loc: Loc) -> Result<()> {
+        step.sgd(states.first().map(Vec::as_slice), self.momentum, None, loc)
+    }
+}
+
+impl Rule for rules::AdamOptions {
+    const NAME: &'static str = "adam";
+
+    fn kinds(&self) -> usize {
+        2
+    }
+
+    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], count: u32, loc: Loc) -> Result<()> {
+        step.adam(&states[0], &states[1], &vec![count.into(); step.weights.len()], self, loc)
+    }
+}
+
+impl Sgd {
+    /// Trains these parameters; those without gradients are left alone.
+    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
+        Optimiser::with(Descent::default(), parameters, learning_rate)
+    }
+
+    /// This much of the last step goes into the next.
+    pub fn momentum(mut self, momentum: f64) -> Sgd {
+        self.rule.momentum = momentum;
+        self
+    }
+}
+
+impl Adam {
+    /// Trains these parameters; those without gradients are left alone.
+    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
+        let correction = Correction::Rate;
+        let rule = rules::AdamOptions { betas: (0.9, 0.999), epsilon: 1e-8, correction, decoupled: false };
+        Optimiser::with(rule, parameters, learning_rate)
+    }
+
+    /// How much of the running means and variances stays at each step.
+    pub fn betas(mut self, mean: f64, variance: f64) -> Adam {
+        self.rule.betas = (mean, variance);
+        self
+    }
+
+    /// This is added to what divides.
+    pub fn epsilon(mut self, epsilon: f64) -> Adam {
+        self.rule.epsilon = epsilon;
+        self
+    }
+}
+
+impl<R: Rule> Optimiser<R> {
+    fn with(rule: R, parameters: Vec<Parameter>, rate: f64) -> Optimiser<R> {
         let mut trained: Vec<Parameter> = Vec::with_capacity(parameters.len());
         for parameter in parameters.into_iter().filter(Parameter::is_trainable) {
             if !trained.iter().any(|p| p.is_same(&parameter)) {
                 trained.push(parameter);
             }
         }
-        Trained { parameters: trained }
+        Optimiser { trained, rate, decay: 0.0, rule, states: Vec::new(), steps: 0 }
     }
 
-    /// Nothing is written before everything is there.
-    fn turn(&self, op: &'static str, batch: usize) -> Result<Turn> {
+    /// This much of each weight is added to its gradient.
+    pub fn weight_decay(mut self, decay: f64) -> Optimiser<R> {
+        self.decay = decay;
+        self
+    }
+
+    /// The learning rate.
+    pub fn learning_rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Another learning rate from the next step on.
+    pub fn set_learning_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// One step, by gradients that were summed over this many samples. Nothing is written before everything is there.
+    #[track_caller]
+    pub fn step(&mut self, batch: usize) -> Result<()> {
+        let loc = Loc::caller();
         if batch == 0 {
-            return Err(value(op, "the batch must have samples".to_owned()));
+            return Err(value(R::NAME, "the batch must have samples".to_owned()));
         }
-        let how = Preparation { rescale: 1.0 / batch as f64, clip: None };
-        let mut turn = Turn { weights: Vec::new(), gradients: Vec::new(), how };
-        for parameter in &self.parameters {
+        let (mut weights, mut gradients) = (Vec::new(), Vec::new());
+        for parameter in &self.trained {
             let Some(gradient) = parameter.gradient() else {
-                return Err(value(op, format!("`{}` has no gradient: no forward has reached it", parameter.name())));
+                let text = format!("`{}` has no gradient: no forward has reached it", parameter.name());
+                return Err(value(R::NAME, text));
             };
-            turn.weights.push(parameter.array()?);
-            turn.gradients.push(gradient);
+            weights.push(parameter.array()?);
+            gradients.push(gradient);
         }
-        Ok(turn)
-    }
-}
-
-/// Takes back the steps that failed: of the weights, and of each kind of state. Says how many. States from before the
-/// first step that is left are forgotten: the next step makes them.
-fn restore(trained: &Trained, states: &mut [&mut Vec<Array>], steps: &mut u32, loc: Loc) -> Result<u32> {
-    let wait = Wait::at(loc, "restore");
-    let mut most = 0;
-    for parameter in &trained.parameters {
-        most = most.max(parameter.array()?.restore_with(&wait)?);
-    }
-    *steps = steps.saturating_sub(most);
-    for state in states {
-        if *steps == 0 {
-            state.clear();
-        }
-        state.iter().try_for_each(|array| array.restore_with(&wait).map(drop))?;
-    }
-    Ok(most)
-}
-
-/// Zeros like each weight, made at the first step.
-fn zeros(states: &mut Vec<Array>, weights: &[Array], loc: Loc) -> Result<()> {
-    if states.is_empty() {
-        let made: Result<Vec<Array>> = weights
-            .iter()
-            .map(|w| on_device(w.device(), || ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc)))
-            .collect();
-        *states = made?;
-    }
-    Ok(())
-}
-
-fn all(arrays: &[Array]) -> Vec<&Array> {
-    arrays.iter().collect()
-}
-
-/// Stochastic gradient descent, with momentum and weight decay where asked for.
-pub struct Sgd {
-    trained: Trained,
-    rate: f64,
-    momentum: f64,
-    decay: f64,
-    momenta: Vec<Array>,
-    steps: u32,
-}
-
-impl Sgd {
-    /// Trains these parameters; those without gradients are left alone.
-    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
-        Sgd {
-            trained: Trained::of(parameters),
-            rate: learning_rate,
-            momentum: 0.0,
-            decay: 0.0,
-            momenta: Vec::new(),
-            steps: 0,
-        }
-    }
-
-    /// This much of the last step goes into the next.
-    pub fn momentum(mut self, momentum: f64) -> Sgd {
-        self.momentum = momentum;
-        self
-    }
-
-    /// This much of each weight is added to its gradient.
-    pub fn weight_decay(mut self, decay: f64) -> Sgd {
-        self.decay = decay;
-        self
-    }
-
-    /// The learning rate.
-    pub fn learning_rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// Another learning rate from the next step on.
-    pub fn set_learning_rate(&mut self, rate: f64) {
-        self.rate = rate;
-    }
-
-    /// One step, by gradients that were summed over this many samples.
-    #[track_caller]
-    pub fn step(&mut self, batch: usize) -> Result<()> {
-        let loc = Loc::caller();
-        let Turn { weights, gradients, how } = self.trained.turn("sgd", batch)?;
-        if self.momentum != 0.0 {
-            zeros(&mut self.momenta, &weights, loc)?;
+        if self.states.is_empty() {
+            let zeros = |w: &Array| on_device(w.device(), || ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc));
+            let kinds = 0..self.rule.kinds();
+            self.states = kinds.map(|_| weights.iter().map(zeros).collect()).collect::<Result<_>>()?;
         }
         self.steps = self.steps.saturating_add(1);
-        let momenta = all(&self.momenta);
-        let (rates, decays) = (vec![self.rate; weights.len()], vec![self.decay; weights.len()]);
-        let momenta = (self.momentum != 0.0).then_some(momenta.as_slice());
-        ops::sgd_update(&all(&weights), &all(&gradients), momenta, &rates, &decays, self.momentum, how, loc)
+        let states: Vec<Vec<&Array>> = self.states.iter().map(|kind| kind.iter().collect()).collect();
+        let step = WeightUpdate {
+            weights: &weights.iter().collect::<Vec<_>>(),
+            gradients: &gradients.iter().collect::<Vec<_>>(),
+            rates: &vec![self.rate; weights.len()],
+            decays: &vec![self.decay; weights.len()],
+            preparation: Preparation { rescale: 1.0 / batch as f64, clip: None },
+        };
+        self.rule.update(&step, &states, self.steps, loc)
     }
 
-    /// Takes back the steps that failed, of weights and momenta; says how many. Waits. Training goes on as if the batches
-    /// had not been there; a parameter whose gradient did not depend on what failed keeps its step.
+    /// Takes back the steps that failed, of weights, of what the rule keeps and of the count of steps; says how many.
+    /// Waits. Training goes on as if the batches had not been there; a parameter whose gradient did not depend on what
+    /// failed keeps its step. States from before the first step that is left are forgotten: the next step makes them.
     #[track_caller]
     pub fn restore(&mut self) -> Result<u32> {
-        restore(&self.trained, &mut [&mut self.momenta], &mut self.steps, Loc::caller())
-    }
-}
-
-/// Adam: steps scaled by running means and variances of the gradients.
-pub struct Adam {
-    trained: Trained,
-    rate: f64,
-    betas: (f64, f64),
-    epsilon: f64,
-    decay: f64,
-    means: Vec<Array>,
-    variances: Vec<Array>,
-    steps: u32,
-}
-
-impl Adam {
-    /// Trains these parameters; those without gradients are left alone.
-    pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
-        Adam {
-            trained: Trained::of(parameters),
-            rate: learning_rate,
-            betas: (0.9, 0.999),
-            epsilon: 1e-8,
-            decay: 0.0,
-            means: Vec::new(),
-            variances: Vec::new(),
-            steps: 0,
+        let wait = Wait::at(Loc::caller(), "restore");
+        let mut most = 0;
+        for parameter in &self.trained {
+            most = most.max(parameter.array()?.restore_with(&wait)?);
         }
-    }
-
-    /// How much of the running means and variances stays at each step.
-    pub fn betas(mut self, mean: f64, variance: f64) -> Adam {
-        self.betas = (mean, variance);
-        self
-    }
-
-    /// This is added to what divides.
-    pub fn epsilon(mut self, epsilon: f64) -> Adam {
-        self.epsilon = epsilon;
-        self
-    }
-
-    /// This much of each weight is added to its gradient.
-    pub fn weight_decay(mut self, decay: f64) -> Adam {
-        self.decay = decay;
-        self
-    }
-
-    /// The learning rate.
-    pub fn learning_rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// Another learning rate from the next step on.
-    pub fn set_learning_rate(&mut self, rate: f64) {
-        self.rate = rate;
-    }
-
-    /// One step, by gradients that were summed over this many samples.
-    #[track_caller]
-    pub fn step(&mut self, batch: usize) -> Result<()> {
-        let loc = Loc::caller();
-        let Turn { weights, gradients, how } = self.trained.turn("adam", batch)?;
-        zeros(&mut self.means, &weights, loc)?;
-        zeros(&mut self.variances, &weights, loc)?;
-        self.steps = self.steps.saturating_add(1);
-        // The running values start at zero; the rate makes up for what they lack at first.
-        let lack = |beta: f64| 1.0 - beta.powi(self.steps.min(i32::MAX as u32) as i32);
-        let rate = self.rate * lack(self.betas.1).sqrt() / lack(self.betas.0);
-        ops::adam_update(
-            &all(&weights),
-            &all(&gradients),
-            &all(&self.means),
-            &all(&self.variances),
-            &vec![rate; weights.len()],
-            &vec![self.decay; weights.len()],
-            self.betas,
-            self.epsilon,
-            how,
-            loc,
-        )
-    }
-
-    /// Takes back the steps that failed, of weights, means, variances and the count of steps; says how many. Waits. Training
-    /// goes on as if the batches had not been there; a parameter whose gradient did not depend on what failed keeps its step.
-    #[track_caller]
-    pub fn restore(&mut self) -> Result<u32> {
-        restore(&self.trained, &mut [&mut self.means, &mut self.variances], &mut self.steps, Loc::caller())
+        self.steps = self.steps.saturating_sub(most);
+        if self.steps == 0 {
+            self.states.clear();
+        }
+        self.states.iter().flatten().try_for_each(|array| array.restore_with(&wait).map(drop))?;
+        Ok(most)
     }
 }

@@ -10,8 +10,8 @@ pub(crate) fn one(point: Point, x: &Array, loc: Loc) -> Result<Array> {
 }
 
 /// A pointwise op on two arguments.
-pub(crate) fn two<'a>(point: Point, a: &'a Array, b: impl Into<Arg<'a>>, loc: Loc) -> Result<Array> {
-    ops::pointwise(point, &[Arg::Array(a), b.into()], loc)
+pub(crate) fn two<'a>(point: Point, a: impl Into<Arg<'a>>, b: impl Into<Arg<'a>>, loc: Loc) -> Result<Array> {
+    ops::pointwise(point, &[a.into(), b.into()], loc)
 }
 
 /// A bad argument or shape.

@@ -85,7 +85,7 @@ fn double_precision_stays() {
     let second = Dense::new(1).in_units(1);
     let error = failure(load(&second.parameters(), &file.0));
     assert_eq!(error.kind(), ErrorKind::Type);
-    assert!(message(&error).ends_with("`weight` is F64, not F32"), "{error}");
+    assert!(message(&error).ends_with("`weight` is float64, not float32"), "{error}");
     second.cast(DType::F64).unwrap();
     load(&second.parameters(), &file.0).unwrap();
     assert_eq!(values(&named(&second, "weight").array().unwrap()), [0.1]);
@@ -97,7 +97,7 @@ fn what_cannot_be_saved() {
     assert!(failure(save(&net().parameters(), &file.0)).to_string().contains("`0.weight` has no shape yet"));
     let one = Dense::new(1).in_units(1);
     let twice = [one.parameters(), one.parameters()].concat();
-    assert!(message(&failure(save(&twice, &file.0))).ends_with("two parameters are named `weight`"));
+    assert!(message(&failure(save(&twice, &file.0))).ends_with("two arrays are named 'weight'"));
     let nowhere = file.0.join("nowhere");
     assert_eq!(failure(save(&one.parameters(), &nowhere)).kind(), ErrorKind::Runtime);
     assert!(!file.0.exists());
@@ -135,7 +135,7 @@ fn files_that_do_not_fit_the_parameters() {
         ("extra", with(&more), 36, "`more` is none of the parameters"),
         ("shape", with(&weight.replace("[2,3]", "[3,2]")), 32, "`weight` is of shape (3, 2), not (2, 3)"),
         ("rank", with(&weight.replace("[2,3]", "[6]")), 32, "`weight` is of shape (6,), not (2, 3)"),
-        ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is I32, not F32"),
+        ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is int32, not float32"),
     ];
     for (name, header, zeros, expected) in cases {
         let error = refused(&Scratch::of(name, &header, zeros));
@@ -147,12 +147,12 @@ fn files_that_do_not_fit_the_parameters() {
 fn files_that_are_malformed() {
     let good = format!("{{{BIAS},{WEIGHT}}}");
     let cases = [
-        ("short", good.clone(), 31, "31 bytes of elements, but the header says 32"),
-        ("long", good.clone(), 40, "40 bytes of elements, but the header says 32"),
-        ("text", "{not json}".to_owned(), 0, "bad header"),
-        ("overlap", good.replace("[8,32]", "[4,28]"), 32, "bad header"),
-        ("sizes", good.replace("[2,3]", "[2,4]"), 32, "bad header"),
-        ("huge", good.replace("[2,3]", "[18446744073709551615,18446744073709551615]"), 32, "bad header"),
+        ("short", good.clone(), 31, "lie outside the 31 bytes"),
+        ("long", good.clone(), 40, "8 bytes at the end belong to no tensor"),
+        ("text", "{not json}".to_owned(), 0, "the header is not JSON"),
+        ("overlap", good.replace("[8,32]", "[4,28]"), 32, "overlap"),
+        ("sizes", good.replace("[2,3]", "[2,4]"), 32, "which needs 32"),
+        ("huge", good.replace("[2,3]", "[18446744073709551615,18446744073709551615]"), 32, "too many elements"),
     ];
     for (name, header, zeros, expected) in cases {
         let error = refused(&Scratch::of(name, &header, zeros));
@@ -164,9 +164,9 @@ fn files_that_are_malformed() {
         std::fs::write(&file.0, bytes).unwrap();
         refused(&file)
     };
-    assert!(message(&raw("empty", b"")).ends_with("0 bytes are too few"));
-    assert!(message(&raw("few", b"abc")).ends_with("3 bytes are too few"));
+    assert!(message(&raw("empty", b"")).ends_with("0 bytes are too few for a header"));
+    assert!(message(&raw("few", b"abc")).ends_with("3 bytes are too few for a header"));
     let claims = u64::MAX.to_le_bytes();
-    assert!(raw("claims", &claims).to_string().contains("does not fit into 8"));
+    assert!(raw("claims", &claims).to_string().contains("the file has 0 after its length"));
     assert_eq!(refused(&Scratch::new("absent")).kind(), ErrorKind::Runtime);
 }

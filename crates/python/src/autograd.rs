@@ -1,4 +1,4 @@
-//! Gradients from Python: the tape's switches, the walk back, functions with gradients of their own, optimisers' updates.
+//! Gradients from Python: the tape's switches, the walk back, functions with gradients of their own.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -6,15 +6,17 @@ use crate::loc::here;
 use crate::outcall;
 use crate::submit;
 use forerun::grad::{self, Callback, GradReq};
-use forerun::{Array, Error, ErrorKind, Loc, ops};
+use forerun::{Array, Error, ErrorKind, Loc};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::sync::Arc;
 
-type Arrays<'py> = Vec<Bound<'py, PyArray>>;
+/// Arrays, as a call takes them.
+pub(crate) type Arrays<'py> = Vec<Bound<'py, PyArray>>;
 
-fn handles<'a>(arrays: &'a [Bound<'_, PyArray>]) -> Vec<&'a Array> {
+/// The engine's arrays of those.
+pub(crate) fn handles<'a>(arrays: &'a [Bound<'_, PyArray>]) -> Vec<&'a Array> {
     arrays.iter().map(|a| &a.get().0).collect()
 }
 
@@ -182,50 +184,4 @@ pub(crate) fn use_gradients(variables: Arrays<'_>) {
     for x in &variables {
         grad::use_gradient(&x.get().0);
     }
-}
-
-fn preparation(rescale: f64, clip: Option<f64>) -> ops::Preparation {
-    ops::Preparation { rescale, clip }
-}
-
-/// One step of stochastic gradient descent over many weights, in place.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "one call updates everything")]
-pub(crate) fn sgd_update(
-    py: Python<'_>,
-    weights: Arrays<'_>,
-    grads: Arrays<'_>,
-    momenta: Option<Arrays<'_>>,
-    lrs: Vec<f64>,
-    wds: Vec<f64>,
-    momentum: f64,
-    rescale: f64,
-    clip: Option<f64>,
-) -> PyResult<()> {
-    let momenta = momenta.as_ref().map(|m| handles(m));
-    let (weights, grads) = (handles(&weights), handles(&grads));
-    let how = preparation(rescale, clip);
-    ops::sgd_update(&weights, &grads, momenta.as_deref(), &lrs, &wds, momentum, how, here(py)).map_err(raise)
-}
-
-/// One step of Adam over many weights, in place.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "one call updates everything")]
-pub(crate) fn adam_update(
-    py: Python<'_>,
-    weights: Arrays<'_>,
-    grads: Arrays<'_>,
-    means: Arrays<'_>,
-    variances: Arrays<'_>,
-    lrs: Vec<f64>,
-    wds: Vec<f64>,
-    beta1: f64,
-    beta2: f64,
-    epsilon: f64,
-    rescale: f64,
-    clip: Option<f64>,
-) -> PyResult<()> {
-    let (weights, grads, means, variances) = (handles(&weights), handles(&grads), handles(&means), handles(&variances));
-    let (betas, how) = ((beta1, beta2), preparation(rescale, clip));
-    ops::adam_update(&weights, &grads, &means, &variances, &lrs, &wds, betas, epsilon, how, here(py)).map_err(raise)
 }

@@ -4,6 +4,7 @@
 
 mod advanced;
 mod allocator;
+mod archive;
 mod array;
 mod autograd;
 mod awaiting;
@@ -25,6 +26,7 @@ mod functions;
 mod index;
 mod layers;
 mod loc;
+mod losses;
 mod memory;
 mod methods;
 mod module;
@@ -39,4 +41,5 @@ mod switches;
 mod threads;
 mod trace;
 mod ufunc;
+mod updates;
 mod wait;

@@ -14,11 +14,13 @@ mod _forerun {
     #[pymodule_export]
     use crate::advanced::{copy_where, nonzero};
     #[pymodule_export]
+    use crate::archive::{load_arrays, save_arrays};
+    #[pymodule_export]
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        adam_update, backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training,
-        mark_variables, record_function, set_recording, set_training, sgd_update, shares_cell, use_gradients,
+        backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training, mark_variables,
+        record_function, set_recording, set_training, shares_cell, use_gradients,
     };
     #[pymodule_export]
     use crate::awaiting::{awaited_item, settled_or_call};
@@ -53,6 +55,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::loc::{user_line, user_line_id, work_for_line};
     #[pymodule_export]
+    use crate::losses::loss;
+    #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
     use crate::sequence::from_python;
@@ -68,6 +72,8 @@ mod _forerun {
     use crate::trace::{start_trace, stop_trace};
     #[pymodule_export]
     use crate::ufunc::PyPointwise;
+    #[pymodule_export]
+    use crate::updates::{adam_update, sgd_update};
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from forerun import np, npx
+from forerun import _forerun, np, npx
 from forerun._dialect.tensor import Tensor
 
 _T = TypeVar("_T", bound=Tensor)
@@ -46,20 +46,13 @@ def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore
         raise ValueError(f"cross_entropy: shapes of scores and target do not go together: {shapes}")
     if not chances and "int" not in target._array.dtype.name:
         raise TypeError(f"cross_entropy: classes must be integers, not {target._array.dtype.name}")
-    if chances:
-        logs: _T = scores._run(lambda array: npx.log_softmax(array, axis=-1), scores)
-        apart: _T = scores._run(lambda x, y: -np.sum(x * y, axis=-1), logs, target)
-        return reduced(apart, reduction)
-    counted = np.not_equal(target._array, ignore_index)
-
-    def picked(array: Any, classes: Any) -> Any:
-        logs = npx.log_softmax(array, axis=-1)
-        return np.where(counted, -npx.pick(logs, np.where(counted, classes, 0), mode="raise"), 0)
-
-    made: _T = scores._run(picked, scores, target)
-    if reduction != "mean":
-        return reduced(made, reduction)
-    mean: _T = scores._run(lambda array: np.sum(array) / np.sum(counted), made)
+    losses: _T = scores._run(
+        lambda x, y: _forerun.loss("softmax", x, y, sparse=not chances, ignore=ignore_index).squeeze(-1), scores, target
+    )
+    if chances or reduction != "mean":
+        return reduced(losses, reduction)
+    count = np.sum(np.not_equal(target._array, ignore_index))
+    mean: _T = scores._run(lambda array: np.sum(array) / count, losses)
     return mean
 
 

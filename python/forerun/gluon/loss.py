@@ -9,10 +9,9 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
-from forerun import np, npx
+from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._missing import module_getattr as _module_getattr
-from forerun._types import ArrayLike
 from forerun.gluon.hybrid import HybridBlock
 
 __all__ = [
@@ -59,35 +58,11 @@ class Loss(HybridBlock):
         """Write the settings."""
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def _finish(self, loss: ndarray, sample_weight: ndarray | None, factor: float = 1.0) -> ndarray:
-        """Weight the losses of the elements and average them over each sample."""
-        if sample_weight is not None:
-            loss = loss * self._laid(sample_weight, loss.shape)
-        weight = factor if self._weight is None else self._weight * factor
-        if weight != 1.0:
-            loss = loss * weight
-        axes = tuple(axis for axis in range(loss.ndim) if axis != self._batch_axis % loss.ndim)
-        return loss.mean(axes) if axes else loss
-
-    def _laid(self, sample_weight: ArrayLike, shape: tuple[int, ...]) -> ndarray:
-        """Reshape sample weights to broadcast along the batch axis of the losses."""
-        weights = np.asarray(sample_weight)
-        if weights.ndim == 1 and len(shape) > 1 and weights.size == shape[self._batch_axis]:
-            along = [1] * len(shape)
-            along[self._batch_axis] = weights.size
-            return weights.reshape(along)
-        fits = weights.ndim == len(shape) and all(w in (1, n) for w, n in zip(weights.shape, shape, strict=True))
-        if not fits and weights.ndim:
-            raise ValueError(
-                f"{type(self).__name__}: sample_weight of shape {weights.shape} does not fit losses of shape {shape}"
-                f" with samples along axis {self._batch_axis}"
-            )
-        return weights
-
-
-def _like(x: ndarray, y: ndarray) -> ndarray:
-    """Give ``x`` the shape of ``y``: labels may lack the dimension of a single output, or have it."""
-    return x if x.shape == y.shape else x.reshape(y.shape)
+    def _compute(
+        self, kind: str, pred: ndarray, label: ndarray, sample_weight: ndarray | None, **options: Any
+    ) -> ndarray:
+        weight = 1.0 if self._weight is None else self._weight
+        return _forerun.loss(kind, pred, label, sample_weight, weight, self._batch_axis, **options)
 
 
 class L2Loss(Loss):
@@ -105,7 +80,7 @@ class L2Loss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        return self._finish(np.square(_like(label, pred) - pred), sample_weight, 0.5)
+        return self._compute("l2", pred, label, sample_weight)
 
 
 class L1Loss(Loss):
@@ -120,14 +95,7 @@ class L1Loss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        return self._finish(np.abs(_like(label, pred) - pred), sample_weight)
-
-
-def _logistic(pred: ndarray, label: ndarray, pos_weight: ndarray | None = None) -> ndarray:
-    """Cross-entropy of logits and probabilities of one class, without overflow, exact for probabilities of 0 and 1."""
-    hit = npx.activation(-pred, act_type="softrelu") * label
-    miss = npx.activation(pred, act_type="softrelu") * (1.0 - label)
-    return (hit if pos_weight is None else hit * pos_weight) + miss
+        return self._compute("l1", pred, label, sample_weight)
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -162,14 +130,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         pos_weight: ndarray | None = None,
     ) -> ndarray:
         """Compute the loss; ``pos_weight`` multiplies the loss of positive labels."""
-        label = _like(label, pred)
-        if self._from_sigmoid:
-            hit = np.log(pred + 1e-12) * label
-            miss = np.log(1.0 - pred + 1e-12) * (1.0 - label)
-            loss = -((hit if pos_weight is None else hit * pos_weight) + miss)
-        else:
-            loss = _logistic(pred, label, pos_weight)
-        return self._finish(loss, sample_weight)
+        kind = "binary" if self._from_sigmoid else "sigmoid"
+        return self._compute(kind, pred, label, sample_weight, pos_weight=pos_weight)
 
 
 class SoftmaxCrossEntropyLoss(Loss):
@@ -211,13 +173,8 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        if not self._from_logits:
-            pred = npx.log_softmax(pred, axis=self._axis)
-        if self._sparse_label:
-            loss = -npx.pick(pred, label, axis=self._axis, mode="raise", keepdims=True)
-        else:
-            loss = -(pred * _like(label, pred)).sum(self._axis, keepdims=True)
-        return self._finish(loss, sample_weight)
+        options = {"axis": self._axis, "sparse": self._sparse_label, "from_logits": self._from_logits}
+        return self._compute("softmax", pred, label, sample_weight, **options)
 
 
 class KLDivLoss(Loss):
@@ -254,9 +211,8 @@ class KLDivLoss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        if not self._from_logits:
-            pred = npx.log_softmax(pred, axis=self._axis)
-        return self._finish(label * (np.log(label + 1e-12) - pred), sample_weight)
+        options = {"axis": self._axis, "from_logits": self._from_logits}
+        return self._compute("divergence", pred, label, sample_weight, **options)
 
 
 class HuberLoss(Loss):
@@ -275,10 +231,7 @@ class HuberLoss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        distance = np.abs(_like(label, pred) - pred)
-        far = distance > self._rho
-        loss = np.where(far, distance - 0.5 * self._rho, (0.5 / self._rho) * np.square(distance))
-        return self._finish(loss, sample_weight)
+        return self._compute("huber", pred, label, sample_weight, bound=self._rho)
 
 
 class HingeLoss(Loss):
@@ -297,7 +250,7 @@ class HingeLoss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        return self._finish(npx.relu(self._margin - pred * _like(label, pred)), sample_weight)
+        return self._compute("hinge", pred, label, sample_weight, bound=self._margin)
 
 
 class SquaredHingeLoss(HingeLoss):
@@ -312,7 +265,7 @@ class SquaredHingeLoss(HingeLoss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        return self._finish(np.square(npx.relu(self._margin - pred * _like(label, pred))), sample_weight)
+        return self._compute("squared_hinge", pred, label, sample_weight, bound=self._margin)
 
 
 class LogisticLoss(Loss):
@@ -346,10 +299,8 @@ class LogisticLoss(Loss):
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss."""
-        label = _like(label, pred)
-        if self._label_format == "signed":
-            label = (label + 1.0) / 2.0
-        return self._finish(_logistic(pred, label), sample_weight)
+        kind = "logistic" if self._label_format == "signed" else "sigmoid"
+        return self._compute(kind, pred, label, sample_weight)
 
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from forerun import _files, _safetensors
+from forerun import _files, _forerun
 from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
@@ -130,7 +130,7 @@ class ParameterDict(dict[str, Parameter]):
         strip_prefix
             A prefix to remove from every name.
         """
-        _safetensors.save(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
+        _forerun.save_arrays(filename, {name.removeprefix(strip_prefix): p._reduce() for name, p in self.items()})
 
     def load(
         self,

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forerun import _forerun, _safetensors, optimizer
+from forerun import _forerun, optimizer
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
 from forerun.gluon.block import Block
@@ -240,7 +240,7 @@ class Trainer:
             "num_update": str(self._optimizer.num_update),
             "counts": json.dumps(counts),
         }
-        _safetensors.save(fname, arrays, notes)
+        _forerun.save_arrays(fname, arrays, notes)
 
     def load_states(self, fname: str | os.PathLike[str]) -> None:
         """Read the optimiser's states from a file.
@@ -251,7 +251,7 @@ class Trainer:
             The file, written by a trainer of the same parameters and the same kind of optimiser.
         """
         where = f"load_states: {os.fspath(fname)}"
-        arrays, notes = _safetensors.load(fname)
+        arrays, notes = _forerun.load_arrays(fname)
         kind, names = type(self._optimizer).__name__, self._optimizer.state_names
         if notes.get("optimizer") != kind:
             raise refused(f"{where}: states of {notes.get('optimizer')}, not of {kind}")

@@ -1,0 +1,61 @@
+//! Losses from Python: names and options, handed to the losses of `nn`.
+
+use crate::loc::here;
+use crate::operand::{array, home};
+use crate::submit;
+use forerun::nn::{Average, Classes, Loss};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// The loss of a kind: of each sample along an axis, or without one of each element. `bound` is that of "huber" and the
+/// margin of "hinge" and "squared_hinge".
+#[pyfunction]
+#[pyo3(signature = (
+    kind, pred, label, sample_weight = None, weight = 1.0, batch_axis = None, *, bound = 1.0, pos_weight = None,
+    axis = -1, sparse = true, from_logits = false, ignore = None
+))]
+#[expect(clippy::too_many_arguments, reason = "the options of all losses")]
+pub(crate) fn loss(
+    py: Python<'_>,
+    kind: &str,
+    pred: Any,
+    label: Any,
+    sample_weight: Option<Any>,
+    weight: f64,
+    batch_axis: Option<isize>,
+    bound: f64,
+    pos_weight: Option<Any>,
+    axis: isize,
+    sparse: bool,
+    from_logits: bool,
+    ignore: Option<i64>,
+) -> PyResult<Py<PyAny>> {
+    let home = home([pred, label]);
+    let optional = |x: Option<Any>| x.map(|x| array(x, "loss", home)).transpose();
+    let (pred, label) = (array(pred, "loss", home)?, array(label, "loss", home)?);
+    let (positive, sample_weight) = (optional(pos_weight)?, optional(sample_weight)?);
+    let classes = Classes { axis, sparse, from_logits, ignore };
+    let loss = match kind {
+        "l2" => Loss::L2,
+        "l1" => Loss::L1,
+        "huber" => Loss::Huber(bound),
+        "hinge" => Loss::Hinge(bound),
+        "squared_hinge" => Loss::SquaredHinge(bound),
+        "logistic" => Loss::Logistic,
+        "sigmoid" => Loss::Sigmoid(positive.as_ref()),
+        "binary" => Loss::Binary(positive.as_ref()),
+        "softmax" => Loss::Softmax(classes),
+        "divergence" => Loss::Divergence(classes),
+        _ => return Err(PyValueError::new_err(format!("loss: no loss is called '{kind}'"))),
+    };
+    let losses = match batch_axis {
+        Some(batch_axis) => {
+            let average = Average { weight, batch_axis, sample_weight: sample_weight.as_ref() };
+            loss.per_sample(&pred, &label, average, here(py))
+        }
+        None => loss.per_element(&pred, &label, here(py)),
+    };
+    submit::object(py, losses)
+}
