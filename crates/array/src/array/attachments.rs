@@ -1,4 +1,4 @@
-//! What others keep about a cell: a tape's note of where its value came from. LastGood beside the cells, in a table, so
+//! What others keep about a cell: a tape's note of where its value came from. Kept beside the cells, in a table, so
 //! that cells without one pay nothing.
 
 use crate::array::Array;

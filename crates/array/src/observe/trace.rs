@@ -4,7 +4,7 @@
 //! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
 //! event. While no trace is on, all it costs is one look at a flag.
 //!
-//! RawKind an accelerator ran is noted by whoever finds that it has passed, and told of the accelerator's lane when the trace
+//! What an accelerator ran is noted by the thread that finds it complete, and booked on the accelerator's lane when the trace
 //! stops.
 
 use crate::observe::blockers::Waiting;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// RawKind happened.
+/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// An op was submitted.
@@ -46,7 +46,7 @@ pub enum EventKind {
     },
     /// A thread waited, from the beginning to the end.
     Waited {
-        /// RawKind it called.
+        /// What it called.
         call: &'static str,
         /// The line that waited.
         loc: Loc,
@@ -60,7 +60,7 @@ pub enum EventKind {
 /// Something that happened on a thread.
 #[derive(Clone, Debug)]
 pub struct TraceEvent {
-    /// RawKind happened.
+    /// What happened.
     pub what: EventKind,
     /// When it began, since the trace was started.
     pub start: Duration,
@@ -81,7 +81,7 @@ pub struct TraceEvent {
 pub struct Track {
     /// The name of the thread, or of accelerator and lane.
     pub thread: String,
-    /// RawKind happened there, in the order in which it ended. If there was too much, the oldest is missing.
+    /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
     pub events: Vec<TraceEvent>,
 }
 
@@ -92,7 +92,7 @@ struct RawEvent {
     what: RawKind,
 }
 
-/// RawKind happened, by the record that it happened to.
+/// What happened, by the record that it happened to.
 enum RawKind {
     Submitted { record: RecordRef },
     Planned { record: RecordRef, task: u64, age: u64 },
@@ -100,7 +100,7 @@ enum RawKind {
     Waited(Box<Waiting>),
 }
 
-/// RawKind an event keeps of a record.
+/// What an event keeps of a record.
 struct RecordRef {
     recipe: Arc<Recipe>,
     value: u64,
@@ -242,7 +242,7 @@ pub fn stop_trace() -> Result<Vec<Track>> {
     for (thread, ring) in &rings.threads {
         // Whoever is just noting an event finds no room for it.
         let noted = ring.lock().empty(0);
-        // RawKind began before the trace did is not part of it.
+        // What began before the trace did is not part of it.
         let noted = noted.into_iter().filter(|noted| noted.start >= start);
         let mut own = Vec::new();
         for event in noted.map(|noted| noted.event(start)) {
@@ -261,7 +261,7 @@ pub fn stop_trace() -> Result<Vec<Track>> {
     Ok(lanes)
 }
 
-/// RawKind ran on a lane, one after the other: each from when it was told, or from the end of the one before.
+/// The kernels that ran on a lane, in order: each from when it was enqueued, or from the end of the one before.
 fn of_lane(number: usize, lane: Lane, mut events: Vec<TraceEvent>) -> Track {
     events.sort_by_key(|event| event.end);
     let mut free = Duration::ZERO;

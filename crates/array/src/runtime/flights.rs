@@ -1,6 +1,6 @@
 //! Flights: the tasks that were planned and are not known to be finished, in the order in which they were planned.
 //!
-//! LastGood so that planning stays cheap however many there are: who makes a value is found by its node, finished flights
+//! Kept so that planning stays cheap however many there are: who makes a value is found by its node, finished flights
 //! leave from the front, and the rest is swept only when the list has doubled.
 
 use crate::observe::origin::Origin;
