@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 /// A number in half precision.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
-pub struct Half(pub u16);
+pub struct Float16(pub u16);
 
 /// A number in the upper half of a single.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
-pub struct Brain(pub u16);
+pub struct BFloat16(pub u16);
 
 macro_rules! as_singles {
     ($($type:ty)*) => {
@@ -27,12 +27,12 @@ macro_rules! as_singles {
     };
 }
 
-as_singles!(Half Brain);
+as_singles!(Float16 BFloat16);
 
-impl Half {
+impl Float16 {
     /// The nearest number.
     #[inline(always)]
-    pub fn from_f32(value: f32) -> Half {
+    pub fn from_f32(value: f32) -> Float16 {
         let bits = value.to_bits();
         let (sign, size) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
         // Above the denormals: half of the last place, a little less for an even one, and the other exponent's bias.
@@ -41,13 +41,13 @@ impl Half {
         let small = (f32::from_bits(size.min(0x3880_0000)) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let nan = 0x7e00 | (size >> 13 & 0x3ff);
         let finite = if size < 0x3880_0000 { small } else { normal };
-        Half((sign | if size > 0x7f80_0000 { nan } else { finite }) as u16)
+        Float16((sign | if size > 0x7f80_0000 { nan } else { finite }) as u16)
     }
 
     /// The nearest number.
     #[inline(always)]
-    pub fn from_f64(value: f64) -> Half {
-        Half::from_f32(to_odd(value))
+    pub fn from_f64(value: f64) -> Float16 {
+        Float16::from_f32(to_odd(value))
     }
 
     /// The same number.
@@ -60,19 +60,19 @@ impl Half {
     }
 }
 
-impl Brain {
+impl BFloat16 {
     /// The nearest number.
     #[inline(always)]
-    pub fn from_f32(value: f32) -> Brain {
+    pub fn from_f32(value: f32) -> BFloat16 {
         let bits = value.to_bits();
         let near = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-        Brain(if value.is_nan() { bits >> 16 | 0x40 } else { near } as u16)
+        BFloat16(if value.is_nan() { bits >> 16 | 0x40 } else { near } as u16)
     }
 
     /// The nearest number.
     #[inline(always)]
-    pub fn from_f64(value: f64) -> Brain {
-        Brain::from_f32(to_odd(value))
+    pub fn from_f64(value: f64) -> BFloat16 {
+        BFloat16::from_f32(to_odd(value))
     }
 
     /// The same number.
@@ -113,17 +113,17 @@ mod tests {
     #[test]
     fn every_half_float_goes_there_and_back() {
         for bits in 0..=u16::MAX {
-            let (half, brain) = (Half(bits).to_f32(), Brain(bits).to_f32());
+            let (half, brain) = (Float16(bits).to_f32(), BFloat16(bits).to_f32());
             assert!(half as f64 == value(bits, 5) || half.is_nan() && value(bits, 5).is_nan(), "{bits:x}");
             assert!(brain as f64 == value(bits, 8) || brain.is_nan() && value(bits, 8).is_nan(), "{bits:x}");
             if !half.is_nan() {
-                assert_eq!((Half::from_f32(half).0, Half::from_f64(half as f64).0), (bits, bits));
+                assert_eq!((Float16::from_f32(half).0, Float16::from_f64(half as f64).0), (bits, bits));
             }
             if !brain.is_nan() {
-                assert_eq!((Brain::from_f32(brain).0, Brain::from_f64(brain as f64).0), (bits, bits));
+                assert_eq!((BFloat16::from_f32(brain).0, BFloat16::from_f64(brain as f64).0), (bits, bits));
             }
-            assert_eq!(half.is_nan(), Half::from_f32(half).to_f32().is_nan());
-            assert_eq!(brain.is_nan(), Brain::from_f32(brain).to_f32().is_nan());
+            assert_eq!(half.is_nan(), Float16::from_f32(half).to_f32().is_nan());
+            assert_eq!(brain.is_nan(), BFloat16::from_f32(brain).to_f32().is_nan());
         }
     }
 
@@ -132,18 +132,18 @@ mod tests {
         for bits in 0..0x7bffu16 {
             let (a, b) = (value(bits, 5), value(bits + 1, 5));
             let tie = (a + b) / 2.0;
-            assert_eq!(Half::from_f64(tie).0, if bits & 1 == 0 { bits } else { bits + 1 }, "{bits:x}");
-            assert_eq!((Half::from_f64(tie.next_down()).0, Half::from_f64(tie.next_up()).0), (bits, bits + 1));
-            assert_eq!(Half::from_f64(-tie.next_up()).0, 0x8000 | (bits + 1));
+            assert_eq!(Float16::from_f64(tie).0, if bits & 1 == 0 { bits } else { bits + 1 }, "{bits:x}");
+            assert_eq!((Float16::from_f64(tie.next_down()).0, Float16::from_f64(tie.next_up()).0), (bits, bits + 1));
+            assert_eq!(Float16::from_f64(-tie.next_up()).0, 0x8000 | (bits + 1));
         }
         for bits in 0..0x7f7fu16 {
             let (a, b) = (value(bits, 8), value(bits + 1, 8));
             let tie = (a + b) / 2.0;
-            assert_eq!(Brain::from_f64(tie).0, if bits & 1 == 0 { bits } else { bits + 1 }, "{bits:x}");
-            assert_eq!((Brain::from_f64(tie.next_down()).0, Brain::from_f64(tie.next_up()).0), (bits, bits + 1));
+            assert_eq!(BFloat16::from_f64(tie).0, if bits & 1 == 0 { bits } else { bits + 1 }, "{bits:x}");
+            assert_eq!((BFloat16::from_f64(tie.next_down()).0, BFloat16::from_f64(tie.next_up()).0), (bits, bits + 1));
         }
-        assert_eq!(Half::from_f32(65519.996).0, 0x7bff);
-        assert_eq!((Half::from_f32(65520.0).0, Half::from_f64(1e300).0), (0x7c00, 0x7c00));
-        assert_eq!(Brain::from_f32(f32::MAX).0, 0x7f80);
+        assert_eq!(Float16::from_f32(65519.996).0, 0x7bff);
+        assert_eq!((Float16::from_f32(65520.0).0, Float16::from_f64(1e300).0), (0x7c00, 0x7c00));
+        assert_eq!(BFloat16::from_f32(f32::MAX).0, 0x7f80);
     }
 }

@@ -24,7 +24,7 @@ pub use complex::Complex;
 pub use device::Device;
 pub use dtype::{DType, Kind};
 pub use error::{Error, ErrorKind, Result};
-pub use half::{Brain, Half};
+pub use half::{BFloat16, Float16};
 pub use hash::{WordHash, WordHasher};
 pub use layout::Layout;
 pub use loc::{Loc, LocText, SourceLine, hold_locs};

@@ -1,7 +1,7 @@
 //! A number written in the user's program. It has a kind but no width: it takes the width of
 //! the array it meets, and travels inside the record as 8 bytes.
 
-use crate::{Brain, DType, Error, ErrorKind, Half, Kind, Result};
+use crate::{BFloat16, DType, Error, ErrorKind, Float16, Kind, Result};
 use std::fmt;
 
 /// A weakly typed scalar.
@@ -72,8 +72,8 @@ impl Scalar {
             DType::U16 => int(|f| f as u16 as u64) as u16 as u64,
             DType::U32 => int(|f| f as u32 as u64) as u32 as u64,
             DType::U64 => int(|f| f as u64),
-            DType::F16 => Half::from_f64(float).0 as u64,
-            DType::BF16 => Brain::from_f64(float).0 as u64,
+            DType::F16 => Float16::from_f64(float).0 as u64,
+            DType::BF16 => BFloat16::from_f64(float).0 as u64,
             // An integer goes straight to single precision, not through double: one rounding.
             DType::F32 => match self {
                 Scalar::Int(i) => (i as f32).to_bits() as u64,
@@ -171,8 +171,8 @@ impl Scalar {
             DType::U16 => Scalar::Int(bits as u16 as i64),
             DType::U32 => Scalar::Int(bits as u32 as i64),
             DType::U64 => Scalar::from(bits),
-            DType::F16 => Scalar::Float(Half(bits as u16).to_f32() as f64),
-            DType::BF16 => Scalar::Float(Brain(bits as u16).to_f32() as f64),
+            DType::F16 => Scalar::Float(Float16(bits as u16).to_f32() as f64),
+            DType::BF16 => Scalar::Float(BFloat16(bits as u16).to_f32() as f64),
             DType::F32 => Scalar::Float(f32::from_bits(bits as u32) as f64),
             DType::F64 => Scalar::Float(f64::from_bits(bits)),
             DType::C64 => {

@@ -8,7 +8,7 @@
 use crate::each;
 use crate::loops::{self, Loop};
 use crate::simd::{Baseline, Set};
-use forerun_base::{Brain, Complex, DType, Half};
+use forerun_base::{BFloat16, Complex, DType, Float16};
 
 /// An element of another dtype, cast.
 pub(crate) trait CastFrom<A>: Copy {
@@ -32,7 +32,7 @@ macro_rules! for_each_dtype {
     ($then:ident) => {
         $then! {
             Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-            F16 Half, BF16 Brain, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>
+            F16 Float16, BF16 BFloat16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>
         }
     };
 }
@@ -151,19 +151,19 @@ macro_rules! halves {
     };
 }
 
-halves! { Half Brain }
+halves! { Float16 BFloat16 }
 
-impl CastFrom<Half> for Brain {
+impl CastFrom<Float16> for BFloat16 {
     #[inline(always)]
-    fn cast_from(value: Half) -> Brain {
-        Brain::from_f32(value.to_f32())
+    fn cast_from(value: Float16) -> BFloat16 {
+        BFloat16::from_f32(value.to_f32())
     }
 }
 
-impl CastFrom<Brain> for Half {
+impl CastFrom<BFloat16> for Float16 {
     #[inline(always)]
-    fn cast_from(value: Brain) -> Half {
-        Half::from_f32(value.to_f32())
+    fn cast_from(value: BFloat16) -> Float16 {
+        Float16::from_f32(value.to_f32())
     }
 }
 
@@ -188,8 +188,8 @@ macro_rules! complex {
     };
 }
 
-complex! { f32: bool i8 i16 i32 i64 u8 u16 u32 u64 Half Brain f32 f64 }
-complex! { f64: bool i8 i16 i32 i64 u8 u16 u32 u64 Half Brain f32 f64 }
+complex! { f32: bool i8 i16 i32 i64 u8 u16 u32 u64 Float16 BFloat16 f32 f64 }
+complex! { f64: bool i8 i16 i32 i64 u8 u16 u32 u64 Float16 BFloat16 f32 f64 }
 
 macro_rules! between {
     ($($from:ident to $to:ident,)*) => {

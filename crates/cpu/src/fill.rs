@@ -5,7 +5,7 @@
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
 use crate::simd::{Isa, Set};
-use forerun_base::{Brain, Complex, DType, Half, Scalar, Team};
+use forerun_base::{BFloat16, Complex, DType, Float16, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
 use std::marker::PhantomData;
 
@@ -178,8 +178,8 @@ unsafe fn arange_in(dtype: DType, [start, step]: [u64; 2], first: usize, to: *mu
     // SAFETY: the caller promises `count` elements of the dtype. Positions are exact as doubles, so adding eight to one is too.
     unsafe {
         match dtype {
-            DType::F16 => march(to, count, first, |i, k| i + k as f64, |i| Half::from_f64(float(i))),
-            DType::BF16 => march(to, count, first, |i, k| i + k as f64, |i| Brain::from_f64(float(i))),
+            DType::F16 => march(to, count, first, |i, k| i + k as f64, |i| Float16::from_f64(float(i))),
+            DType::BF16 => march(to, count, first, |i, k| i + k as f64, |i| BFloat16::from_f64(float(i))),
             DType::F32 => march(to, count, first, |i, k| i + k as f64, |i| float(i) as f32),
             DType::F64 => march(to, count, first, |i, k| i + k as f64, float),
             DType::C64 => march(to, count, first, |i, k| i + k as f64, |i| Complex { re: float(i) as f32, im: 0.0 }),

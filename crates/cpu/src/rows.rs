@@ -7,7 +7,7 @@ use crate::copy::Copy;
 use crate::gather::Walk;
 use crate::place::{PIECE, WORTH_SPLITTING, spread};
 use crate::pointwise::Shared;
-use forerun_base::{Brain, Complex, DType, Error, ErrorKind, Half, Layout, Result, Shape, Team};
+use forerun_base::{BFloat16, Complex, DType, Error, ErrorKind, Float16, Layout, Result, Shape, Team};
 use forerun_ops::{Beyond, Num};
 use forerun_plan::{Executable, Io, Rows};
 use std::ops::Range;
@@ -366,11 +366,11 @@ impl Adder {
                 DType::I32 | DType::U32 => self.add(io, outers, positions, u32::wrapping_add),
                 DType::I64 | DType::U64 => self.add(io, outers, positions, u64::wrapping_add),
                 DType::F16 => {
-                    let sum = |a: Half, b: Half| Half::from_f32(a.to_f32() + b.to_f32());
+                    let sum = |a: Float16, b: Float16| Float16::from_f32(a.to_f32() + b.to_f32());
                     self.add(io, outers, positions, sum)
                 }
                 DType::BF16 => {
-                    let sum = |a: Brain, b: Brain| Brain::from_f32(a.to_f32() + b.to_f32());
+                    let sum = |a: BFloat16, b: BFloat16| BFloat16::from_f32(a.to_f32() + b.to_f32());
                     self.add(io, outers, positions, sum)
                 }
                 DType::F32 => self.add(io, outers, positions, <f32 as Num>::add),

@@ -417,7 +417,7 @@ impl Accelerator for Cuda {
         }
     }
 
-    fn told(&self, lane: Lane) -> u64 {
+    fn last_ticket(&self, lane: Lane) -> u64 {
         match self.copier(lane) {
             Some(copier) => copier.enqueued(),
             None => self.given.load(Ordering::Acquire),
@@ -426,7 +426,7 @@ impl Accelerator for Cuda {
 
     fn passed(&self, lane: Lane) -> u64 {
         if self.refuse_if_lost().is_err() {
-            return self.told(lane);
+            return self.last_ticket(lane);
         }
         let passed = match self.copier(lane) {
             Some(copier) => copier.passed(&self.gpu),
@@ -435,7 +435,7 @@ impl Accelerator for Cuda {
         // From here on the device is lost: every command counts as completed, with an error.
         passed.unwrap_or_else(|error| {
             self.lose_to(error);
-            self.told(lane)
+            self.last_ticket(lane)
         })
     }
 

@@ -27,7 +27,7 @@ impl Table {
         LaneTicket { lane, number: state.0[lane] }
     }
 
-    fn told(&self) -> [u64; 2] {
+    fn last_ticket(&self) -> [u64; 2] {
         self.state.lock().0
     }
 
@@ -150,14 +150,14 @@ fn followers_are_enqueued_before_anything_has_passed() {
     let seen = ran.clone();
     let host = bench.engine.spawn(call(move |_| seen.store(true, Ordering::Release)), std::slice::from_ref(&second));
     let (late, three) = bench.spawn(0, 0, &[(host.clone(), Need::Settled)]);
-    soon("both are enqueued", || bench.table.told() == [1, 1]);
+    soon("both are enqueued", || bench.table.last_ticket() == [1, 1]);
     // The second lane is quicker, but its task stands on one that may still fail.
     bench.table.pass(1, 1);
     a_little_later();
     assert!(!one.settled.load(Ordering::Acquire) && !two.settled.load(Ordering::Acquire));
     assert!(!ran.load(Ordering::Acquire) && three.enqueued.load(Ordering::Relaxed) == 0);
     bench.table.pass(0, 1);
-    soon("the last is enqueued", || bench.table.told() == [2, 1]);
+    soon("the last is enqueued", || bench.table.last_ticket() == [2, 1]);
     assert!(two.settled.load(Ordering::Acquire) && ran.load(Ordering::Acquire) && first.is_done() && host.is_done());
     bench.table.pass(0, 2);
     soon("the last settles", || late.is_done());
@@ -168,12 +168,12 @@ fn followers_are_enqueued_before_anything_has_passed() {
 fn what_finds_no_memory_waits_for_what_is_under_way() {
     let bench = Bench::new(Mode::Async);
     let (_first, _) = bench.spawn(0, 0, &[]);
-    soon("the first is enqueued", || bench.table.told() == [1, 0]);
+    soon("the first is enqueued", || bench.table.last_ticket() == [1, 0]);
     let (second, two) = bench.spawn(0, 1, &[]);
     a_little_later();
     assert_eq!(two.enqueued.load(Ordering::Relaxed), 0, "nothing is given back yet");
     bench.table.pass(0, 1);
-    soon("the second is enqueued", || bench.table.told() == [2, 0]);
+    soon("the second is enqueued", || bench.table.last_ticket() == [2, 0]);
     bench.table.pass(0, 2);
     soon("the second settles", || second.is_done());
     assert!(two.failed.lock().is_none());
@@ -207,7 +207,7 @@ fn a_waiter_does_it_all_in_the_modes_without_threads() {
         let (second, two) = bench.spawn(1, 0, &[(first, Need::Enqueued)]);
         let table = bench.table.clone();
         let device = std::thread::spawn(move || {
-            soon("both are enqueued", || table.told() == [1, 1]);
+            soon("both are enqueued", || table.last_ticket() == [1, 1]);
             table.pass(0, 1);
             a_little_later();
             table.pass(1, 1);

@@ -26,7 +26,7 @@ pub use forerun_base::fail;
 #[doc(hidden)]
 pub use forerun_base::fail_point;
 pub use forerun_base::{
-    Brain, Complex, DType, Device, Error, ErrorKind, Half, Kind, Layout, Loc, Result, Scalar, Shape,
+    BFloat16, Complex, DType, Device, Error, ErrorKind, Float16, Kind, Layout, Loc, Result, Scalar, Shape,
 };
 /// Gradients: the tape and the walk back over it.
 pub use forerun_grad as grad;

@@ -6,7 +6,7 @@ use common::{array, check, composed, numbers, parts};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Scalar};
 use forerun_grad::{GradReq, attach_grad, backward, gradients, record};
-use forerun_ops::{Along, Beyond, Linalg, Order, Point, ReduceKind, Routine, Scan};
+use forerun_ops::{AxisIndexing, Beyond, Linalg, Order, Point, ReduceKind, Routine, Scan};
 
 fn loc() -> Loc {
     Loc::default()
@@ -104,7 +104,7 @@ fn routines() {
         ops::routine_encoded(routine, x, attributes, loc()).unwrap()
     };
     let at = ops::cast(&array(&[1, 3], &[1.0, 0.0, 2.0]), DType::I64, loc()).unwrap();
-    check_parts("take_along_axis", &|z| call(Routine::Along(Along::Take), &[&z[0], &at], &[0]), &x);
+    check_parts("take_along_axis", &|z| call(Routine::AxisIndexing(AxisIndexing::Take), &[&z[0], &at], &[0]), &x);
     check_parts("sort", &|z| call(Routine::Order(Order::Sort), &[&z[0]], &[1, 0]), &x);
     for scan in [Scan::CumSum, Scan::CumProd] {
         check_parts("scan", &|z| call(Routine::Scan(scan), &[&z[0]], &[1]), &x);

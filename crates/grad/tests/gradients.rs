@@ -8,13 +8,14 @@ use forerun_array::ops::{Activation, BatchNormOptions, Channels, Item};
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_grad::{Differentiable, GradReq, attach_grad, gradients, record};
-use forerun_ops::choose::Compression;
 use forerun_ops::convolve::Window;
 use forerun_ops::gradient::{Flow, pointwise};
-use forerun_ops::place::Rows;
+use forerun_ops::masking::Compression;
 use forerun_ops::samples::{Input, Look, Sample, Values, samples};
+use forerun_ops::scattering::Rows;
 use forerun_ops::{
-    Along, AlongAxis, Beyond, COMPOSITE, Choose, Class, List, Op, Place, Point, ReduceKind, Routine, STRUCTURED, Scan,
+    AlongAxis, AxisIndexing, Beyond, COMPOSITE, Class, List, Masking, Op, Point, ReduceKind, Routine, STRUCTURED, Scan,
+    Scattering,
 };
 
 fn loc() -> Loc {
@@ -406,13 +407,13 @@ fn routines() {
         match routine {
             // In `linalg.rs` and `fft.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
-            Routine::Choose(_) | Routine::Place(_) => chosen_and_placed(routine),
+            Routine::Masking(_) | Routine::Scattering(_) => chosen_and_placed(routine),
             Routine::Convolve(_) => convolved(routine),
-            Routine::Along(Along::Take) => {
+            Routine::AxisIndexing(AxisIndexing::Take) => {
                 let take = |x: &[Array]| ops::routine(routine, &[&x[0], &named], &axis, loc()).unwrap();
                 check(routine.name(), &take, std::slice::from_ref(&x));
             }
-            Routine::Along(Along::Add | Along::Put) => {
+            Routine::AxisIndexing(AxisIndexing::Add | AxisIndexing::Put) => {
                 let update = |x: &[Array]| ops::routine(routine, &[&x[0], &named, &x[1]], &axis, loc()).unwrap();
                 check(routine.name(), &update, &[x.clone(), updates.clone()]);
             }
@@ -457,16 +458,16 @@ fn chosen_and_placed(routine: Routine) {
     let mask = ops::from_slice(&[true, false, true], &[3], loc()).unwrap();
     let positions = ops::from_slice(&[1i64, 3, 1, 0], &[2, 2], loc()).unwrap();
     match routine {
-        Routine::Choose(Choose::Compress) => {
+        Routine::Masking(Masking::Compress) => {
             let compression = Compression { axis: 0, count: 2 };
             check("compress", &|x| ops::routine(routine, &[&x[0], &mask], &compression, loc()).unwrap(), &[x]);
         }
-        Routine::Choose(Choose::Fill) => {
+        Routine::Masking(Masking::Fill) => {
             let (values, axis) = (array(&[2, 4], &numbers(8, 3, 0.5, 1.5)), AlongAxis { axis: 0 });
             let fill = |x: &[Array]| ops::routine(routine, &[&x[0], &mask, &x[1]], &axis, loc()).unwrap();
             check("fill_chosen", &fill, &[x, values]);
         }
-        Routine::Place(Place::Put) => {
+        Routine::Scattering(Scattering::Put) => {
             // Two rows at one position: the last stays.
             let values = array(&[2, 2, 2], &numbers(8, 3, 0.5, 1.5));
             let rows = Rows { extents: List::from_slice(&[2]), strides: List::from_slice(&[8]), index: List::new() };

@@ -118,7 +118,7 @@ pub trait Accelerator: Send + Sync {
     fn wait(&self, lane: Lane, other: Lane, ticket: u64);
 
     /// The ticket of the last command told to the lane.
-    fn told(&self, lane: Lane) -> u64;
+    fn last_ticket(&self, lane: Lane) -> u64;
 
     /// The last ticket that the lane has passed. Never waits.
     fn passed(&self, lane: Lane) -> u64;

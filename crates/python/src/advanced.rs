@@ -7,7 +7,7 @@ use crate::error::raise;
 use crate::index::one;
 use crate::loc::here;
 use crate::operand;
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use crate::wait;
 use forerun::device::on_device;
@@ -86,8 +86,8 @@ fn item(part: &Bound<'_, PyAny>, x: &Array) -> PyResult<Item> {
     if let Ok(array) = part.cast::<PyArray>() {
         return named(&array.get().0, x, part.py());
     }
-    let convert = outcall::function(part.py(), "forerun._convert", "places")?;
-    let converted = on_device(x.device(), || outcall::call(&convert, (part,)))?;
+    let convert = pycall::function(part.py(), "forerun._convert", "places")?;
+    let converted = on_device(x.device(), || pycall::call(&convert, (part,)))?;
     match converted.cast::<PyArray>() {
         Ok(array) => named(&array.get().0, x, part.py()),
         Err(_) => Ok(Item::Truth(converted.cast::<PyBool>()?.is_true())),

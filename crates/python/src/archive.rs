@@ -3,7 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use crate::wait;
 use forerun::nn::{ArrayFile, FileError, Notes, save_arrays as write_all};
 use forerun::{fail_point, ops};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// A file that a user names by text or by an object with a path.
 fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    outcall::call(&outcall::function(path.py(), "os", "fspath")?, (path,))?.extract()
+    pycall::call(&pycall::function(path.py(), "os", "fspath")?, (path,))?.extract()
 }
 
 /// The exception for a file: an `OSError` of Python's own kind that names the user's path, or that of the content.
@@ -24,7 +24,7 @@ fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
         FileError::Os(error) => error,
     };
     let Some(code) = error.raw_os_error() else { return PyOSError::new_err(format!("{}: {error}", path.display())) };
-    let text = outcall::function(py, "os", "strerror").and_then(|strerror| outcall::call(&strerror, (code,)));
+    let text = pycall::function(py, "os", "strerror").and_then(|strerror| pycall::call(&strerror, (code,)));
     text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.as_os_str().to_owned())))
 }
 

@@ -12,8 +12,8 @@ use crate::error::raise;
 use crate::exchange::{to_numpy, writable};
 use crate::index;
 use crate::methods::face;
-use crate::outcall;
-use crate::rows::Rows;
+use crate::pycall;
+use crate::row_iter::Rows;
 use crate::submit;
 use crate::wait;
 use forerun::{Array, DType, Device, Kind, Scalar, ops};
@@ -107,7 +107,7 @@ impl PyArray {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item_now(py, "int")? {
             // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
-            Scalar::Float(value) => outcall::call(&py.get_type::<PyInt>(), (value,)),
+            Scalar::Float(value) => pycall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no integer; take its real part")),
@@ -131,29 +131,29 @@ impl PyArray {
             Device::Cpu(_) => None,
             device @ Device::Gpu(_) => Some(PyDevice(device)),
         };
-        let to_repr = outcall::function(py, "forerun._text", "to_repr")?;
-        outcall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, self.0.dtype().name(), device))
+        let to_repr = pycall::function(py, "forerun._text", "to_repr")?;
+        pycall::call(&to_repr, (to_numpy(py, &self.0, "repr")?, self.0.dtype().name(), device))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let values = to_numpy(py, &self.0, "str")?;
         match self.0.dtype() {
-            DType::BF16 => outcall::call(&outcall::function(py, "forerun._text", "to_str")?, (values,)),
-            _ => outcall::method(&values, "__str__", ()),
+            DType::BF16 => pycall::call(&pycall::function(py, "forerun._text", "to_str")?, (values,)),
+            _ => pycall::method(&values, "__str__", ()),
         }
     }
 
     /// A small table for notebooks; None for what is no table.
     fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
-        let to_html = outcall::function(py, "forerun._text", "to_html")?;
-        outcall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+        let to_html = pycall::function(py, "forerun._text", "to_html")?;
+        pycall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
     }
 
     /// What notebooks and shells print.
     fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
         let _ = cycle;
-        outcall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
+        pycall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -162,7 +162,7 @@ impl PyArray {
         } else {
             to_numpy(py, &self.0, "format")?
         };
-        outcall::method(&value, "__format__", (spec,))
+        pycall::method(&value, "__format__", (spec,))
     }
 
     /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
@@ -180,7 +180,7 @@ impl PyArray {
         }
         let array = to_numpy(py, array, "numpy.asarray")?;
         let copy = copy.or(writable().then_some(true));
-        outcall::call(&outcall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
+        pycall::call(&pycall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
     }
 
     /// NumPy's ufuncs on arrays of ours are ops of ours.
@@ -192,8 +192,8 @@ impl PyArray {
         inputs: &Bound<'py, PyTuple>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let applied = outcall::function(slf.py(), "forerun._protocols", "array_ufunc")?;
-        outcall::call(&applied, (ufunc, method, inputs, options))
+        let applied = pycall::function(slf.py(), "forerun._protocols", "array_ufunc")?;
+        pycall::call(&applied, (ufunc, method, inputs, options))
     }
 
     /// NumPy's functions on arrays of ours are those of `forerun.np`.
@@ -204,8 +204,8 @@ impl PyArray {
         args: Any<'_, 'py>,
         kwargs: Any<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let applied = outcall::function(slf.py(), "forerun._protocols", "array_function")?;
-        outcall::call(&applied, (func, types, args, kwargs))
+        let applied = pycall::function(slf.py(), "forerun._protocols", "array_function")?;
+        pycall::call(&applied, (func, types, args, kwargs))
     }
 
     /// The namespace whose functions take the array, as the array API standard asks for it.
@@ -214,7 +214,7 @@ impl PyArray {
         slf: &Bound<'py, Self>,
         api_version: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun._protocols", "namespace")?, (api_version,))
+        pycall::call(&pycall::function(slf.py(), "forerun._protocols", "namespace")?, (api_version,))
     }
 
     /// The elements for another library, as DLPack describes them: read-only where nothing is copied.
@@ -261,7 +261,7 @@ impl PyArray {
 
     /// How to pickle the array, with its bytes apart where the protocol can.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun._pickles", "reduce")?, (slf, protocol))
+        pycall::call(&pycall::function(slf.py(), "forerun._pickles", "reduce")?, (slf, protocol))
     }
 
     /// A copy, for `copy.copy`.
@@ -377,7 +377,7 @@ impl PyArray {
     /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "asnumpy")?;
-        if writable() { outcall::method(&array, "copy", ()) } else { Ok(array) }
+        if writable() { pycall::method(&array, "copy", ()) } else { Ok(array) }
     }
 
     /// The only element, or the one at an index, as a Python number.
@@ -392,7 +392,7 @@ impl PyArray {
 
     /// ``await x`` waits in the running event loop until the value is there, and gives the array.
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun._asyncio", "settle")?, (slf,))
+        pycall::call(&pycall::function(slf.py(), "forerun._asyncio", "settle")?, (slf,))
     }
 
     /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
@@ -400,12 +400,12 @@ impl PyArray {
     fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), slf.as_any());
         let args = std::iter::once(array.clone()).chain(index.iter());
-        outcall::call(&outcall::function(py, "forerun._asyncio", "item")?, PyTuple::new(py, args.collect::<Vec<_>>())?)
+        pycall::call(&pycall::function(py, "forerun._asyncio", "item")?, PyTuple::new(py, args.collect::<Vec<_>>())?)
     }
 
     /// The elements as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::method(&to_numpy(py, &self.0, "tolist")?, "tolist", ())
+        pycall::method(&to_numpy(py, &self.0, "tolist")?, "tolist", ())
     }
 
     /// The bytes of the elements in row-major order, or with ``order="F"`` in column-major order.
@@ -417,7 +417,7 @@ impl PyArray {
     /// Writes the elements to a file in row-major order: their bytes, or with ``sep`` as text between separators.
     #[pyo3(signature = (fid, sep = "", format = "%s"))]
     fn tofile<'py>(slf: &Bound<'py, Self>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun._files", "tofile")?, (slf, fid, sep, format))
+        pycall::call(&pycall::function(slf.py(), "forerun._files", "tofile")?, (slf, fid, sep, format))
     }
 }
 

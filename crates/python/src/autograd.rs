@@ -3,7 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::grad::{self, Callback, GradReq};
 use forerun::{Array, Error, ErrorKind, Loc};
@@ -123,7 +123,7 @@ pub(crate) fn record_function(
         Python::attach(|py| {
             let called = || -> PyResult<Vec<Option<Array>>> {
                 let grads: Vec<PyArray> = grads.into_iter().map(PyArray).collect();
-                let back: Vec<Option<Bound<'_, PyArray>>> = outcall::call(callback.bind(py), (grads,))?.extract()?;
+                let back: Vec<Option<Bound<'_, PyArray>>> = pycall::call(callback.bind(py), (grads,))?.extract()?;
                 Ok(back.into_iter().map(|b| b.map(|b| b.get().0.clone())).collect())
             };
             called().map_err(|exception| {

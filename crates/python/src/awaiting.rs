@@ -6,7 +6,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use forerun::{Wait, fail_point};
 use pyo3::prelude::*;
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -60,7 +60,7 @@ fn carry(mut bell: PipeReader) {
 
 fn call(py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
     fail_point!("await.call", error => return Err(raise(error)));
-    outcall::call(callback.bind(py), ()).map(drop)
+    pycall::call(callback.bind(py), ()).map(drop)
 }
 
 /// Calls a callback, from another thread.

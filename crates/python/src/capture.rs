@@ -3,7 +3,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use forerun::Array;
 use forerun::frontend::{Capture, CapturedProgram, whole_inputs, write_back};
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ pub(crate) fn capture<'py>(
     let whole = whole_inputs(&given, here(py)).map_err(raise)?;
     let arguments = PyTuple::new(py, whole.iter().map(|x| PyArray(x.clone())))?;
     let capture = Capture::begin(&whole);
-    let called = outcall::call(function, arguments).and_then(|outputs| outputs.extract::<Vec<Bound<'py, PyArray>>>());
+    let called = pycall::call(function, arguments).and_then(|outputs| outputs.extract::<Vec<Bound<'py, PyArray>>>());
     match called {
         Ok(outputs) => {
             let shown: Vec<&Array> = outputs.iter().map(|y| &y.get().0).collect();

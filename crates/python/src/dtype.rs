@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::operand;
-use crate::outcall;
+use crate::pycall;
 use forerun::frontend::{ArgType, promote};
 use forerun::{Arg, DType, Kind, Shape};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -35,7 +35,7 @@ pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
     // A class's own `__str__` is that of its objects.
     let text = match object.cast::<PyType>() {
         Ok(class) => class.name().map(|name| name.to_string()),
-        Err(_) => outcall::method(object, "__str__", ()).map(|text| text.to_string()),
+        Err(_) => pycall::method(object, "__str__", ()).map(|text| text.to_string()),
     };
     unknown(&text.unwrap_or_else(|_| "of this object".into()))
 }
@@ -65,7 +65,7 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     } else if let Ok(class) = object.cast::<PyType>() {
         class.name()?.to_string()
     } else {
-        match outcall::attribute(object, "name") {
+        match pycall::attribute(object, "name") {
             Ok(name) => name.extract().unwrap_or_default(),
             Err(_) => return Ok(None),
         }
@@ -165,9 +165,9 @@ impl PyDType {
     #[getter(__numpy_dtype__)]
     fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.0 == DType::BF16 {
-            return outcall::call(&outcall::function(py, "forerun._convert", "brain_dtype")?, ());
+            return pycall::call(&pycall::function(py, "forerun._convert", "brain_dtype")?, ());
         }
-        outcall::call(&outcall::function(py, "numpy", "dtype")?, (self.0.name(),))
+        pycall::call(&pycall::function(py, "numpy", "dtype")?, (self.0.name(),))
     }
 
     /// NumPy's dtype of the same name, where NumPy before 2.4 looks for it.
@@ -177,7 +177,7 @@ impl PyDType {
     }
 
     fn __call__<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(py, "forerun.np", "array")?, (value, self::object(py, self.0)))
+        pycall::call(&pycall::function(py, "forerun.np", "array")?, (value, self::object(py, self.0)))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -1,7 +1,7 @@
 //! Errors of the engine as the exceptions NumPy would raise.
 
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use forerun::{Array, Error, ErrorKind, Loc};
 use pyo3::exceptions::{
     PyFloatingPointError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError, PyRuntimeError,
@@ -61,10 +61,10 @@ pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>, more: usize) -> PyEr
         _ => format!("{} operations failed, of which {} are listed", errors.len() + more, errors.len()),
     };
     let exceptions: Vec<PyErr> = errors.into_iter().map(raise).collect();
-    match outcall::function(py, "builtins", "ExceptionGroup") {
+    match pycall::function(py, "builtins", "ExceptionGroup") {
         Ok(kind) if exceptions.len() > 1 => {
             let exceptions = PyList::new(py, exceptions.into_iter().map(|exception| exception.into_value(py)));
-            let group = exceptions.and_then(|exceptions| outcall::call(&kind, (title, exceptions)));
+            let group = exceptions.and_then(|exceptions| pycall::call(&kind, (title, exceptions)));
             group.map_or_else(|error| error, PyErr::from_value)
         }
         _ => {

@@ -8,7 +8,7 @@ use crate::array::PyArray;
 use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::{Array, DType, Kind, Layout, Shape, Snapshot, ops};
 use pyo3::ffi;
@@ -67,14 +67,14 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) 
         Some(known) => known.bind(py).clone(),
         None => {
             // Not inside the cell: the import runs Python code, a signal handler that comes here too perhaps.
-            let found = outcall::function(py, "numpy", "asarray")?;
+            let found = pycall::function(py, "numpy", "asarray")?;
             let _ = AS_ARRAY.set(py, found.clone().unbind());
             found
         }
     };
-    let elements = outcall::call(&as_array, (PySnapshot(snapshot),))?;
+    let elements = pycall::call(&as_array, (PySnapshot(snapshot),))?;
     match array.dtype() {
-        DType::BF16 => outcall::call(&outcall::function(py, "forerun._convert", "brain_floats")?, (elements,)),
+        DType::BF16 => pycall::call(&pycall::function(py, "forerun._convert", "brain_floats")?, (elements,)),
         _ => Ok(elements),
     }
 }
@@ -102,8 +102,8 @@ pub(crate) fn from_numpy(
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
     // Held before the elements are looked at: others may change the array while the GIL is let go.
-    crate::wait::make_host_room(py, outcall::attribute(array, "nbytes")?.extract()?)?;
-    let capsule = outcall::attribute(array, "__array_struct__")?;
+    crate::wait::make_host_room(py, pycall::attribute(array, "nbytes")?.extract()?)?;
+    let capsule = pycall::attribute(array, "__array_struct__")?;
     // SAFETY: the capsule is alive and the GIL is held; a capsule without a name is what the protocol prescribes.
     let interface = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()) }.cast::<ArrayStruct>();
     if interface.is_null() {
@@ -114,17 +114,17 @@ pub(crate) fn from_numpy(
     let size = interface.itemsize as isize;
     let fits = |dtype: &DType| (type_kind(*dtype), dtype.size() as isize) == (interface.typekind, size);
     let Some(dtype) = DType::ALL.into_iter().find(fits) else {
-        return Err(crate::dtype::refused(&outcall::attribute(array, "dtype")?));
+        return Err(crate::dtype::refused(&pycall::attribute(array, "dtype")?));
     };
-    if dtype == DType::BF16 && crate::dtype::named(&outcall::attribute(array, "dtype")?)? != Some(dtype) {
-        return Err(crate::dtype::refused(&outcall::attribute(array, "dtype")?));
+    if dtype == DType::BF16 && crate::dtype::named(&pycall::attribute(array, "dtype")?)? != Some(dtype) {
+        return Err(crate::dtype::refused(&pycall::attribute(array, "dtype")?));
     }
     let rank = interface.nd as usize;
     // SAFETY: both point at one number for each dimension; without a dimension they may be null and are not read.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
     let plain = interface.flags & (ALIGNED | NOT_SWAPPED) == ALIGNED | NOT_SWAPPED;
     if !plain || strides.iter().any(|stride| stride % size != 0) {
-        return from_numpy(py, &outcall::method(array, "astype", (dtype.name(),))?, device);
+        return from_numpy(py, &pycall::method(array, "astype", (dtype.name(),))?, device);
     }
     let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
     let strides: Vec<isize> = strides.iter().map(|stride| stride / size).collect();

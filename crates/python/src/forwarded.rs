@@ -6,7 +6,7 @@ use crate::array::{Any, PyArray};
 use crate::error::raise;
 use crate::loc::here;
 use crate::methods::face;
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use crate::{dtype, wait};
 use forerun::{Arg, Point, ReduceKind, ops};
@@ -24,9 +24,9 @@ fn forward<'py>(
     args: Args<'_, 'py>,
     named: Option<Named<'_, 'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let function = outcall::function(x.py(), "forerun.np", name)?;
+    let function = pycall::function(x.py(), "forerun.np", name)?;
     let all: Vec<_> = std::iter::once(x.clone().into_any()).chain(args.iter()).collect();
-    outcall::call_with(&function, PyTuple::new(x.py(), all)?, named)
+    pycall::call_with(&function, PyTuple::new(x.py(), all)?, named)
 }
 
 /// Writes what the function of that name gives into the array.
@@ -135,6 +135,6 @@ impl PyArray {
 
     /// The array in Python's pickle format.
     fn dumps<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "pickle", "dumps")?, (slf,))
+        pycall::call(&pycall::function(slf.py(), "pickle", "dumps")?, (slf,))
     }
 }

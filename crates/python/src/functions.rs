@@ -7,7 +7,7 @@ use crate::error::raise;
 use crate::index;
 use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::device::on_device;
 use forerun::frontend::samples::Value;
@@ -68,7 +68,7 @@ pub(crate) fn convert_pointwise(
     if numbers_alone {
         for (operand, object) in operands.iter_mut().zip(objects.into_iter().flatten()) {
             // Beside arrays NumPy's numbers have no say in the width; alone they keep theirs.
-            if outcall::has(object, "dtype")? {
+            if pycall::has(object, "dtype")? {
                 *operand = Operand::Array(array_of(object)?);
             }
         }
@@ -83,7 +83,7 @@ pub(crate) fn convert_pointwise(
 
 /// An array of what has a dtype of its own.
 fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray>> {
-    let made = outcall::call(&outcall::function(object.py(), "forerun._convert", "to_array")?, (object,))?;
+    let made = pycall::call(&pycall::function(object.py(), "forerun._convert", "to_array")?, (object,))?;
     Ok(made.cast_into()?)
 }
 
@@ -281,8 +281,8 @@ pub(crate) fn dot(
     match out {
         None => Ok(made),
         Some(out) => {
-            let written = outcall::function(py, "forerun._reducing", "written")?;
-            outcall::call(&written, ("dot", made, out)).map(Bound::unbind)
+            let written = pycall::function(py, "forerun._reducing", "written")?;
+            pycall::call(&written, ("dot", made, out)).map(Bound::unbind)
         }
     }
 }
@@ -330,8 +330,8 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let inner = outcall::function(py, "forerun.np._products", "inner_of_any")?;
-            outcall::call(&inner, (a, b)).map(Bound::unbind)
+            let inner = pycall::function(py, "forerun.np._products", "inner_of_any")?;
+            pycall::call(&inner, (a, b)).map(Bound::unbind)
         }
     }
 }
@@ -348,8 +348,8 @@ pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -
     match vectors(a, b) {
         Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
         None => {
-            let vdot = outcall::function(py, "forerun.np._products", "vdot_of_any")?;
-            outcall::call(&vdot, (a, b)).map(Bound::unbind)
+            let vdot = pycall::function(py, "forerun.np._products", "vdot_of_any")?;
+            pycall::call(&vdot, (a, b)).map(Bound::unbind)
         }
     }
 }
@@ -369,7 +369,7 @@ pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> P
 }
 
 fn sequence(arrays: &Bound<'_, PyAny>, op: &'static str) -> PyResult<Vec<Array>> {
-    let arrays: Vec<Bound<'_, PyAny>> = outcall::listed(arrays)?.iter().collect();
+    let arrays: Vec<Bound<'_, PyAny>> = pycall::listed(arrays)?.iter().collect();
     let home = home(&arrays);
     arrays.iter().map(|object| array(object, op, home)).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
-use crate::outcall;
+use crate::pycall;
 use forerun::{Array, Error, ErrorKind, Index, ops};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -119,7 +119,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     if !whole || part.is_instance_of::<PyBool>() || part.is_instance_of::<PyArray>() {
         return Ok(None);
     }
-    if outcall::has(part, "__array__")? && outcall::attribute(part, "ndim")?.extract::<usize>()? > 0 {
+    if pycall::has(part, "__array__")? && pycall::attribute(part, "ndim")?.extract::<usize>()? > 0 {
         return Ok(None);
     }
     match part.extract() {
@@ -147,7 +147,7 @@ pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
     if unsafe { ffi::PyIndex_Check(object.as_ptr()) } != 0 {
         return Ok(vec![object.extract()?]);
     }
-    outcall::listed(object)?.iter().map(|item| item.extract()).collect()
+    pycall::listed(object)?.iter().map(|item| item.extract()).collect()
 }
 
 /// Axes: none for all, an integer, or a sequence of them.

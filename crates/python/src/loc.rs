@@ -11,7 +11,7 @@
 //! folder they lie: a loc is the user's line. Frames of Python's own library are skipped where a frame of the user's called
 //! it: `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
 
-use crate::outcall;
+use crate::pycall;
 use forerun::Loc;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -281,7 +281,7 @@ fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject, mut seen: u32) -> Loc
 
 fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     match GET_BACK.load(Ordering::Relaxed) {
-        0 => outcall::attribute(frame, "f_back").ok().filter(|back| !back.is_none()),
+        0 => pycall::attribute(frame, "f_back").ok().filter(|back| !back.is_none()),
         address => {
             // SAFETY: this is the address the dynamic linker gave for the function of this signature.
             let get: GetBack = unsafe { std::mem::transmute(address) };
@@ -335,12 +335,12 @@ fn forget_code(py: Python<'_>, watch: &Bound<'_, PyAny>) {
 }
 
 fn read_code(object: &Bound<'_, PyAny>) -> Code {
-    let text = |name: &str| outcall::attribute(object, name).and_then(|text| text.extract::<String>());
+    let text = |name: &str| pycall::attribute(object, name).and_then(|text| text.extract::<String>());
     let file = text("co_filename").unwrap_or_default();
     let function = text("co_qualname").or_else(|_| text("co_name")).unwrap_or_default();
     let lines = || -> PyResult<Vec<(u32, u32, u32)>> {
         let mut lines = Vec::new();
-        for range in outcall::listed(&outcall::method(object, "co_lines", ())?)? {
+        for range in pycall::listed(&pycall::method(object, "co_lines", ())?)? {
             if let (start, end, Some(line)) = range.extract::<(u32, u32, Option<u32>)>()? {
                 lines.push((start, end, line));
             }

@@ -11,7 +11,7 @@ use crate::index;
 use crate::layers;
 use crate::loc::here;
 use crate::operand::{self, Operand};
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::device::on_device;
 use forerun::{Arg, Array, ReduceKind, ops};
@@ -474,13 +474,13 @@ impl PyArray {
     /// The elements in one dimension, to go through, read and write.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        outcall::call(&outcall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
+        pycall::call(&pycall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
     }
 
     #[setter]
     fn set_flat(slf: &Bound<'_, Self>, values: Any) -> PyResult<()> {
         let everywhere = PySlice::full(slf.py());
-        outcall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
+        pycall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
     }
 
     /// The largest element over axes; NaN if any is.
@@ -535,8 +535,8 @@ impl PyArray {
 }
 
 /// A function of `forerun.np` that is written in Python.
-pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl outcall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
-    outcall::call(&outcall::function(py, "forerun.np", name)?, args)
+pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl pycall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pycall::call(&pycall::function(py, "forerun.np", name)?, args)
 }
 
 /// A reduction of `forerun.np` with arguments that the catalogue's does not have; those that are not given are left out.
@@ -554,7 +554,7 @@ fn face_with(
             named.set_item(key, value)?;
         }
     }
-    outcall::call_with(&outcall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)
+    pycall::call_with(&pycall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)
 }
 
 /// Whether elements are counted with the first index changing fastest. "A" and "K" ask for what an array has, which is the

@@ -5,7 +5,7 @@
 use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use forerun::device::{current_device, on_device};
 use forerun::{Arg, Array, DType, Device, Error, ErrorKind, Kind, Loc, Scalar, ops};
 use pyo3::PyTypeInfo;
@@ -103,13 +103,13 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
     }
     let sequence = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    if !sequence && !outcall::has(object, "__array__")? {
+    if !sequence && !pycall::has(object, "__array__")? {
         return Ok(None);
     }
     // NumPy's scalars are numbers as Python's are: they have no say in the width of the result.
-    let operand = outcall::function(object.py(), "forerun._convert", "operand")?;
+    let operand = pycall::function(object.py(), "forerun._convert", "operand")?;
     let home = beside.map_or_else(current_device, Array::device);
-    let converted = on_device(home, || outcall::call(&operand, (object,)))?;
+    let converted = on_device(home, || pycall::call(&operand, (object,)))?;
     match quick(&converted) {
         Some(Arg::Array(_)) => Ok(Some(Operand::Array(converted.cast_into::<PyArray>()?))),
         Some(Arg::Scalar(scalar)) => Ok(Some(Operand::Scalar(scalar))),
@@ -153,6 +153,6 @@ pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
             let py = object.py();
             crate::wait::read(py, &array.get().0, "item", |array, wait| array.item_with(wait))
         }
-        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", outcall::method(object, "__repr__", ())?))),
+        _ => Err(PyTypeError::new_err(format!("expected a number, got {}", pycall::method(object, "__repr__", ())?))),
     }
 }

@@ -9,7 +9,7 @@ use crate::error::raise;
 use crate::index;
 use crate::loc::here;
 use crate::operand::{self, array, home, scalar};
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::device::{current_device, on_device};
 use forerun::{Arg, Array, DType, Scalar, ops};
@@ -116,7 +116,7 @@ pub(crate) fn tile(py: Python<'_>, x: Any, counts: Any) -> PyResult<Option<Py<Py
 #[pyfunction]
 #[pyo3(signature = (arrays, least, axis, /))]
 pub(crate) fn join(py: Python<'_>, arrays: Any, least: usize, axis: isize) -> PyResult<Py<PyAny>> {
-    let arrays: Vec<Bound<'_, PyAny>> = outcall::listed(arrays)?.iter().collect();
+    let arrays: Vec<Bound<'_, PyAny>> = pycall::listed(arrays)?.iter().collect();
     let home = home(&arrays);
     let arrays = arrays.iter().map(|x| array(x, "concatenate", home)).collect::<PyResult<Vec<Array>>>()?;
     submit::object(py, ops::join(&arrays.iter().collect::<Vec<_>>(), least, axis, here(py)))

@@ -4,10 +4,10 @@
 
 use crate::array::PyArray;
 use crate::error::raise;
-use crate::fresh;
 use crate::loc::here;
+use crate::new_object;
 use crate::operand::{self, Operand};
-use crate::outcall;
+use crate::pycall;
 use forerun::{Arg, Array, Point, Result, ops};
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ pub(crate) fn object(py: Python<'_>, array: Result<Array>) -> PyResult<Py<PyAny>
     match array {
         Ok(array) => {
             crate::wait::leave_room(py)?;
-            fresh::object(py, array)
+            new_object::object(py, array)
         }
         Err(error) => Err(raise(error)),
     }
@@ -53,7 +53,7 @@ fn convert_binary(
     flip: bool,
 ) -> PyResult<Py<PyAny>> {
     // pandas' classes say with this name that their own operator is to be asked, as NumPy's arrays do.
-    if outcall::has(other, "__pandas_priority__")? {
+    if pycall::has(other, "__pandas_priority__")? {
         return Ok(py.NotImplemented());
     }
     match operand::convert(other, Some(&x.0))? {

@@ -1,7 +1,7 @@
 //! Threads of Python. What a thread keeps goes back while Python clears the thread's state, which is before anybody who joins the
 //! thread is told that it ended; the system's own end of the thread comes later, at a time that varies.
 
-use crate::outcall;
+use crate::pycall;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
@@ -12,8 +12,8 @@ static LOCALS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     LOCALS.get_or_try_init(py, || {
-        let local = outcall::function(py, "_thread", "_local")?;
-        outcall::call(&local, ()).map(Bound::unbind)
+        let local = pycall::function(py, "_thread", "_local")?;
+        pycall::call(&local, ()).map(Bound::unbind)
     })?;
     forerun::frontend::on_arrival(arrive);
     Ok(())

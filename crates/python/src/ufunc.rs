@@ -5,7 +5,7 @@
 use crate::functions;
 use crate::loc::here;
 use crate::operand;
-use crate::outcall;
+use crate::pycall;
 use crate::submit;
 use forerun::{Arg, Point, ops};
 use pyo3::exceptions::PyValueError;
@@ -39,8 +39,8 @@ impl PyPointwise {
     ) -> PyResult<Py<PyAny>> {
         let (py, point) = (slf.py(), slf.get().0);
         if options.is_some() || args.len() != point.row().arity {
-            let called = outcall::function(py, "forerun._ufunc", "called")?;
-            return outcall::call(&called, (slf, args, options)).map(Bound::unbind);
+            let called = pycall::function(py, "forerun._ufunc", "called")?;
+            return pycall::call(&called, (slf, args, options)).map(Bound::unbind);
         }
         match args.len() {
             1 => {

@@ -4,7 +4,7 @@
 
 use crate::error::{raise, raise_all, raise_read};
 use crate::loc::here;
-use crate::outcall;
+use crate::pycall;
 use forerun::profile::SyncRule;
 use forerun::{Array, Loc, Result, Wait};
 use pyo3::prelude::*;
@@ -57,7 +57,7 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
     if forerun::profile::sync_rule() == SyncRule::Refused {
         return Err(raise(error));
     }
-    outcall::call(&outcall::function(py, "forerun._blockers", "warn")?, (error.to_string(),))?;
+    pycall::call(&pycall::function(py, "forerun._blockers", "warn")?, (error.to_string(),))?;
     Ok(())
 }
 

@@ -46,7 +46,7 @@ struct Progress {
 
 /// One lane.
 pub(crate) struct Lane {
-    told: AtomicU64,
+    last_ticket: AtomicU64,
     passed: AtomicU64,
     queue: Mutex<Queue>,
     called: Condvar,
@@ -63,15 +63,15 @@ struct Queue {
 impl Lane {
     fn new(seed: u64) -> Lane {
         Lane {
-            told: AtomicU64::new(0),
+            last_ticket: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             queue: Mutex::new(Queue { draw: seed, ..Queue::default() }),
             called: Condvar::new(),
         }
     }
 
-    pub(crate) fn told(&self) -> u64 {
-        self.told.load(Ordering::Acquire)
+    pub(crate) fn last_ticket(&self) -> u64 {
+        self.last_ticket.load(Ordering::Acquire)
     }
 
     pub(crate) fn passed(&self) -> u64 {
@@ -97,9 +97,9 @@ impl Shared {
         let this = &self.lanes[lane];
         let mut queue = this.queue.lock();
         let takes_ticket = !matches!(command, Command::Wait { .. } | Command::Discard(_));
-        let ticket = this.told() + takes_ticket as u64;
+        let ticket = this.last_ticket() + takes_ticket as u64;
         queue.commands.push_back((ticket, command));
-        this.told.store(ticket, Ordering::Release);
+        this.last_ticket.store(ticket, Ordering::Release);
         if !queue.has_thread {
             queue.has_thread = true;
             let shared = Arc::clone(self);

@@ -104,7 +104,7 @@ impl Accelerator for Simulated {
     }
 
     fn free(&self, block: DeviceBlock) {
-        self.shared.memory.give_back(block, self.told(Lane::Compute));
+        self.shared.memory.give_back(block, self.last_ticket(Lane::Compute));
     }
 
     fn cached(&self) -> usize {
@@ -144,8 +144,8 @@ impl Accelerator for Simulated {
         self.shared.tell(lane as usize, Command::Wait { lane: other as usize, ticket });
     }
 
-    fn told(&self, lane: Lane) -> u64 {
-        self.shared.lanes[lane as usize].told()
+    fn last_ticket(&self, lane: Lane) -> u64 {
+        self.shared.lanes[lane as usize].last_ticket()
     }
 
     fn passed(&self, lane: Lane) -> u64 {

@@ -5,10 +5,8 @@ use crate::rust_text;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that several crates define, and why they cannot be renamed. An entry that nothing needs any more is a violation.
-const SHARED: &[(&str, &str)] = &[
-    ("Complex", "`linear` depends on no other crate and uses the complex type of its solver"),
-    ("Half", "a half float in `base`, a triangle of a matrix in `linear`"),
-];
+const SHARED: &[(&str, &str)] =
+    &[("Complex", "`linear` depends on no other crate and uses the complex type of its solver")];
 
 const KINDS: &[&str] = &["enum", "struct", "trait", "type", "union"];
 

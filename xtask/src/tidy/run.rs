@@ -2,8 +2,8 @@
 
 use super::house::House;
 use super::{
-    absences, arrows, documents, fail_points, homonyms, leftovers, listing, mode_files, module_docs, outcalls, parking,
-    planted_faults, settings, sizes, unsafe_places, vocabulary,
+    absences, arrows, documents, fail_points, homonyms, leftovers, listing, mode_files, module_docs, parking,
+    planted_faults, pycalls, settings, sizes, unsafe_places, vocabulary,
 };
 use crate::command::say;
 use crate::tree;
@@ -16,7 +16,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("homonyms", homonyms::check),
     ("unsafe", unsafe_places::check),
     ("parking", parking::check),
-    ("outcalls", outcalls::check),
+    ("pycalls", pycalls::check),
     ("sizes", sizes::check),
     ("vocabulary", vocabulary::check),
     ("leftovers", leftovers::check),

@@ -12,9 +12,9 @@ use crate::ops::{arange, broadcast_to, cast, copy, full, index, pointwise, reduc
 use crate::ops::{transfer, view_as};
 use crate::runtime::devices::{self, on_device};
 use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape};
-use forerun_ops::choose::{Chosen, Compression};
-use forerun_ops::place::{Axes, Rows};
-use forerun_ops::{AlongAxis, Attributes, Beyond, Choose, List, Place, Point, ReduceKind, infer};
+use forerun_ops::masking::{Chosen, Compression};
+use forerun_ops::scattering::{Axes, Rows};
+use forerun_ops::{AlongAxis, Attributes, Beyond, List, Masking, Point, ReduceKind, Scattering, infer};
 
 /// How many elements of a mask are true: an int64 without dimensions.
 pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
@@ -23,7 +23,7 @@ pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
 
 /// Where a mask is true, for one of which so many elements are: a row of positions for each of its dimensions.
 pub fn nonzero(mask: &Array, count: usize, loc: Loc) -> Result<Array> {
-    routine(Choose::Nonzero, &[mask], &Chosen { count: count as i64 }, loc)
+    routine(Masking::Nonzero, &[mask], &Chosen { count: count as i64 }, loc)
 }
 
 /// The masks that must be counted before their index can be read, or written, in order.
@@ -109,7 +109,7 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
             let laid = Laid::new(x, &items, loc)?;
             let part = &laid.parts[0];
             let compression = Compression { axis: part.at as isize, count: counts[0] as i64 };
-            let chosen = routine(Choose::Compress, &[&laid.seen, &part.array], &compression, loc)?;
+            let chosen = routine(Masking::Compress, &[&laid.seen, &part.array], &compression, loc)?;
             return moved(&chosen, part.at, 1, laid.place);
         }
         gather(x, &Laid::new(x, &counted(&items, counts, loc)?, loc)?, loc)
@@ -176,7 +176,7 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
         strides,
     };
     let inputs: Vec<&Array> = arrays.iter().collect();
-    let places = routine_with(Place::Positions.into(), &inputs, &axes.encode(), Some([0; 2]), loc)?;
+    let places = routine_with(Scattering::Positions.into(), &inputs, &axes.encode(), Some([0; 2]), loc)?;
     let flat: Vec<isize> = flat.iter().map(|d| *d as isize).collect();
     let flattened = reshape(&side_by_side, &flat, loc)?;
     moved(&take(&flattened, &places, at as isize, Beyond::Raise, loc)?, at, rank, laid.place)
@@ -191,7 +191,7 @@ fn locate(laid: &Laid, arrays: &[Array], loc: Loc) -> Result<Array> {
         strides: laid.parts.iter().map(|part| layout.strides()[part.at] as i64).collect(),
     };
     let inputs: Vec<&Array> = arrays.iter().collect();
-    routine_with(Place::Positions.into(), &inputs, &axes.encode(), Some([laid.seen.offset(), 0]), loc)
+    routine_with(Scattering::Positions.into(), &inputs, &axes.encode(), Some([laid.seen.offset(), 0]), loc)
 }
 
 /// Positions of the elements of rows, from those of their first ones.
@@ -360,7 +360,7 @@ fn scatter(x: &Array, laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
         strides: rest.iter().map(|d| layout.strides()[*d] as i64).collect(),
         index: List::new(),
     };
-    assign_routine(Place::Put.into(), x, [&places, &values], &rows, loc)
+    assign_routine(Scattering::Put.into(), x, [&places, &values], &rows, loc)
 }
 
 /// Writes where a mask is true; how many that are nobody needs to know.
@@ -384,9 +384,9 @@ fn choose(laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
     let values = dense(&moved(&wide, laid.place, 1, at)?, seen.dtype(), loc)?;
     let (mask, axis) = (dense(mask, DType::Bool, loc)?, AlongAxis { axis: at as isize });
     if !seen.is_view() {
-        return assign_routine(Choose::Fill.into(), seen, [&mask, &values], &axis, loc);
+        return assign_routine(Masking::Fill.into(), seen, [&mask, &values], &axis, loc);
     }
-    let made = routine(Choose::Fill, &[seen, &mask, &values], &axis, loc)?;
+    let made = routine(Masking::Fill, &[seen, &mask, &values], &axis, loc)?;
     super::assign(seen, Arg::Array(&made), loc)
 }
 

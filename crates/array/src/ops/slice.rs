@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::array::wait::Wait;
 use crate::ops::from_host;
 use crate::runtime::host_queue::make_host_room;
-use forerun_base::{Brain, Complex, DType, Error, ErrorKind, Half, Layout, Loc, Result, Shape};
+use forerun_base::{BFloat16, Complex, DType, Error, ErrorKind, Float16, Layout, Loc, Result, Shape};
 
 /// A type of the language that is also a dtype.
 pub trait HostElement: sealed::Plain {
@@ -29,7 +29,7 @@ macro_rules! elements {
 
 elements! {
     bool => Bool i8 => I8 i16 => I16 i32 => I32 i64 => I64 u8 => U8 u16 => U16 u32 => U32 u64 => U64
-    Half => F16 Brain => BF16 f32 => F32 f64 => F64 Complex<f32> => C64 Complex<f64> => C128
+    Float16 => F16 BFloat16 => BF16 f32 => F32 f64 => F64 Complex<f32> => C64 Complex<f64> => C128
 }
 
 /// Numbers in row-major order, copied before this returns.

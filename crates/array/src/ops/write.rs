@@ -14,8 +14,8 @@ use crate::runtime::runtime;
 use crate::runtime::submit::{SubmitInput, submit, submit_write};
 use crate::runtime::window::{MemoKey, Window, window};
 use forerun_base::{DType, Error, ErrorKind, Layout, Loc, Result, Shape};
-use forerun_ops::place::Rows;
-use forerun_ops::{Attributes, FillKind, List, Op, Place, Point, Routine, infer};
+use forerun_ops::scattering::Rows;
+use forerun_ops::{Attributes, FillKind, List, Op, Point, Routine, Scattering, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 use std::sync::Arc;
 
@@ -261,7 +261,7 @@ pub(crate) fn assign_routine(
 /// of the host holds; the indices are looked at when it runs. There is one value for all, or as many as are named.
 pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array, loc: Loc) -> Result<()> {
     attachments::before_write_of(x, false, "setitem")?;
-    let routine = Routine::Place(Place::Put);
+    let routine = Routine::Scattering(Scattering::Put);
     let metas = [x.cell().meta(), indices.meta(), values.meta()];
     let [base, named, value] = metas.map(|meta| meta.id);
     let kind = if flat { ELEMENTS } else { ROWS };

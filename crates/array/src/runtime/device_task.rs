@@ -88,7 +88,7 @@ impl KernelTask {
                 return Enqueued::Nothing;
             }
         };
-        let ticket = device.accelerator.told(lane);
+        let ticket = device.accelerator.last_ticket(lane);
         let _ = self.enqueued.set(EnqueuedOn { lane, ticket, began });
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
             let Some(b) = buffer else { continue };
@@ -249,7 +249,7 @@ fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];
-        device.follow(lane, other, whole_ticket(ticket, device.accelerator.told(other)));
+        device.follow(lane, other, whole_ticket(ticket, device.accelerator.last_ticket(other)));
     }
 }
 

@@ -114,7 +114,7 @@ impl KernelTask {
             let result = enqueue_record(device, submitted, &made).map_err(|error| Failed { error, last_good: None });
             made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
-        let ticket = device.accelerator.told(Lane::Compute);
+        let ticket = device.accelerator.last_ticket(Lane::Compute);
         let mut any = false;
         for output in &self.outputs {
             let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };

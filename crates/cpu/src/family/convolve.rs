@@ -8,7 +8,7 @@
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, total_elements};
 use crate::simd::{Baseline, Isa, Memory, Set, Work, collect};
-use forerun_base::{Brain, Complex, DType, Half, Team};
+use forerun_base::{BFloat16, Complex, DType, Float16, Team};
 use forerun_ops::convolve::Window;
 use forerun_ops::{Convolve, NumFloat};
 use forerun_plan::RoutineCall;
@@ -28,8 +28,8 @@ impl HostKernel for Convolve {
                 match args.dtype(0) {
                     DType::F32 => floats::<f32>(args, team),
                     DType::F64 => floats::<f64>(args, team),
-                    DType::F16 => halves(args, team, Half::to_f32, Half::from_f32),
-                    DType::BF16 => halves(args, team, Brain::to_f32, Brain::from_f32),
+                    DType::F16 => halves(args, team, Float16::to_f32, Float16::from_f32),
+                    DType::BF16 => halves(args, team, BFloat16::to_f32, BFloat16::from_f32),
                     DType::Bool => plain::<Truth>(args, team),
                     DType::I8 | DType::U8 => plain::<u8>(args, team),
                     DType::I16 | DType::U16 => plain::<u16>(args, team),

@@ -3,7 +3,7 @@
 use super::{narrow, vector};
 use crate::copy;
 use crate::simd::Isa;
-use forerun_base::{Brain, DType, Half};
+use forerun_base::{BFloat16, DType, Float16};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
@@ -64,8 +64,8 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::I64 | DType::U64 => plain::<i64>,
         DType::Bool => plain::<bool>,
         DType::C64 | DType::C128 => unreachable!("complex matrices are multiplied by their parts"),
-        DType::F16 => narrow::block::<Half>,
-        DType::BF16 => narrow::block::<Brain>,
+        DType::F16 => narrow::block::<Float16>,
+        DType::BF16 => narrow::block::<BFloat16>,
     }
 }
 

@@ -4,7 +4,7 @@
 //! Invariant: the dimension summed over is never cut, so nothing is rounded but sums that are done.
 
 use super::dense::{Matrix, library};
-use forerun_base::{Brain, Half};
+use forerun_base::{BFloat16, Float16};
 use std::cell::RefCell;
 
 /// A half float.
@@ -13,21 +13,21 @@ pub(super) trait Narrow: Copy + 'static {
     fn round(value: f32) -> Self;
 }
 
-impl Narrow for Half {
+impl Narrow for Float16 {
     fn widen(self) -> f32 {
         self.to_f32()
     }
     fn round(value: f32) -> Self {
-        Half::from_f32(value)
+        Float16::from_f32(value)
     }
 }
 
-impl Narrow for Brain {
+impl Narrow for BFloat16 {
     fn widen(self) -> f32 {
         self.to_f32()
     }
     fn round(value: f32) -> Self {
-        Brain::from_f32(value)
+        BFloat16::from_f32(value)
     }
 }
 

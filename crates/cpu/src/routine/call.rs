@@ -2,7 +2,7 @@
 
 use crate::family::kernel;
 use crate::simd::Isa;
-use forerun_base::{Brain, Complex, DType, Half, Result, Team};
+use forerun_base::{BFloat16, Complex, DType, Float16, Result, Team};
 use forerun_ops::Attributes;
 use forerun_plan::{Executable, Io, RoutineCall};
 use std::ops::Sub;
@@ -160,7 +160,7 @@ macro_rules! elements {
     ($($type:ty)*) => { $(impl Element for $type {})* };
 }
 
-elements!(u8 u16 u32 u64 u128 i8 i16 i32 i64 Half Brain f32 f64 Complex<f32> Complex<f64>);
+elements!(u8 u16 u32 u64 u128 i8 i16 i32 i64 Float16 BFloat16 f32 f64 Complex<f32> Complex<f64>);
 // The same two parts, in the same order.
 elements!(forerun_linear::Complex<f32> forerun_linear::Complex<f64>);
 
@@ -199,7 +199,7 @@ macro_rules! numbers {
     };
 }
 
-numbers!(whole: i8 i16 i32 i64 u8 u16 u32 u64; floats: f32 f64; halves: Half Brain);
+numbers!(whole: i8 i16 i32 i64 u8 u16 u32 u64; floats: f32 f64; halves: Float16 BFloat16);
 
 impl<T: Number + Sub<Output = T>> Number for Complex<T>
 where
@@ -229,8 +229,8 @@ macro_rules! with_type {
             forerun_base::DType::U16 => $f::<u16>($($arg),*),
             forerun_base::DType::U32 => $f::<u32>($($arg),*),
             forerun_base::DType::U64 => $f::<u64>($($arg),*),
-            forerun_base::DType::F16 => $f::<forerun_base::Half>($($arg),*),
-            forerun_base::DType::BF16 => $f::<forerun_base::Brain>($($arg),*),
+            forerun_base::DType::F16 => $f::<forerun_base::Float16>($($arg),*),
+            forerun_base::DType::BF16 => $f::<forerun_base::BFloat16>($($arg),*),
             forerun_base::DType::F32 => $f::<f32>($($arg),*),
             forerun_base::DType::F64 => $f::<f64>($($arg),*),
             forerun_base::DType::C64 => $f::<forerun_base::Complex<f32>>($($arg),*),

@@ -5,7 +5,7 @@
 
 use super::call::Element;
 use crate::simd::Isa;
-use forerun_base::{Brain, Complex, Half, Team};
+use forerun_base::{BFloat16, Complex, Float16, Team};
 use std::ops::Range;
 
 /// A whole number without a sign.
@@ -323,7 +323,7 @@ macro_rules! halves {
     };
 }
 
-halves!(Half Brain);
+halves!(Float16 BFloat16);
 
 macro_rules! pairs {
     ($($part:ty, $half:ty, $key:ty;)*) => {

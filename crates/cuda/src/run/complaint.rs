@@ -35,8 +35,8 @@ pub(crate) fn beyond(index: i64, axis: usize, extent: usize) -> Error {
 mod tests {
     use super::*;
     use forerun_base::{DType, Shape};
-    use forerun_ops::place::Axes;
-    use forerun_ops::{Along, Attributes, Draw, Linalg, List, Place, Routine};
+    use forerun_ops::scattering::Axes;
+    use forerun_ops::{Attributes, AxisIndexing, Draw, Linalg, List, Routine, Scattering};
     use forerun_plan::RoutineCall;
 
     /// The bits of a place above those that number elements.
@@ -53,12 +53,12 @@ mod tests {
     #[test]
     fn an_index_is_named_with_its_axis() {
         let given = [(DType::F32, &[3, 4][..]), (DType::I64, &[5, 4])];
-        let text = said(Along::Take, &given, &[-2], (7, 11));
+        let text = said(AxisIndexing::Take, &given, &[-2], (7, 11));
         assert_eq!(text, "index 7 is out of bounds for axis 0 with size 3");
         let given = [(DType::I64, &[5][..]), (DType::I32, &[5])];
         let list = List::from_slice;
         let axes = Axes { axes: list(&[0, 1]), extents: list(&[3, 4]), strides: list(&[4, 1]) };
-        let text = said(Place::Positions, &given, &axes.encode(), (-5, 1 << ARRAY | 2));
+        let text = said(Scattering::Positions, &given, &axes.encode(), (-5, 1 << ARRAY | 2));
         assert_eq!(text, "index -5 is out of bounds for axis 1 with size 4");
     }
 

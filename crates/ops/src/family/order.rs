@@ -1,6 +1,6 @@
 //! Elements by size along an axis. NaN comes last, whichever way.
 
-use crate::Along;
+use crate::AxisIndexing;
 use crate::gradient::Needs;
 use crate::routine::{
     AlongAxis, Attributes, Family, Flows, Given, GradientBuilder, List, attributes, family, invalid, mistyped,
@@ -150,7 +150,7 @@ impl Family for Order {
         let places = b.encoded(order.into(), &[b.input(0)], attributes)?;
         // Where each element went: the order of the places.
         let went = b.routine(Order::Argsort, &[&places], Sorting { axis, descending: false })?;
-        Ok(vec![Some(b.routine(Along::Take, &[b.grad(), &went], AlongAxis { axis })?)])
+        Ok(vec![Some(b.routine(AxisIndexing::Take, &[b.grad(), &went], AlongAxis { axis })?)])
     }
 
     fn takes_complex(self) -> bool {

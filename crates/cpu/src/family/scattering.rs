@@ -4,8 +4,8 @@ use crate::gather::Walk;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
 use forerun_base::{Complex, DType, Error, ErrorKind, Layout, Result, Shape, Team};
-use forerun_ops::place::{Axes, Rows};
-use forerun_ops::{Given, Place};
+use forerun_ops::scattering::{Axes, Rows};
+use forerun_ops::{Given, Scattering};
 use forerun_plan::RoutineCall;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// Positions in a piece of work.
 const PIECE: usize = 1 << 14;
 
-impl HostKernel for Place {
+impl HostKernel for Scattering {
     fn body(&self) -> Body {
         match self {
-            Place::Positions => positions,
+            Scattering::Positions => positions,
             // Elements are moved, not looked at: only their size matters.
-            Place::Put => |args, team| match args.dtype(0).size() {
+            Scattering::Put => |args, team| match args.dtype(0).size() {
                 1 => put::<u8>(args, team),
                 2 => put::<u16>(args, team),
                 4 => put::<u32>(args, team),
@@ -27,12 +27,12 @@ impl HostKernel for Place {
                 16 => put::<Complex<f64>>(args, team),
                 size => unreachable!("no elements of {size} bytes"),
             },
-            Place::Last => last,
+            Scattering::Last => last,
         }
     }
 
     fn check(&self, args: &Args<'_>) -> Result<()> {
-        if *self == Place::Put { check_put(args) } else { Ok(()) }
+        if *self == Scattering::Put { check_put(args) } else { Ok(()) }
     }
 
     fn scratch(&self, call: &RoutineCall, _: usize) -> usize {

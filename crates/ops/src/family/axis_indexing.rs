@@ -9,7 +9,7 @@ use forerun_base::{Error, ErrorKind, Kind, Result, Shape};
 
 family! {
     /// Elements that indices name along an axis. In every other dimension, array and indices have the same extents.
-    Along {
+    AxisIndexing {
         Take {
             name: "take_along_axis",
             inputs: [x, indices],
@@ -34,7 +34,7 @@ family! {
     }
 }
 
-impl Family for Along {
+impl Family for AxisIndexing {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         let ((dtype, shape), (index, named)) = (given[0], given[1]);
         let axis = shape.axis(AlongAxis::read(attributes)?.axis)?;
@@ -46,9 +46,9 @@ impl Family for Along {
             return invalid(format!("indices {named} do not fit {shape} along axis {axis}"));
         }
         match self {
-            Along::Take => Ok((dtype, named)),
-            Along::Add | Along::Put if given[2] == (dtype, named) => Ok((dtype, shape)),
-            Along::Add | Along::Put => {
+            AxisIndexing::Take => Ok((dtype, named)),
+            AxisIndexing::Add | AxisIndexing::Put if given[2] == (dtype, named) => Ok((dtype, shape)),
+            AxisIndexing::Add | AxisIndexing::Put => {
                 invalid(format!("updates are {} {}, not {dtype} {named}", given[2].0, given[2].1))
             }
         }
@@ -61,31 +61,32 @@ impl Family for Along {
     fn needs(self, i: usize) -> Option<Needs> {
         match (self, i) {
             (_, 1) => None,
-            (Along::Add, 0) => Some(Needs::NOTHING),
-            (Along::Take, _) | (Along::Add, _) | (Along::Put, _) => Some(Needs::input(1)),
+            (AxisIndexing::Add, 0) => Some(Needs::NOTHING),
+            (AxisIndexing::Take, _) | (AxisIndexing::Add, _) | (AxisIndexing::Put, _) => Some(Needs::input(1)),
         }
     }
 
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
-        let call = |routine: Along, inputs: &[&B::Value]| b.encoded(routine.into(), inputs, attributes);
+        let call = |routine: AxisIndexing, inputs: &[&B::Value]| b.encoded(routine.into(), inputs, attributes);
         let grad = b.grad();
         match self {
-            Along::Take => Ok(vec![Some(call(Along::Add, &[&b.zeros_of(0)?, b.input(1), grad])?), None]),
-            Along::Add => {
-                let updates = b.if_wanted(2, || call(Along::Take, &[grad, b.input(1)]))?;
+            AxisIndexing::Take => Ok(vec![Some(call(AxisIndexing::Add, &[&b.zeros_of(0)?, b.input(1), grad])?), None]),
+            AxisIndexing::Add => {
+                let updates = b.if_wanted(2, || call(AxisIndexing::Take, &[grad, b.input(1)]))?;
                 Ok(vec![Some(grad.clone()), None, updates])
             }
-            Along::Put => {
+            AxisIndexing::Put => {
                 let (indices, dtype) = (b.input(1), b.describe(grad).0);
                 let named = b.shape(indices);
-                let base = call(Along::Put, &[grad, indices, &b.full(&named, 0, dtype)?])?;
+                let base = call(AxisIndexing::Put, &[grad, indices, &b.full(&named, 0, dtype)?])?;
                 let updates = b.if_wanted(2, || {
                     // Of updates to one element the last stays: the one that finds its own number there.
                     let numbers = b.in_shape(&b.arange(0, named.size() as i64)?, &named)?;
                     let none = b.full(&b.shape(grad), -1, DType::I64)?;
-                    let winners = call(Along::Take, &[&call(Along::Put, &[&none, indices, &numbers])?, indices])?;
+                    let winners =
+                        call(AxisIndexing::Take, &[&call(AxisIndexing::Put, &[&none, indices, &numbers])?, indices])?;
                     let stays = b.cast(&b.binary(Point::Equal, &winners, &numbers)?, dtype)?;
-                    b.times(&call(Along::Take, &[grad, indices])?, &stays)
+                    b.times(&call(AxisIndexing::Take, &[grad, indices])?, &stays)
                 })?;
                 Ok(vec![Some(base), None, updates])
             }

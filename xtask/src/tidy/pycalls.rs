@@ -3,7 +3,7 @@
 use super::house::House;
 
 const ROOM: &str = "python";
-const PLACE: &str = "crates/python/src/outcall.rs";
+const PLACE: &str = "crates/python/src/pycall.rs";
 
 /// Methods of PyO3 that run Python code.
 const CALLS: &[&str] = &[
@@ -55,6 +55,6 @@ mod tests {
     fn its_own_place_and_other_rooms_may() {
         let text = "fn f() { x.call1(y) }";
         assert_eq!(check(&planted(&[(PLACE, text), ("crates/grad/src/a.rs", text)], &[])), [""; 0]);
-        assert_eq!(check(&planted(&[("crates/python/src/a.rs", "fn f() { outcall::call(x, y) }")], &[])), [""; 0]);
+        assert_eq!(check(&planted(&[("crates/python/src/a.rs", "fn f() { pycall::call(x, y) }")], &[])), [""; 0]);
     }
 }

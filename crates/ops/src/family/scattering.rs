@@ -12,7 +12,7 @@ use forerun_base::{Error, ErrorKind, Result, Scalar, Shape};
 family! {
     /// Indices along several axes, as positions among the elements in one dimension, and what is written there. The immediate of
     /// `positions` is the position of the first element.
-    Place {
+    Scattering {
         Positions {
             name: "positions",
             inputs: [indices, ...],
@@ -70,12 +70,12 @@ impl Rows {
     }
 }
 
-impl Family for Place {
+impl Family for Scattering {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         match self {
-            Place::Positions => positions(given, &Axes::read(attributes)?),
-            Place::Put => put(given, &Rows::read(attributes)?),
-            Place::Last => {
+            Scattering::Positions => positions(given, &Axes::read(attributes)?),
+            Scattering::Put => put(given, &Rows::read(attributes)?),
+            Scattering::Last => {
                 check_positions(&given[0])?;
                 <()>::read(attributes)?;
                 Ok((DType::Bool, given[0].1))
@@ -84,7 +84,7 @@ impl Family for Place {
     }
 
     fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize {
-        if let (Place::Put, Some(rows)) = (self, Rows::decode(attributes)) {
+        if let (Scattering::Put, Some(rows)) = (self, Rows::decode(attributes)) {
             // What is moved to the places; the rest is a plain copy, or nothing where the base is taken over.
             let moved = given[1].1.size().saturating_mul(rows.size());
             return moved.saturating_add(out.1.size() / 8);
@@ -94,8 +94,8 @@ impl Family for Place {
 
     fn needs(self, i: usize) -> Option<Needs> {
         match (self, i) {
-            (Place::Put, 0 | 2) => Some(Needs::input(1)),
-            (Place::Put | Place::Positions | Place::Last, _) => None,
+            (Scattering::Put, 0 | 2) => Some(Needs::input(1)),
+            (Scattering::Put | Scattering::Positions | Scattering::Last, _) => None,
         }
     }
 
@@ -115,11 +115,11 @@ impl Family for Place {
     }
 
     fn scalars(self) -> usize {
-        (self == Place::Positions) as usize
+        (self == Scattering::Positions) as usize
     }
 
     fn in_place(self) -> bool {
-        self == Place::Put
+        self == Scattering::Put
     }
 
     fn samples() -> Vec<Sample> {
@@ -209,7 +209,7 @@ fn put(given: &[Given], rows: &Rows) -> Result<Given> {
 fn written<B: GradientBuilder>(b: &B, rows: &Rows) -> Result<B::Value> {
     let positions = b.input(1);
     let mut places = positions.clone();
-    let mut last = b.routine(Place::Last, &[positions], ())?;
+    let mut last = b.routine(Scattering::Last, &[positions], ())?;
     for (extent, stride) in rows.extents.iter().zip(&rows.strides) {
         let stride = GradientOperand::Number(Scalar::Int(*stride));
         let apart = b.pointwise(Point::Multiply, &[(&b.arange(0, *extent)?).into(), stride])?;

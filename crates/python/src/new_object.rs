@@ -6,7 +6,7 @@
 //! keeps the value, the others are allocated as it does, and the handle goes right there.
 
 use crate::array::PyArray;
-use crate::outcall;
+use crate::pycall;
 use forerun::Array;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -62,8 +62,7 @@ fn first(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
 fn take_mould(object: &Bound<'_, PyArray>) -> Option<Mould> {
     let kind = object.get_type().as_type_ptr();
     let before = (object.get() as *const PyArray).addr() - object.as_ptr().addr();
-    let bytes: usize =
-        outcall::attribute(object.get_type().as_any(), "__basicsize__").and_then(|b| b.extract()).ok()?;
+    let bytes: usize = pycall::attribute(object.get_type().as_any(), "__basicsize__").and_then(|b| b.extract()).ok()?;
     // SAFETY: a type made by PyO3, whose slot has a function of that type.
     let alloc = unsafe {
         let slot = ffi::PyType_GetSlot(kind, ffi::Py_tp_alloc);

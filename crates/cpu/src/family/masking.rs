@@ -4,18 +4,18 @@ use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, line_scratch};
 use crate::simd::Isa;
 use forerun_base::{Complex, Error, ErrorKind, Result, Team};
-use forerun_ops::Choose;
+use forerun_ops::Masking;
 use forerun_plan::RoutineCall;
 
 /// Elements of the mask in a piece of work.
 const PIECE: usize = 1 << 15;
 
-impl HostKernel for Choose {
+impl HostKernel for Masking {
     fn body(&self) -> Body {
         match self {
-            Choose::Nonzero => nonzero,
+            Masking::Nonzero => nonzero,
             // Elements are moved, not looked at: only their size matters.
-            Choose::Compress => |args, team| match args.dtype(0).size() {
+            Masking::Compress => |args, team| match args.dtype(0).size() {
                 1 => compress::<u8>(args, team),
                 2 => compress::<u16>(args, team),
                 4 => compress::<u32>(args, team),
@@ -23,7 +23,7 @@ impl HostKernel for Choose {
                 16 => compress::<Complex<f64>>(args, team),
                 size => unreachable!("no elements of {size} bytes"),
             },
-            Choose::Fill => |args, team| match args.dtype(0).size() {
+            Masking::Fill => |args, team| match args.dtype(0).size() {
                 1 => fill::<u8>(args, team),
                 2 => fill::<u16>(args, team),
                 4 => fill::<u32>(args, team),
@@ -35,7 +35,7 @@ impl HostKernel for Choose {
     }
 
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
-        let length = if *self == Choose::Nonzero { call.inputs[0].1.size() } else { call.inputs[1].1.size() };
+        let length = if *self == Masking::Nonzero { call.inputs[0].1.size() } else { call.inputs[1].1.size() };
         line_scratch(call, length, threads)
     }
 }

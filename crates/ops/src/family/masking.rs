@@ -13,7 +13,7 @@ use forerun_base::{DType, Error, ErrorKind, Result, Scalar, Shape};
 family! {
     /// Elements that a mask of truth values chooses. Shapes are known when an op is submitted, so the caller says how many it
     /// chooses; the kernel fails if that is wrong.
-    Choose {
+    Masking {
         Nonzero {
             name: "nonzero",
             inputs: [mask],
@@ -79,23 +79,23 @@ fn checked(count: i64) -> Result<usize> {
     usize::try_from(count).or_else(|_| invalid(format!("count must not be negative, got {count}")))
 }
 
-impl Family for Choose {
+impl Family for Masking {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-        let (mask_dtype, mask) = if self == Choose::Nonzero { given[0] } else { given[1] };
+        let (mask_dtype, mask) = if self == Masking::Nonzero { given[0] } else { given[1] };
         if mask_dtype != DType::Bool {
             return mistyped(format!("a mask is of truth values, not {mask_dtype}"));
         }
         let (dtype, shape) = given[0];
         match self {
-            Choose::Nonzero => {
+            Masking::Nonzero => {
                 let count = checked(Chosen::read(attributes)?.count)?;
                 Ok((DType::I64, Shape::new(&[mask.rank(), count])?.checked()?))
             }
-            Choose::Compress => {
+            Masking::Compress => {
                 let Compression { axis, count } = Compression::read(attributes)?;
                 Ok((dtype, chosen(&shape, &mask, first(&shape, &mask, axis)?, checked(count)?)?))
             }
-            Choose::Fill => {
+            Masking::Fill => {
                 let first = first(&shape, &mask, AlongAxis::read(attributes)?.axis)?;
                 let (values_dtype, values) = given[2];
                 let count = values.get(first).copied().unwrap_or(0);
@@ -113,21 +113,21 @@ impl Family for Choose {
 
     fn needs(self, i: usize) -> Option<Needs> {
         match (self, i) {
-            (Choose::Nonzero, _) | (_, 1) => None,
-            (Choose::Compress | Choose::Fill, _) => Some(Needs::input(1)),
+            (Masking::Nonzero, _) | (_, 1) => None,
+            (Masking::Compress | Masking::Fill, _) => Some(Needs::input(1)),
         }
     }
 
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let grad = b.grad();
         match self {
-            Choose::Nonzero => unreachable!("positions are never on the tape"),
-            Choose::Compress => {
+            Masking::Nonzero => unreachable!("positions are never on the tape"),
+            Masking::Compress => {
                 let axis = Compression::read(attributes)?.axis;
-                let back = b.routine(Choose::Fill, &[&b.zeros_of(0)?, b.input(1), grad], AlongAxis { axis })?;
+                let back = b.routine(Masking::Fill, &[&b.zeros_of(0)?, b.input(1), grad], AlongAxis { axis })?;
                 Ok(vec![Some(back), None])
             }
-            Choose::Fill => {
+            Masking::Fill => {
                 let (mask, axis) = (b.input(1), AlongAxis::read(attributes)?.axis);
                 let base = b.if_wanted(0, || {
                     let behind = b.shape(grad).rank() - axis as usize - b.shape(mask).rank();
@@ -136,7 +136,7 @@ impl Family for Choose {
                 })?;
                 let values = b.if_wanted(2, || {
                     let count = b.given(2).1[axis as usize] as i64;
-                    b.routine(Choose::Compress, &[grad, mask], Compression { axis, count })
+                    b.routine(Masking::Compress, &[grad, mask], Compression { axis, count })
                 })?;
                 Ok(vec![base, None, values])
             }

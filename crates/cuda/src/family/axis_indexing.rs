@@ -4,7 +4,7 @@ use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real, beyond, checked};
 use crate::text::{computed, define, indices, moved, routine_text};
 use forerun_base::{DType, Error, Kind, Result};
-use forerun_ops::{Along, AlongAxis, Given, Routine};
+use forerun_ops::{AlongAxis, AxisIndexing, Given, Routine};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/along.cuh");
@@ -13,18 +13,18 @@ const WARPS: usize = 4096;
 /// Lines side by side from which on neighbours are lanes of a warp.
 const SIDE: usize = 16;
 
-impl DeviceKernel for Along {
+impl DeviceKernel for AxisIndexing {
     fn plan(&self, call: &RoutineCall) -> Plan {
         let (dtype, named) = (call.inputs[0].0, indices(call.inputs[1].0));
         let [_, _, inner] = call.extents(0);
         // Elements that are only moved are known by their size.
         let (part, elements) = match self {
-            Along::Take => (0, moved(dtype)),
-            Along::Put => (1 + (inner >= SIDE) as usize, moved(dtype)),
-            Along::Add if any_order(dtype) => (3, moved(dtype)),
-            Along::Add => (1 + (inner >= SIDE) as usize, computed(dtype)),
+            AxisIndexing::Take => (0, moved(dtype)),
+            AxisIndexing::Put => (1 + (inner >= SIDE) as usize, moved(dtype)),
+            AxisIndexing::Add if any_order(dtype) => (3, moved(dtype)),
+            AxisIndexing::Add => (1 + (inner >= SIDE) as usize, computed(dtype)),
         };
-        let adds = define("ADD", (*self == Along::Add) as usize);
+        let adds = define("ADD", (*self == AxisIndexing::Add) as usize);
         let text = routine_text(&[elements, named, define("PART", part), adds].concat(), &[TEXT]);
         let steps = match part {
             0 => take,
@@ -35,7 +35,7 @@ impl DeviceKernel for Along {
     }
 
     fn runs(&self, given: &[Given]) -> bool {
-        *self != Along::Add || are_real(given)
+        *self != AxisIndexing::Add || are_real(given)
     }
 
     fn complaint(&self, call: &RoutineCall, raised: Raised) -> Error {
@@ -54,7 +54,7 @@ impl DeviceKernel for Along {
     }
 
     fn left_to_host(&self) -> Option<&'static str> {
-        (*self == Along::Add).then_some("complex numbers")
+        (*self == AxisIndexing::Add).then_some("complex numbers")
     }
 }
 

@@ -4,8 +4,8 @@ use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, beyond, checked, walk};
 use crate::text::{define, moved, routine_text};
 use forerun_base::{DType, Error, ErrorKind, Layout, Result, Shape};
-use forerun_ops::place::{Axes, Rows};
-use forerun_ops::{Given, List, Place, Routine};
+use forerun_ops::scattering::{Axes, Rows};
+use forerun_ops::{Given, List, Routine, Scattering};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/place.cuh");
@@ -18,20 +18,20 @@ fn slots(count: usize) -> usize {
 /// Bytes before the table: where it is noted that a position is none.
 const NOTE: usize = 512;
 
-impl DeviceKernel for Place {
+impl DeviceKernel for Scattering {
     fn plan(&self, call: &RoutineCall) -> Plan {
         let text = |part: usize, elements: &str| {
             routine_text(&[elements, &define("PART", part), &define("AXES", call.inputs.len())].concat(), &[TEXT])
         };
         match self {
-            Place::Positions => Plan { texts: vec![text(0, "")], scratch: 0, steps: positions },
-            Place::Put => {
+            Scattering::Positions => Plan { texts: vec![text(0, "")], scratch: 0, steps: positions },
+            Scattering::Put => {
                 let (count, single) = (call.inputs[1].1.size(), call.inputs[2].1.size() == 1);
                 let table = if single { 0 } else { 8 * slots(count) };
                 let texts = vec![text(1, ""), text(3, &moved(call.inputs[0].0))];
                 Plan { texts, scratch: NOTE + table, steps: put }
             }
-            Place::Last => {
+            Scattering::Last => {
                 let texts = vec![text(1, ""), text(2, "")];
                 Plan { texts, scratch: 8 * slots(call.inputs[0].1.size()), steps: last }
             }
@@ -44,11 +44,11 @@ impl DeviceKernel for Place {
 
     fn complaint(&self, call: &RoutineCall, raised: Raised) -> Error {
         match self {
-            Place::Positions => {
+            Scattering::Positions => {
                 let (Axes { axes, extents, .. }, array) = (call.attributes(), raised.array());
                 beyond(raised.index, axes[array] as usize, extents[array] as usize)
             }
-            Place::Put | Place::Last => {
+            Scattering::Put | Scattering::Last => {
                 let (position, size) = (raised.index, call.out.1.size());
                 Error::new(ErrorKind::Index, format!("a row at position {position} reaches beyond {size} elements"))
             }
@@ -59,11 +59,11 @@ impl DeviceKernel for Place {
         let (long, list) = (DType::I64, List::from_slice);
         let axes = |axes: &[i64]| Axes { axes: list(axes), extents: list(axes), strides: list(axes) };
         match self {
-            Place::Positions => {
+            Scattering::Positions => {
                 vec![checked(&[(long, &[4])], axes(&[1])), checked(&[(long, &[4]), (DType::I32, &[4])], axes(&[1, 1]))]
             }
-            Place::Last => vec![checked(&[(long, &[4])], ())],
-            Place::Put => {
+            Scattering::Last => vec![checked(&[(long, &[4])], ())],
+            Scattering::Put => {
                 let elements = || Rows { extents: List::new(), strides: List::new(), index: List::new() };
                 let call = |dtype: DType| checked(&[(dtype, &[9]), (long, &[4]), (dtype, &[4])], elements());
                 DType::ALL.map(call).into()
@@ -134,10 +134,10 @@ mod tests {
     fn scratch(values: &[usize]) -> usize {
         let given = [(DType::F32, &[100][..]), (DType::I64, &[40]), (DType::F32, values)];
         let inputs: Vec<_> = given.iter().map(|(dtype, dims)| (*dtype, Shape::of(dims))).collect();
-        let routine = Routine::Place(Place::Put);
+        let routine = Routine::Scattering(Scattering::Put);
         let rows = Rows { extents: List::new(), strides: List::new(), index: List::new() };
         let out = routine.infer(&inputs, &rows.encode()).unwrap();
-        Place::Put.plan(&RoutineCall { routine, inputs, out, encoded: rows.encode()[..].into() }).scratch
+        Scattering::Put.plan(&RoutineCall { routine, inputs, out, encoded: rows.encode()[..].into() }).scratch
     }
 
     #[test]

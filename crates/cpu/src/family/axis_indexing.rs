@@ -3,17 +3,17 @@
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, with_type};
 use forerun_base::{Complex, DType, Error, ErrorKind, Result, Team};
-use forerun_ops::{Along, Beyond};
+use forerun_ops::{AxisIndexing, Beyond};
 use forerun_plan::RoutineCall;
 
 /// Indices a piece of work holds at least.
 const PIECE: usize = 1 << 14;
 
-impl HostKernel for Along {
+impl HostKernel for AxisIndexing {
     fn body(&self) -> Body {
         match self {
             // Elements are moved, not looked at: only their size matters.
-            Along::Take => |args, team| match args.dtype(0).size() {
+            AxisIndexing::Take => |args, team| match args.dtype(0).size() {
                 1 => take::<u8>(args, team),
                 2 => take::<u16>(args, team),
                 4 => take::<u32>(args, team),
@@ -21,11 +21,11 @@ impl HostKernel for Along {
                 16 => take::<Complex<f64>>(args, team),
                 size => unreachable!("no elements of {size} bytes"),
             },
-            Along::Add => |args, team| match args.dtype(0) {
+            AxisIndexing::Add => |args, team| match args.dtype(0) {
                 DType::Bool => update::<u8>(args, team, |a, b| a | b),
                 dtype => with_type!(dtype, add(args, team)),
             },
-            Along::Put => |args, team| match args.dtype(0).size() {
+            AxisIndexing::Put => |args, team| match args.dtype(0).size() {
                 1 => update::<u8>(args, team, |_, b| b),
                 2 => update::<u16>(args, team, |_, b| b),
                 4 => update::<u32>(args, team, |_, b| b),
