@@ -8,6 +8,7 @@ from forerun import _forerun, _pointwise_npx
 from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
+from forerun._images import adaptive_avg_pool2d, convolution, deconvolution, pooling
 from forerun._layers import (
     activation,
     batch_dot,
@@ -40,14 +41,17 @@ from forerun._sequences import (
 __all__ = [
     "Device",
     "activation",
+    "adaptive_avg_pool2d",
     "batch_dot",
     "batch_norm",
     "cancel_pending",
+    "convolution",
     "cpu",
     "cpu_pinned",
     "cummax",
     "cummin",
     "current_device",
+    "deconvolution",
     "dropout",
     "embedding",
     "fully_connected",
@@ -65,6 +69,7 @@ __all__ = [
     "num_gpus",
     "one_hot",
     "pick",
+    "pooling",
     "random",
     "reset_np",
     "save",
