@@ -442,7 +442,7 @@ def convolution(
     padding: Sequence[int],
     dilation: Sequence[int],
     groups: SupportsIndex,
-    channels_last: bool,
+    channels_last: builtins.bool,
 ) -> ndarray: ...
 def deconvolution(
     x: ArrayLike,
@@ -454,7 +454,7 @@ def deconvolution(
     extents: Sequence[int],
     adjust: Sequence[int],
     groups: SupportsIndex,
-    channels_last: bool,
+    channels_last: builtins.bool,
 ) -> ndarray: ...
 def pooling(
     x: ArrayLike,
@@ -463,10 +463,10 @@ def pooling(
     stride: Sequence[int],
     padding: Sequence[int],
     p: float,
-    count_padding: bool,
-    ceil: bool,
-    adaptive: bool,
-    channels_last: bool,
+    count_padding: builtins.bool,
+    ceil: builtins.bool,
+    adaptive: builtins.bool,
+    channels_last: builtins.bool,
 ) -> ndarray: ...
 def layer_norm(x: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: SupportsIndex, eps: float) -> ndarray: ...
 def batch_norm(

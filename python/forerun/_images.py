@@ -10,7 +10,7 @@ from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 
-_LAYOUTS = {
+_LAYOUTS: dict[int, tuple[str, ...]] = {
     1: ("NCW", "NWC"),
     2: ("NCHW", "NHWC"),
     3: ("NCDHW", "NDHWC"),
@@ -168,7 +168,8 @@ def deconvolution(
         if made != num_filter:
             raise ValueError(f"deconvolution: weight of shape {filters.shape} does not have {num_filter} filters")
     steps, spread = extents(stride, 1, count), extents(dilate, 1, count)
-    around, adjust, wanted = extents(pad, 0, count), extents(adj, 0, count), ()
+    around, adjust = extents(pad, 0, count), extents(adj, 0, count)
+    wanted: tuple[int, ...] = ()
     if target_shape is not None:
         wanted = extents(target_shape, 0, count)
         reach = filters.shape[1:-1] if last else filters.shape[2:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from forerun import npx
@@ -82,7 +82,7 @@ class ConvBase(HybridBlock):
             raise ValueError(f"{type(self).__name__}: {self._groups} groups do not divide {inputs} channels")
         self.weight.shape = self._weight_shape(inputs)
 
-    def _called(self, function: Any, x: ndarray, **more: Any) -> ndarray:
+    def _called(self, function: Callable[..., ndarray], x: ndarray, **more: Any) -> ndarray:
         bias = self.bias
         y = function(
             x,
