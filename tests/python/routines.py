@@ -206,7 +206,8 @@ def convolution_weight(
     y, x = first_channels(y, channels_last), first_channels(x, channels_last)
     made = numpy.zeros((y.shape[1], x.shape[1] // groups, *extents))
     for tap, part in taps(x, extents, stride, padding, dilation, y.shape[2:]):
-        product = numpy.einsum("ngf...,ngc...->gfc", split(y, groups, 1), split(part, groups, 1))
+        windows = (split(each.reshape(*each.shape[:2], -1), groups, 1) for each in (y, part))
+        product = numpy.einsum("ngfo,ngco->gfc", *windows)
         made[(..., *tap)] = product.reshape(made.shape[:2])
     return numpy.moveaxis(made, 1, -1) if channels_last else made
 

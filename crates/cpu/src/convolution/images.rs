@@ -17,14 +17,18 @@ const PIECES: usize = 16;
 /// Pixels that a piece computes together: fewer would read the weight too often, and the sums of more would not fit a cache.
 const FEW: usize = 96;
 const MANY: usize = 768;
+/// Elements between images: so that equal places of them do not share a set of the nearest cache.
+const SKEW: usize = 80;
+/// Channels of a weight that are packed while the next ones are on their way.
+const TOGETHER: usize = 16;
 
 /// A convolution of images, or a transposed one.
 pub(crate) struct Images<'a, E> {
-    geometry: Geometry,
-    transposed: bool,
+    pub(super) geometry: Geometry,
+    pub(super) transposed: bool,
     x: &'a [E],
     weight: &'a [E],
-    phases: Phases,
+    pub(super) phases: Phases,
 }
 
 /// How the work is cut. A function of the geometry.
@@ -40,6 +44,8 @@ impl Cut {
         let ranges = pixels.div_ceil(MANY).max(1);
         let images = if ranges > 1 { g.batch } else { (g.batch * pixels / FEW).clamp(1, g.batch) };
         let images = images.min(wanted.div_ceil(ranges).max(g.batch * pixels / MANY).clamp(1, images));
+        // Few pixels of many channels: the weight is what is large, so each piece reads its own part of it.
+        let images = if blocks >= 4 && g.batch * pixels <= MANY { 1 } else { images };
         let block_groups = wanted.div_ceil(images * ranges * g.groups).clamp(1, blocks);
         Cut { images, ranges, block_groups }
     }
@@ -56,7 +62,7 @@ pub(crate) fn scratch(g: &Geometry, transposed: bool, threads: usize) -> usize {
     let (from, to) = if transposed { (g.filters, g.channels) } else { (g.channels, g.filters) };
     let taps: usize = g.kernel.iter().product();
     let all = |parts: &[usize]| parts.iter().copied().fold(8, usize::saturating_mul);
-    let images = all(&[g.batch, g.groups, from, phases.padded.plane()]);
+    let images = all(&[g.batch, g.groups, from.saturating_mul(phases.padded.plane()).saturating_add(SKEW)]);
     let weight = all(&[g.groups, from, taps, to.next_multiple_of(64)]);
     let spots: usize = phases.all.iter().map(|phase| phase.spots.len() + phase.taps.len()).sum();
     // Images and weight once, and sums, lists and factors of each thread.
@@ -76,13 +82,13 @@ impl<'a, E: Stored> Images<'a, E> {
     }
 
     /// Channels of a group in what is read and in what is made.
-    fn channels(&self) -> (usize, usize) {
+    pub(super) fn channels(&self) -> (usize, usize) {
         let g = &self.geometry;
         if self.transposed { (g.filters, g.channels) } else { (g.channels, g.filters) }
     }
 
     /// Pixels of an image that is made.
-    fn pixels(&self) -> usize {
+    pub(super) fn pixels(&self) -> usize {
         let g = &self.geometry;
         if self.transposed { g.input } else { g.output }.iter().product()
     }
@@ -110,6 +116,9 @@ impl<'a, E: Stored> Images<'a, E> {
     pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(&self, to: &mut [E], team: &dyn Team) {
         let g = &self.geometry;
         let (from_channels, to_channels) = self.channels();
+        if to_channels * 4 <= V::LANES && (self.transposed || g.stride[2] == 1) {
+            return self.run_few::<S, V>(to, team);
+        }
         let (pixels, plane) = (self.pixels(), self.phases.padded.plane());
         let blocks = blocks(to_channels, V::LANES, WIDEST);
         let cut = Cut::new(g, pixels, blocks.len());
@@ -118,7 +127,7 @@ impl<'a, E: Stored> Images<'a, E> {
         let plain = self.phases.padded.is_plain() && of.pixel == 1 && memory::is_wide::<E>();
         let shared_images = !plain && (cut.block_groups > 1 || cut.ranges > 1);
         let shared_weight = cut.images * cut.ranges > 1;
-        let image_size = from_channels * plane;
+        let image_size = from_channels * plane + SKEW;
         let mut padded = Buffer::take::<E::Wide>(if shared_images { g.batch * g.groups * image_size } else { 0 });
         let padded = Shared(padded.first::<E::Wide>());
         if shared_images {
@@ -143,16 +152,14 @@ impl<'a, E: Stored> Images<'a, E> {
                 let mut to = packed.get().wrapping_add(group * depth * columns + block.first * depth);
                 for phase in &self.phases.all {
                     let wide = block.vectors * V::LANES;
-                    // SAFETY: lines of this block for these channels, which are no other piece's.
-                    unsafe {
-                        self.pack(
-                            phase,
-                            group,
-                            block,
-                            which.clone(),
-                            to.add(which.start * phase.taps.len() * wide),
-                            wide,
-                        );
+                    for first in which.clone().step_by(TOGETHER) {
+                        let last = which.end.min(first + TOGETHER);
+                        self.fetch(group, block, last..which.end.min(last + TOGETHER));
+                        // SAFETY: lines of this block for these channels, which are no other piece's.
+                        unsafe {
+                            let to = to.add(first * phase.taps.len() * wide);
+                            self.pack(phase, group, block, first..last, to, wide);
+                        }
                     }
                     to = to.wrapping_add(from_channels * phase.taps.len() * wide);
                 }
@@ -171,8 +178,11 @@ impl<'a, E: Stored> Images<'a, E> {
             }
             let mut own = Buffer::take::<E::Wide>(if plain || shared_images { 0 } else { count * image_size });
             let (x, image_step) = if plain {
-                let first =
-                    of.all.as_ptr().cast::<E::Wide>().wrapping_add(group * image_size + images.start * of.image);
+                let first = of
+                    .all
+                    .as_ptr()
+                    .cast::<E::Wide>()
+                    .wrapping_add(group * from_channels * plane + images.start * of.image);
                 (first, of.image)
             } else if shared_images {
                 let first = padded.get().cast_const().wrapping_add((images.start * g.groups + group) * image_size);
@@ -188,7 +198,16 @@ impl<'a, E: Stored> Images<'a, E> {
             let piece = Piece { images: count, range: range.clone(), x, image_step, group };
             let which = part(blocks.len(), cut.block_groups, block_group);
             let weight = shared_weight.then(|| packed.get().cast_const().wrapping_add(group * depth * columns));
-            self.piece::<S, V>(&piece, &blocks[which], weight, |block, sums| {
+            let soon = |block: Block| {
+                // Where the sums will go.
+                let first = target.get().cast_const().wrapping_add(images.start * to_channels * g.groups * pixels);
+                let channel = group * to_channels + block.first;
+                for image in 0..if g.channels_last { 0 } else { count } {
+                    let first = first.wrapping_add((image * to_channels * g.groups + channel) * pixels + range.start);
+                    memory::prefetch(first, block.count, pixels, range.len());
+                }
+            };
+            self.piece::<S, V>(&piece, &blocks[which], weight, soon, |block, sums| {
                 let wide = block.vectors * V::LANES;
                 let channels = to_channels * g.groups;
                 let channel = group * to_channels + block.first;
@@ -215,7 +234,7 @@ impl<'a, E: Stored> Images<'a, E> {
     ///
     /// # Safety
     /// The target must have a plane for each.
-    unsafe fn pad<S: Set, V: Vector<Elem = E::Wide>>(&self, image: usize, group: usize, to: *mut E::Wide) {
+    pub(super) unsafe fn pad<S: Set, V: Vector<Elem = E::Wide>>(&self, image: usize, group: usize, to: *mut E::Wide) {
         let (of, channels) = (self.planes(), self.channels().0);
         let from = of.all.as_ptr().wrapping_add(image * of.image + group * channels * of.channel);
         let padded = &self.phases.padded;
@@ -229,6 +248,7 @@ impl<'a, E: Stored> Images<'a, E> {
         piece: &Piece<E::Wide>,
         blocks: &[Block],
         packed: Option<*const E::Wide>,
+        soon: impl Fn(Block),
         done: impl Fn(Block, *const E::Wide),
     ) {
         let channels = self.channels().0;
@@ -250,6 +270,7 @@ impl<'a, E: Stored> Images<'a, E> {
         for block in blocks {
             let wide = block.vectors * V::LANES;
             let mut weight = packed.map(|packed| packed.wrapping_add(block.first * channels * taps));
+            soon(*block);
             for (phase, (spots, offsets, run)) in self.phases.all.iter().zip(&phases) {
                 if phase.taps.is_empty() {
                     for spot in spots {
@@ -270,6 +291,8 @@ impl<'a, E: Stored> Images<'a, E> {
                         None => {
                             // SAFETY: the lines of a run fit.
                             unsafe { self.pack(phase, piece.group, *block, first..first + count, own, wide) };
+                            let next = first + count;
+                            self.fetch(piece.group, *block, next..channels.min(next + run));
                             own.cast_const()
                         }
                     };
@@ -292,11 +315,24 @@ impl<'a, E: Stored> Images<'a, E> {
         }
     }
 
+    /// Asks for the weight of some channels ahead of time.
+    fn fetch(&self, group: usize, block: Block, channels: Range<usize>) {
+        let (first, made, read, tap) = self.weight_steps(group);
+        let taps: usize = self.geometry.kernel.iter().product();
+        let from = self.weight.as_ptr().wrapping_add(first + block.first * made + channels.start * read);
+        match () {
+            // Filters that each have the elements of a channel together, or channels that have those of a filter together.
+            _ if tap == 1 && read == taps => memory::prefetch(from, block.count, made, channels.len() * read),
+            _ if tap == 1 && made == taps => memory::prefetch(from, channels.len(), read, block.count * made),
+            _ => {}
+        }
+    }
+
     /// Writes a line of factors for each element of the kernel in a phase, in each of some channels.
     ///
     /// # Safety
     /// The target must have a line of `wide` elements for each.
-    unsafe fn pack(
+    pub(super) unsafe fn pack(
         &self,
         phase: &Phase,
         group: usize,

@@ -44,6 +44,23 @@ pub(super) fn is_wide<E: Stored>() -> bool {
     TypeId::of::<E>() == TypeId::of::<E::Wide>()
 }
 
+/// Asks for cache lines ahead of time: what lies at so many places, `apart` from each other, each of `count` elements.
+#[inline(always)]
+pub(super) fn prefetch<T>(first: *const T, places: usize, apart: usize, count: usize) {
+    for place in 0..places {
+        let first = first.wrapping_add(place * apart).cast::<i8>();
+        for at in (0..count * size_of::<T>()).step_by(LINE * 8) {
+            // SAFETY: a hint, which reads nothing.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(first.wrapping_add(at));
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = (first, at);
+        }
+    }
+}
+
 /// The most buffers a thread keeps, and the most bytes of each.
 const KEPT: usize = 4;
 const LARGEST: usize = 8 << 20;

@@ -8,6 +8,7 @@
 //! Invariant: how work is cut and in which order sums are added follow from the shapes and the instruction set, not from the team.
 //! Runs of about [`RUN`] products are added one after another, and the sums of runs are added in their order.
 
+mod few;
 mod images;
 mod memory;
 mod phases;
