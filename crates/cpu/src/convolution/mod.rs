@@ -6,8 +6,9 @@
 //! kernel in one channel, `k` is a window, and the factors are what flows back. So no matrix of windows is ever written.
 //!
 //! Invariant: how work is cut and in which order sums are added follow from the shapes and the instruction set, not from the team.
-//! Runs of about [`RUN`] products are added one after another, and the sums of runs are added in their order.
+//! Runs of about 128 products are added one after another, and the sums of runs are added in their order.
 
+mod blocks;
 mod few;
 mod images;
 mod memory;
@@ -15,37 +16,8 @@ mod phases;
 mod tile;
 mod weights;
 
+use blocks::{Block, RUN, blocks, even_run, part};
 pub(crate) use images::{Images, scratch as images_scratch};
 pub(crate) use memory::Stored;
 pub(crate) use tile::Vector;
 pub(crate) use weights::{Weights, scratch as weights_scratch};
-
-/// Products that are added up in registers: their factors fit the nearest cache.
-const RUN: usize = 128;
-
-/// Columns of factors that are computed together, as vectors.
-#[derive(Clone, Copy)]
-struct Block {
-    first: usize,
-    count: usize,
-    vectors: usize,
-}
-
-/// The blocks of so many columns, of at most `widest` vectors.
-fn blocks(columns: usize, lanes: usize, widest: usize) -> Vec<Block> {
-    let block = |first: usize| {
-        let count = (columns - first).min(lanes * widest);
-        Block { first, count, vectors: count.div_ceil(lanes) }
-    };
-    (0..columns).step_by(lanes * widest).map(block).collect()
-}
-
-/// Part `i` of `parts` even parts of `0 .. length`.
-fn part(length: usize, parts: usize, i: usize) -> std::ops::Range<usize> {
-    length * i / parts..length * (i + 1) / parts
-}
-
-/// Runs of at most `most` of `length`, as even as can be: how long the first is.
-fn even_run(length: usize, most: usize) -> usize {
-    length.div_ceil(length.div_ceil(most.max(1)).max(1)).max(1)
-}

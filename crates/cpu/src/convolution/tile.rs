@@ -101,9 +101,9 @@ impl<V: Vector> Strip<'_, V> {
                 factors = factors.add(N * V::LANES);
             }
             for r in 0..ROWS {
-                for v in 0..N {
+                for (v, sum) in sums[r].iter().enumerate() {
                     let to = to[r].add(v * V::LANES);
-                    let sum = if self.adds { V::load(to).add(sums[r][v]) } else { sums[r][v] };
+                    let sum = if self.adds { V::load(to).add(*sum) } else { *sum };
                     sum.store(to);
                 }
             }

@@ -66,10 +66,12 @@ impl<'a, E: Stored> Weights<'a, E> {
         let image_size = g.channels * plane;
         let mut buffer = Buffer::take::<E::Wide>(if shared_images { g.batch * g.groups * image_size } else { 0 });
         let images = Shared(buffer.first::<E::Wide>());
-        // SAFETY (of both calls): the channels of a group of one image, and planes for them that are no other piece's.
-        let pad = |image: usize, group: usize, to: *mut E::Wide| unsafe {
-            let from = of.all.as_ptr().add(image * of.image + group * g.channels * of.channel);
-            S::vectorize(Pad::<E, V> { from, of, channels: g.channels, padded, to, kind: PhantomData });
+        let pad = |image: usize, group: usize, to: *mut E::Wide| {
+            let from = of.all.as_ptr().wrapping_add(image * of.image + group * g.channels * of.channel);
+            let pad = Pad::<E, V> { from, of, channels: g.channels, padded, to, kind: PhantomData };
+            // SAFETY: the channels of a group of one image, and planes for them that are no other piece's; the backend has
+            // checked the instruction set.
+            unsafe { S::vectorize(pad) };
         };
         if shared_images {
             team.split(g.batch * g.groups, &|i| {
