@@ -143,7 +143,7 @@ def test_deferred_channels_and_text() -> None:
     layer = nn.Conv2D(8, 3, padding=1, groups=2, activation="relu")
     layer.initialize()
     assert repr(layer) == (
-        "Conv2D(None -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=2, Activation(relu))"
+        "Conv2D(-1 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=2, Activation(relu))"
     )
     assert layer(np.ones((1, 4, 5, 5))).shape == (1, 8, 5, 5)
     assert layer.weight.shape == (8, 2, 3, 3)

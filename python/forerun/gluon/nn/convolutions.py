@@ -105,12 +105,12 @@ class ConvBase(HybridBlock):
         return self._called(npx.convolution, x)
 
     def _inputs(self) -> int:
-        shape = self.weight.shape or (0, 0)
-        return shape[-1 if self._last else 1] * self._groups
+        inputs = (self.weight.shape or (-1, -1))[-1 if self._last else 1]
+        return inputs * self._groups if inputs > 0 else -1
 
     def __repr__(self) -> str:
         """Write the channels and the settings."""
-        text = f"{self._inputs() or None} -> {self._channels}, kernel_size={self._kernel}, stride={self._strides}"
+        text = f"{self._inputs()} -> {self._channels}, kernel_size={self._kernel}, stride={self._strides}"
         for name, value, default in (("padding", self._padding, 0), ("dilation", self._dilation, 1)):
             if value != (default,) * len(value):
                 text += f", {name}={value}"

@@ -26,7 +26,7 @@ class _ConvTranspose(ConvBase):
         return self._called(npx.deconvolution, x, adj=self._adjust)
 
     def _inputs(self) -> int:
-        return (self.weight.shape or (0,))[0]
+        return (self.weight.shape or (-1,))[0]
 
 
 class Conv1DTranspose(_ConvTranspose):
