@@ -11,6 +11,22 @@ from forerun._forerun import ndarray
 from forerun._pointwise import exp, greater, isfinite, log, multiply, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
+__all__ = [
+    "activation",
+    "batch_dot",
+    "batch_norm",
+    "dropout",
+    "embedding",
+    "fully_connected",
+    "layer_norm",
+    "leaky_relu",
+    "log_softmax",
+    "logsumexp",
+    "one_hot",
+    "pick",
+    "softmax",
+]
+
 
 def softmax(
     data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None

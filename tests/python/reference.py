@@ -44,7 +44,9 @@ MODULES = {
         ],
         "np.random",
     ),
-    **dict.fromkeys(["npx.py", "_layers.py", "_pointwise_npx.py", "_sequences.py", "_files.py"], "npx"),
+    **dict.fromkeys(
+        ["npx.py", "_layers.py", "_pointwise_npx.py", "_routines_npx.py", "_sequences.py", "_files.py"], "npx"
+    ),
     "autograd.py": "autograd",
 }
 
@@ -93,7 +95,7 @@ def functions() -> dict[str, list[tuple[str, str, list[str]]]]:
         module = home(path)
         if module is None:
             continue
-        generated = path.name.startswith("_pointwise")
+        generated = path.name.startswith(("_pointwise", "_routines"))
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and (generated or f"{module}.{node.name}" in known):
                 doc = ast.get_docstring(node) or ""

@@ -26,7 +26,8 @@ FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.0, 1e-3, 88.0, -88.0, 1e30, -1
 FLOATS += [numpy.inf, -numpy.inf, numpy.nan]
 INTEGERS = [0, 1, -1, 2, -7, 7, 100, -100]
 
-ROWS: list[dict[str, Any]] = json.loads(pathlib.Path(__file__).with_name("rows.json").read_text())
+CATALOGUE = pathlib.Path(__file__).parents[2] / "docs/catalogue.json"
+ROWS: list[dict[str, Any]] = [op for op in json.loads(CATALOGUE.read_text()) if op["tier"] == "pointwise"]
 
 
 def of_class(*classes: str) -> set[str]:
@@ -45,15 +46,15 @@ BEYOND_NUMPY: dict[str, Callable[..., Any]] = {
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "fmax", "fmin", "relu"}
 # Results within so many units in the last place of the true value; every other op is exact.
-LAST_PLACES = {row["name"]: row["off"] for row in ROWS if row["off"]}
+LAST_PLACES = {row["name"]: row["ulp"] for row in ROWS if row["ulp"]}
 
 # The samples have references for the rest, and for where NumPy's own falls short: a `sinc` that rounds the angle before
 # it is reduced, an `i0` of infinity that is NaN, an `ldexp` that takes integers alone.
 SAMPLED = {"i0", "ldexp", "sinc"}
-NAMED = [row for row in ROWS if row["arity"] < 3 and (row["place"] == "np" or row["name"] in BEYOND_NUMPY)]
+NAMED = [row for row in ROWS if len(row["inputs"]) < 3 and (row["python"] == "np" or row["name"] in BEYOND_NUMPY)]
 NAMED = [row for row in NAMED if row["name"] not in SAMPLED]
-UNARY = [row["name"] for row in NAMED if row["arity"] == 1]
-BINARY = [row["name"] for row in NAMED if row["arity"] == 2]
+UNARY = [row["name"] for row in NAMED if len(row["inputs"]) == 1]
+BINARY = [row["name"] for row in NAMED if len(row["inputs"]) == 2]
 
 
 def ours(name: str) -> Callable[..., np.ndarray]:

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from inspect import signature
+from operator import attrgetter
 from typing import Any
 
 import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
@@ -21,11 +23,19 @@ from placements import PLACEMENTS
 from routines import ROUTINES
 from special import bessel, digamma, erfinv, gamma, gammaln, polygamma, sinc
 
+import forerun
 from forerun import _forerun, np, npx
 
 HERE = pathlib.Path(__file__)
 SAMPLES: list[dict[str, Any]] = json.loads(HERE.with_name("samples.json").read_text())
-ROWS: list[dict[str, Any]] = json.loads(HERE.with_name("rows.json").read_text())
+CATALOGUE: list[dict[str, Any]] = json.loads((HERE.parents[2] / "docs/catalogue.json").read_text())
+ROWS = [op for op in CATALOGUE if op["tier"] == "pointwise"]
+# Routines that Python has as they are: the inputs in order, and the function.
+FUNCTIONS = {
+    op["name"]: (op["inputs"], attrgetter(op["python"] + "." + op["name"])(forerun))
+    for op in CATALOGUE
+    if op["tier"] == "routine" and op["python"]
+}
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 HALVES = ["float16", "bfloat16"]
 FLOATS = [*HALVES, "float32", "float64"]
@@ -42,7 +52,7 @@ POINTWISE = {row["name"] for row in ROWS}
 # Computed in a float, whatever they are given.
 FLOAT_ONLY = {row["name"] for row in ROWS if row["class"] in ("Float", "Predicate")}
 # Pointwise ops that round: within so many units in the last place.
-LAST_PLACES = {row["name"]: row["off"] + 0.5 for row in ROWS if row["off"]}
+LAST_PLACES = {row["name"]: row["ulp"] + 0.5 for row in ROWS if row["ulp"]}
 # Which zero is the larger is nobody's promise.
 ANY_ZERO = {"maximum", "minimum", "fmax", "fmin", "relu", "max", "min", "clip"}
 # What NumPy rounds at every step, and what takes no half floats there.
@@ -161,7 +171,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "compose": lambda a, b: _forerun.pointwise(_forerun.point("compose"), a, b),
     "copy": np.copy,
     "cast": lambda x, dtype: x.astype(dtype),
-    **{row["name"]: getattr(npx, row["name"]) for row in ROWS if row["place"] == "npx"},
+    **{row["name"]: getattr(npx, row["name"]) for row in ROWS if row["python"] == "npx"},
     "mantissa": lambda x: np.frexp(x)[0],
     "exponent": lambda x: _forerun.pointwise(_forerun.point("exponent"), x),
     "view": lambda x, axes: np.transpose(x, axes),
@@ -452,6 +462,18 @@ def test_plans_do_not_show(op: str) -> None:
             for other in others:
                 for got, want in zip(other, first, strict=True):
                     assert got.tobytes() == want.tobytes(), name_of(sample, dtype)
+
+
+@pytest.mark.parametrize("op", sorted(FUNCTIONS))
+def test_functions_call_their_routines(op: str) -> None:
+    names, function = FUNCTIONS[op]
+    for _, sample, dtype in GOOD:
+        if sample["op"] == op:
+            arrays, parameters = operands(sample, dtype)[0], signature(function).parameters
+            given = dict(zip(names, arrays, strict=True)) | sample.get("args", {})
+            first = [given.pop(p.name) for p in parameters.values() if p.kind == p.POSITIONAL_ONLY]
+            for got, want in zip(bits((function(*first, **given),)), bits(call(sample, dtype)), strict=True):
+                assert got.tobytes() == want.tobytes(), name_of(sample, dtype)
 
 
 @pytest.mark.parametrize("op", sorted({sample["op"] for sample, _ in BAD}))

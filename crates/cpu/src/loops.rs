@@ -168,69 +168,72 @@ pub(crate) const TRUTHS: usize = 64;
 
 macro_rules! loops_of {
     ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
-    ($set:ident, $dtype:expr, $out:expr, Part, $arity:tt, $point:ident) => { None };
-    ($set:ident, $dtype:expr, $out:expr, Join, $arity:tt, $point:ident) => { None };
-    ($set:ident, $dtype:expr, $out:expr, Any, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Part, $operands:tt, $point:ident) => { None };
+    ($set:ident, $dtype:expr, $out:expr, Join, $operands:tt, $point:ident) => { None };
+    ($set:ident, $dtype:expr, $out:expr, Any, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Compare, $arity:tt, $point:ident) => {
-        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64))
+    ($set:ident, $dtype:expr, $out:expr, Compare, $operands:tt, $point:ident) => {
+        loops_of!(@truths $set, $dtype, $operands, $point).or_else(|| loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64))
     };
-    ($set:ident, $dtype:expr, $out:expr, Select, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Select, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Number, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Number, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Float, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Float, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Predicate, $arity:tt, $point:ident) => {
-        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, F32 F64))
+    ($set:ident, $dtype:expr, $out:expr, Predicate, $operands:tt, $point:ident) => {
+        loops_of!(@truths $set, $dtype, $operands, $point).or_else(|| loops_of!(@ $set, $dtype, $operands, $point, F32 F64))
     };
-    ($set:ident, $dtype:expr, $out:expr, Logic, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool)
+    ($set:ident, $dtype:expr, $out:expr, Logic, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool)
     };
-    ($set:ident, $dtype:expr, $out:expr, Bits, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64)
+    ($set:ident, $dtype:expr, $out:expr, Bits, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Whole, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64)
+    ($set:ident, $dtype:expr, $out:expr, Whole, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, I32 I64 U64)
     };
-    (@ $set:ident, $dtype:expr, $arity:tt, $point:ident, $($type:ident)*) => {
+    (@ $set:ident, $dtype:expr, $operands:tt, $point:ident, $($type:ident)*) => {
         match $dtype {
-            $(DType::$type => Some(loops_of!(@@ $set, $arity, $point, $type)),)*
+            $(DType::$type => Some(loops_of!(@@ $set, $operands, $point, $type)),)*
             // Refused by the op, or computed in the carrier.
             _ => None,
         }
     };
-    (@truths $set:ident, $dtype:expr, $arity:tt, $point:ident) => {
+    (@truths $set:ident, $dtype:expr, $operands:tt, $point:ident) => {
         match $dtype {
-            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f32)),
-            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f64)),
+            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f32)),
+            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f64)),
             _ => None,
         }
     };
-    (@@ $set:ident, $arity:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $arity, $point, Lanes<bool, TRUTHS>) };
-    (@@ $set:ident, $arity:tt, $point:ident, I32) => { loops_of!(@each $set, $arity, $point, i32) };
-    (@@ $set:ident, $arity:tt, $point:ident, I64) => { loops_of!(@each $set, $arity, $point, i64) };
-    (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@each Baseline, $arity, $point, u64) };
-    (@@ $set:ident, $arity:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $arity, $point, $set::$type) };
-    (@each $set:ident, 1, $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
-    (@each $set:ident, 2, $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
-    (@each $set:ident, 3, Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
-    (@each $set:ident, 3, $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
-    (@@@ $set:ident, 1, $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
-    (@@@ $set:ident, 2, $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
-    (@@@ $set:ident, 3, Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
-    (@@@ $set:ident, 3, $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
+    (@@ $set:ident, $operands:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $operands, $point, Lanes<bool, TRUTHS>) };
+    (@@ $set:ident, $operands:tt, $point:ident, I32) => { loops_of!(@each $set, $operands, $point, i32) };
+    (@@ $set:ident, $operands:tt, $point:ident, I64) => { loops_of!(@each $set, $operands, $point, i64) };
+    (@@ $set:ident, $operands:tt, $point:ident, U64) => { loops_of!(@each Baseline, $operands, $point, u64) };
+    (@@ $set:ident, $operands:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $operands, $point, $set::$type) };
+    (@each $set:ident, ($a:ident), $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
+    (@@@ $set:ident, ($a:ident), $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
 }
 
 macro_rules! table {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
+    ($($point:ident {
+        name: $name:literal, class: $class:ident, $(ulp: $ulp:literal,)? doc: $doc:literal,
+        body: |$($arg:ident),+| $($rest:tt)*
+    })*) => {
         fn find_in<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
             match op {
-                $(Point::$point => loops_of!(S, dtype, out, $class, $arity, $point),)*
+                $(Point::$point => loops_of!(S, dtype, out, $class, ($($arg),+), $point),)*
             }
         }
     };

@@ -26,9 +26,8 @@ fn main() {
     println!("\n## Structured\n\nWith kernels of their own.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for (op, row) in STRUCTURED {
-        let inputs = row.arity.map_or(1, usize::from);
-        let smooth = (0..inputs).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
-        structured(row, row.arguments, &all, if smooth { "yes" } else { "" });
+        let smooth = (0..row.inputs.len()).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
+        structured(row, &all, smooth);
     }
     println!("\n## Routines\n\nFunctions over dense arrays, one result each.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
@@ -36,26 +35,18 @@ fn main() {
         let row = routine.row();
         // These are put on the tape to say that nothing flows back through them.
         let refused = matches!(routine, Routine::Linalg(Linalg::Eig | Linalg::Eigvals));
-        let smooth = !refused && (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
-        let arrays = Some(row.arguments).filter(|arrays| !arrays.is_empty());
-        let arguments: Vec<&str> = arrays.into_iter().chain(routine.attributes().iter().map(|a| a.name)).collect();
-        structured(row, &arguments.join(", "), &all, if smooth { "yes" } else { "" });
+        let smooth = !refused && (0..row.inputs.len()).any(|i| routine.needs(i).is_some());
+        structured(row, &all, smooth);
     }
     println!("\n## Composite\n\nFunctions over the ops above: they fuse, run, fail and have gradients as those do.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for row in COMPOSITE {
-        structured(row, row.arguments, &all, if row.name == "one_hot" { "" } else { "yes" });
+        structured(row, &all, row.name != "one_hot");
     }
 }
 
 fn pointwise(row: &PointRow) {
-    let arguments = match (row.class, row.arity) {
-        (Class::Cast, _) => "x, dtype",
-        (Class::Select, _) => "condition, x1, x2",
-        (_, 1) => "x",
-        (_, 3) => "x1, x2, x3",
-        _ => "x1, x2",
-    };
+    let arguments = row.inputs().join(", ") + if row.class == Class::Cast { ", dtype" } else { "" };
     let taken: Vec<DType> = DType::ALL.into_iter().filter(|d| row.types(*d).is_ok()).collect();
     let gives = match row.class {
         Class::Any | Class::Number | Class::Bits | Class::Whole | Class::Select => "the same",
@@ -75,13 +66,14 @@ fn pointwise(row: &PointRow) {
     println!("| `{name}({arguments})` | {} | {gives} | {smooth} | {doc} |", dtypes(&taken));
 }
 
-fn structured(row: &OpRow, arguments: &str, samples: &[Sample], smooth: &str) {
+fn structured(row: &OpRow, samples: &[Sample], smooth: bool) {
     // What a row takes is what its samples are tried with.
     let tried = |d: &DType| samples.iter().any(|s| s.op == row.name && s.error.is_none() && s.dtypes.contains(d));
     let taken: Vec<DType> = DType::ALL.into_iter().filter(tried).collect();
     let first = row.doc.chars().next().into_iter().flat_map(char::to_uppercase);
     let doc: String = first.chain(row.doc.chars().skip(1)).collect();
-    println!("| `{}({arguments})` | {} | {smooth} | {doc}. |", row.name, dtypes(&taken));
+    let smooth = if smooth { "yes" } else { "" };
+    println!("| `{}({})` | {} | {smooth} | {doc}. |", row.name, row.arguments(), dtypes(&taken));
 }
 
 fn dtypes(taken: &[DType]) -> String {

@@ -7,7 +7,7 @@
 //! Invariant: a row has a rule and the matches below have no wildcard, so a new op does not compile before somebody has thought
 //! about its gradient.
 
-use crate::pointwise::flows;
+use crate::point::flows;
 use crate::{Op, Point, ReduceKind};
 use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -1,6 +1,6 @@
 //! The catalogue's list: pointwise rows, structured ops and composites, one row each.
 
-use crate::{Point, Routine, structured};
+use crate::{Attribute, Point, PythonFunction, Routine, structured};
 
 /// What a reduction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,16 +131,33 @@ pub enum Tier {
 pub struct OpRow {
     /// The name users and messages know.
     pub name: &'static str,
-    /// Its arguments, arrays first. Attributes of a routine are declared apart: see [`Routine::attributes`].
-    pub arguments: &'static str,
+    /// The names of its array inputs.
+    pub inputs: &'static [&'static str],
+    /// Whether the one input stands for any number of arrays.
+    pub variadic: bool,
+    /// What else it takes.
+    pub attributes: &'static [Attribute],
     /// How it is declared.
     pub tier: Tier,
-    /// Number of array inputs; `None` for any number.
-    pub arity: Option<u8>,
     /// Whether it may be dropped when nobody can look: it cannot fail once it was submitted.
     pub infallible: bool,
     /// One sentence for the reference.
     pub doc: &'static str,
+    /// The Python function that is generated for it, if one is.
+    pub python: Option<PythonFunction>,
+}
+
+impl OpRow {
+    /// Number of array inputs; `None` for any number.
+    pub fn arity(&self) -> Option<usize> {
+        (!self.variadic).then_some(self.inputs.len())
+    }
+
+    /// The names of its arguments, arrays first.
+    pub fn arguments(&self) -> String {
+        let attributes = self.attributes.iter().map(|attribute| attribute.name);
+        self.inputs.iter().copied().chain(attributes).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Op {

@@ -87,6 +87,12 @@ def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
     return place % ndim
 
 
+def line(x: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, int]:
+    """Return an array and its axis; the flattened array without an axis."""
+    x = to_array(x)
+    return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
+
+
 def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]]:
     """Merge axes into one last axis; also return the shape of the rest with those axes kept."""
     if axis is None and x.ndim == 1:

@@ -15,6 +15,23 @@ from forerun._pointwise import floor
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 from forerun.np._common import Order, check_order
 
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
 #: Numbers without a width of their own.
 _PLAIN = (bool, int, float, complex)
 

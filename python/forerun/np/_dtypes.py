@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from forerun import _forerun
 from forerun._forerun import dtype, ndarray
 
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+
 if TYPE_CHECKING:
     from forerun._types import DTypeLike, Number
 

@@ -13,6 +13,8 @@ from forerun._forerun import Device, default_float, from_capsule, from_numpy, nd
 from forerun._forerun import dtype as _dtype
 from forerun._types import DTypeLike, ShapeLike
 
+__all__ = ["from_dlpack", "frombuffer", "fromfunction", "fromiter"]
+
 # The newest version of DLPack whose capsules are understood.
 _VERSION = (1, 1)
 # How DLPack numbers CUDA's devices.

@@ -8,6 +8,8 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray, placement, shares_cell
 from forerun._types import ArrayLike
 
+__all__ = ["may_share_memory", "ndim", "shape", "shares_memory", "size"]
+
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the number of elements of each dimension.

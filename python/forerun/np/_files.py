@@ -20,6 +20,8 @@ from forerun._readers import Source, remaining
 from forerun._refused import refused
 from forerun._types import ArrayLike, DTypeLike
 
+__all__ = ["genfromtxt", "load", "loadtxt", "save", "savez", "savez_compressed"]
+
 FileLike: TypeAlias = "str | os.PathLike[str] | BinaryIO | Any"
 
 

@@ -11,6 +11,8 @@ from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
 
+__all__ = ["argwhere", "choose", "compress", "extract", "flatnonzero", "ix_", "nonzero", "piecewise", "select", "where"]
+
 _BOOL = _forerun.bool
 
 

@@ -12,6 +12,8 @@ from forerun._forerun import ndarray
 from forerun._types import ArrayLike, ShapeLike
 from forerun.np._placing import put
 
+__all__ = ["flatiter", "ndenumerate", "ndindex"]
+
 
 class flatiter:
     """The type of ``x.flat``: a 1-d view of an array for iterating, reading and writing.

@@ -1,10 +1,11 @@
-"""NumPy's abstract dtype classes, and its names for C types."""
+"""The dtypes, NumPy's abstract dtype classes, and its names for C types."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from forerun._forerun import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -21,20 +22,33 @@ from forerun._forerun import (
     uint32,
     uint64,
 )
+from forerun._forerun import bool as bool_
 
 if TYPE_CHECKING:
     from forerun._types import DTypeLike
 
 __all__ = [
+    "bfloat16",
+    "bool_",
     "byte",
     "cdouble",
+    "complex64",
+    "complex128",
     "complexfloating",
     "csingle",
     "double",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
     "floating",
     "generic",
     "half",
     "inexact",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
     "int_",
     "intc",
     "integer",
@@ -42,12 +56,17 @@ __all__ = [
     "issubdtype",
     "long",
     "longlong",
+    "ndarray",
     "number",
     "short",
     "signedinteger",
     "single",
     "ubyte",
     "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "uintc",
     "uintp",
     "ulong",

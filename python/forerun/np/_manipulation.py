@@ -15,6 +15,27 @@ from forerun._types import ArrayLike, AxisLike, DTypeLike, Out, ShapeLike
 from forerun.np._common import Order, check_order
 from forerun.np._sizes import refuse_impossible
 
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "concat",
+    "concatenate",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "repeat",
+    "reshape",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "take",
+    "tile",
+    "transpose",
+]
+
 if TYPE_CHECKING:
     import numpy
 
@@ -383,3 +404,8 @@ def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device 
     """
     made = to_array(x).astype(dtype, copy=copy)
     return made if device is None else made.to_device(device)
+
+
+# NumPy's other names.
+concat = concatenate
+permute_dims = transpose

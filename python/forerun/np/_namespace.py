@@ -5,6 +5,8 @@ from __future__ import annotations
 from forerun import _forerun
 from forerun._forerun import Device, current_device, default_float, dtype, num_gpus
 
+__all__ = ["__array_namespace_info__"]
+
 # The standard's kinds and the dtypes in them; those that are absent are left out of every answer.
 _KINDS = {
     "bool": ("bool",),

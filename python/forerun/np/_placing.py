@@ -10,6 +10,8 @@ from forerun._forerun import dtype, ndarray
 from forerun._types import ArrayLike
 from forerun.np._dtypes import can_cast
 
+__all__ = ["copyto", "place", "put", "putmask"]
+
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 

@@ -27,6 +27,28 @@ from forerun._pointwise import (
 from forerun._reducing import reduced, written
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Out
 
+__all__ = [
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "array_equal",
+    "array_equiv",
+    "clip",
+    "isclose",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 
 def sum(
     a: ArrayLike,
@@ -414,3 +436,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, dtype: DTypeLike
         x1, x2 = (each.astype(dtype, copy=False) for each in to_arrays(x1, x2))
     made = _forerun.matmul(x1, x2)
     return made if out is None else written("matmul", made, out)
+
+
+# NumPy's other names.
+amax = max
+amin = min

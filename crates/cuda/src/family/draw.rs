@@ -47,7 +47,7 @@ impl DeviceKernel for Draw {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(0, usize::from);
+        let inputs = routine.row().inputs.len();
         vec![checked(&[(DType::F64, &[3][..]); 2][..inputs], Extents { shape: List::from_slice(&[3]) })]
     }
 

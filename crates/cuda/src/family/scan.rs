@@ -67,7 +67,7 @@ impl DeviceKernel for Scan {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(1, usize::from);
+        let inputs = routine.row().inputs.len();
         // Products and minima differ from sums and maxima in one function: they are tried in the dtypes that it is for.
         let own = |dtype: &DType| !matches!(self, Scan::CumProd | Scan::ArgCumMin) || dtype.carrier() == *dtype;
         let call = |dtype: DType, dims: &[usize]| checked(&[(dtype, dims); 2][..inputs], AlongAxis { axis: 0 });

@@ -57,7 +57,6 @@ impl Family for Count {
                 if dtype != given[1].0 || !matches!(dtype, DType::F32 | DType::F64) {
                     return mistyped(format!("not defined for edges {dtype} and elements {}", given[1].0));
                 }
-                Widths::read(attributes)?;
                 if shape[0] < 2 {
                     return invalid(format!("{} edges enclose nothing", shape[0]));
                 }

@@ -1,6 +1,6 @@
 //! How a family is declared, and the enum of all routines that follows from the declarations.
 
-use super::attributes::{AttributeKind, Encoded, Value, encode_named};
+use super::attributes::{Attribute, AttributeKind, Encoded, Value, encode_named};
 use super::backward::{ComplexGradient, Flows, GradientBuilder};
 use crate::family::Routine;
 use crate::gradient::Needs;
@@ -14,7 +14,8 @@ pub type Given = (DType, Shape);
 
 /// What a family declares about its routines beside their rows.
 pub(crate) trait Family: Copy {
-    /// The dtype and shape of the result, or why there is none. There are as many inputs as the row says.
+    /// The dtype and shape of the result, or why there is none. There are as many inputs as the row says, and the integers encode
+    /// its attributes.
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given>;
 
     /// A rough count of the work, about a nanosecond each.
@@ -61,10 +62,12 @@ pub(crate) trait Family: Copy {
 }
 
 /// Declares a family and its routines: name in every frontend, inputs (`[x, ...]` for one or more), attributes, whether it can fail
-/// when it runs, and what it computes.
+/// when it runs, and what it computes. A routine that is a Python function as it is also names the namespace, the parameters, and
+/// what the inputs are converted to; the comment before it is the docstring.
 macro_rules! family {
-    ($(#[$meta:meta])* $family:ident { $($routine:ident {
-        name: $name:literal, inputs: $inputs:tt, attributes: $attributes:ty, fallible: $fallible:literal, doc: $doc:literal $(,)?
+    ($(#[$meta:meta])* $family:ident { $($(#[doc = $line:literal])* $routine:ident {
+        name: $name:literal, inputs: $inputs:tt, attributes: $attributes:ty, fallible: $fallible:literal, doc: $doc:literal
+        $(, python: $module:ident $(. $submodule:ident)?, parameters: $parameters:literal, inputs_as: $promotion:ident)? $(,)?
     })+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,27 +84,31 @@ macro_rules! family {
             pub fn row(self) -> &'static $crate::OpRow {
                 static ROWS: &[$crate::OpRow] = &[$($crate::OpRow {
                     name: $name,
-                    arguments: $crate::routine::family!(@names $inputs),
+                    inputs: $crate::routine::family!(@names $inputs),
+                    variadic: $crate::routine::family!(@variadic $inputs),
+                    attributes: <$attributes as $crate::Attributes>::LIST,
                     tier: $crate::Tier::Structured,
-                    arity: $crate::routine::family!(@arity $inputs),
                     infallible: !$fallible,
                     doc: $doc,
+                    python: $crate::python::function!(
+                        [$($line)*] $($module $(. $submodule)?, $parameters, $promotion)?
+                    ),
                 },)+];
                 &ROWS[self as usize]
             }
 
-            /// Its attributes.
-            pub fn attributes(self) -> &'static [$crate::Attribute] {
+            /// Fails unless the integers encode its attributes.
+            pub(crate) fn check(self, encoded: &[i64]) -> forerun_base::Result<()> {
                 match self {
-                    $($family::$routine => <$attributes as $crate::Attributes>::LIST,)+
+                    $($family::$routine => <$attributes as $crate::Attributes>::read(encoded).map(drop),)+
                 }
             }
         }
     };
-    (@names [$first:ident, ...]) => { stringify!($first) };
-    (@names [$($first:ident $(, $other:ident)*)?]) => { concat!($(stringify!($first) $(, ", ", stringify!($other))*)?) };
-    (@arity [$first:ident, ...]) => { None };
-    (@arity [$($input:ident),*]) => { Some(<[&str]>::len(&[$(stringify!($input)),*]) as u8) };
+    (@names [$first:ident, ...]) => { &[stringify!($first)] };
+    (@names [$($input:ident),*]) => { &[$(stringify!($input)),*] };
+    (@variadic [$first:ident, ...]) => { true };
+    (@variadic $inputs:tt) => { false };
 }
 pub(crate) use family;
 
@@ -110,7 +117,7 @@ macro_rules! families {
     ($($family:ident)+) => {
         use $crate::gradient::Needs;
         use $crate::op::OpRow;
-        use $crate::routine::{Attribute, ComplexGradient, Family, Given, GradientBuilder};
+        use $crate::routine::{ComplexGradient, Family, Given, GradientBuilder};
         use forerun_base::Result;
 
         /// A routine, by family.
@@ -145,13 +152,8 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.row(),)+ }
             }
 
-            /// Its attributes.
-            pub fn attributes(self) -> &'static [Attribute] {
-                match self { $(Routine::$family(r) => r.attributes(),)+ }
-            }
-
             pub(crate) fn infer_own(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-                match self { $(Routine::$family(r) => r.infer(given, attributes),)+ }
+                match self { $(Routine::$family(r) => r.check(attributes).and_then(|()| r.infer(given, attributes)),)+ }
             }
 
             /// A rough count of the work, about a nanosecond each.
@@ -215,6 +217,11 @@ impl Routine {
         self.row().name
     }
 
+    /// Its attributes.
+    pub fn attributes(self) -> &'static [Attribute] {
+        self.row().attributes
+    }
+
     /// The routine with this name.
     pub fn from_name(name: &str) -> Option<Routine> {
         static NAMES: LazyLock<HashMap<&'static str, Routine>> =
@@ -224,7 +231,7 @@ impl Routine {
 
     /// The dtype and shape of the result, or why there is none.
     pub fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-        let arity = self.row().arity.map_or(given.len(), usize::from);
+        let arity = self.row().arity().unwrap_or(given.len());
         let complex = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex);
         let inferred = match complex {
             _ if given.len() != arity => mistyped(format!("takes {arity} arrays, not {}", given.len())),

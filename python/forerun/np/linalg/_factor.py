@@ -10,6 +10,8 @@ from forerun._types import ArrayLike
 from forerun.np._complex import real
 from forerun.np.linalg._stack import matrices, parts
 
+__all__ = ["eig", "eigh", "eigvalsh", "qr", "svd"]
+
 
 class QRResult(NamedTuple):
     """An orthogonal factor and an upper triangular one."""
@@ -38,22 +40,6 @@ class EigResult(NamedTuple):
 
     eigenvalues: ndarray
     eigenvectors: ndarray
-
-
-def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
-    """Compute the lower Cholesky factor of matrices, or with ``upper`` the upper one.
-
-    Only the lower half of the matrix is read, or with ``upper`` the upper half. A matrix that is not positive definite
-    raises ``LinAlgError`` when the result is read.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
-    array([[2., 0.],
-           [1., 2.]])
-    """
-    return _forerun.routine("cholesky", [matrices("cholesky", a, square=True)], upper=upper)
 
 
 @overload
@@ -120,18 +106,6 @@ def svd(
     return SVDResult(u, real(s), vh)
 
 
-def svdvals(x: ArrayLike, /) -> ndarray:
-    """Return singular values in descending order.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
-    array([2., 1.])
-    """
-    return _forerun.routine("svdvals", [matrices("svdvals", x)])
-
-
 def _upper(op: str, half: str) -> bool:
     if half.upper() not in ("L", "U"):
         raise ValueError(f"{op}: UPLO must be 'L' or 'U', not {half!r}")
@@ -186,15 +160,3 @@ def eig(a: ArrayLike) -> EigResult:
     x = matrices("eig", a, square=True)
     (*lead, n, _) = x.shape
     return EigResult(*parts(_forerun.routine("eig", [x]), tuple(lead), (n,), (n, n)))
-
-
-def eigvals(a: ArrayLike) -> ndarray:
-    """Return the eigenvalues of square matrices, unordered and always complex.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
-    array([-1.,  1.])
-    """
-    return _forerun.routine("eigvals", [matrices("eigvals", a, square=True)])

@@ -27,6 +27,8 @@ from forerun.np._complex import real
 from forerun.np.linalg._factor import svdvals
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
 
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
 #: Dtypes that are added up as they are.
 _DIRECT = (float32, float64)
 

@@ -14,7 +14,10 @@ from forerun._pointwise import divide, greater, multiply, where
 from forerun._types import ArrayLike
 from forerun.np._complex import real
 from forerun.np.linalg._factor import svd
+from forerun.np.linalg._routines import inv
 from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, squares, to_floats
+
+__all__ = ["lstsq", "matrix_power", "pinv", "slogdet", "solve", "solve_triangular", "tensorinv", "tensorsolve"]
 
 
 class SlogdetResult(NamedTuple):
@@ -75,31 +78,6 @@ def solve_triangular(
     array([1., 2.])
     """
     return _solved("solve_triangular", a, b, lower=lower, transposed=transposed, unit=unit_diagonal)
-
-
-def inv(a: ArrayLike) -> ndarray:
-    """Invert matrices. A singular one raises ``LinAlgError`` where the result is read.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
-    """
-    return _forerun.routine("inv", [matrices("inv", a, square=True)])
-
-
-def det(a: ArrayLike) -> ndarray:
-    """Return the determinants of matrices.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]]))
-    array(8.)
-    """
-    return _forerun.routine("det", [matrices("det", a, square=True)])
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:

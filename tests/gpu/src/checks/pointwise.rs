@@ -86,8 +86,8 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
                 let is_power = |script: Script| script.steps.iter().any(|s| s.verb == Verb::Power && s.dtype == dtype);
                 let (group, off) = match dtype {
                     DType::F32 | DType::F64 if !script(op, dtype).is_some_and(is_power) => ("pointwise", 0.0),
-                    DType::F32 => ("power", 1f64.max(op.row().off as f64 - 2.0)),
-                    DType::F64 => ("power", 2f64.max(op.row().off as f64)),
+                    DType::F32 => ("power", 1f64.max(op.row().ulp as f64 - 2.0)),
+                    DType::F64 => ("power", 2f64.max(op.row().ulp as f64)),
                     _ => ("pointwise", 0.0),
                 };
                 let name = format!("{op} {dtype} {out}");
