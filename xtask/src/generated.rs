@@ -5,6 +5,7 @@
 
 use crate::command::{cargo, say};
 use crate::families::{self, FOLDERS};
+use crate::tree;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -30,7 +31,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     families::write(root)?;
     for (generator, path) in GENERATED {
         let file = root.join(path);
-        fs::write(&file, print(generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
+        fs::write(&file, print(root, generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
         say!("gen: {path}");
     }
     Ok(())
@@ -38,7 +39,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 
 /// Fails when a generated file differs from what its generator prints.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    let mut differing = differing(root, GENERATED, print)?;
+    let mut differing = differing(root, GENERATED, |generator| print(root, generator))?;
     for folder in FOLDERS {
         if families::print(root, folder)?.as_bytes() != fs::read(root.join(folder.list)).unwrap_or_default() {
             differing.push(folder.list);
@@ -66,20 +67,21 @@ fn differing(
     Ok(found)
 }
 
-fn print(generator: &str) -> Result<Vec<u8>, String> {
-    let output = command(generator).output().map_err(|e| e.to_string())?;
+fn print(root: &Path, generator: &str) -> Result<Vec<u8>, String> {
+    let output = command(root, generator).output().map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(output.stdout);
     }
     Err(format!("{generator}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The command that runs a generator.
-pub(crate) fn command(generator: &str) -> Command {
+/// The command that runs a generator of a checkout.
+fn command(root: &Path, generator: &str) -> Command {
     let mut words = generator.split(' ');
     let package = format!("forerun-{}", words.next().unwrap_or_default());
     let mut command = cargo(&["run", "--quiet", "--package", &package, "--example"]);
     command.args(words.next()).arg("--").args(words);
+    command.current_dir(root).env("CARGO_TARGET_DIR", tree::target());
     command
 }
 

@@ -167,7 +167,7 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
 pub(crate) const TRUTHS: usize = 64;
 
 macro_rules! loops_of {
-    ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
+    ($set:ident, $dtype:expr, $out:expr, Cast, $operands:tt, $point:ident) => { casts::find::<$set>($dtype, $out) };
     ($set:ident, $dtype:expr, $out:expr, Part, $operands:tt, $point:ident) => { None };
     ($set:ident, $dtype:expr, $out:expr, Join, $operands:tt, $point:ident) => { None };
     ($set:ident, $dtype:expr, $out:expr, Any, $operands:tt, $point:ident) => {

@@ -15,7 +15,8 @@ from forerun.np._common import common_dtype, shortcut
 from forerun.np._complex import conj
 from forerun.np._cumulative import cumsum
 from forerun.np._manipulation import axis_of, broadcast_to, concatenate, part_of
-from forerun.np._ordering import argsort, searchsorted
+from forerun.np._ordering import searchsorted
+from forerun.np._routines import argsort
 
 __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 

@@ -16,7 +16,7 @@ from forerun.np._differences import convolve
 from forerun.np._indexing import flatnonzero
 from forerun.np._manipulation import broadcast_to, concatenate
 from forerun.np._sizes import refuse_impossible
-from forerun.np.linalg._factor import eigvals
+from forerun.np.linalg._routines import eigvals
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "roots"]
 

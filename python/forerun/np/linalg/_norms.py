@@ -24,7 +24,7 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike, AxisLike
 from forerun.np._complex import real
-from forerun.np.linalg._factor import svdvals
+from forerun.np.linalg._routines import svdvals
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
