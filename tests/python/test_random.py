@@ -156,7 +156,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: np.random.choice(3, (2,), p=[0.5, 0.5]), "choice: probabilities"),
     (lambda: np.random.permutation(-1), "permutation: a count"),
     (lambda: npx.random.bernoulli(), "bernoulli: needs prob or logit"),
-    (lambda: np.random.beta(np.ones((2,)), np.ones((3,))), "parameters do not broadcast"),
+    (lambda: np.random.beta(np.ones((2,)), np.ones((3,))), "could not be broadcast together"),
 ]
 
 

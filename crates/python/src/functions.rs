@@ -306,15 +306,15 @@ pub(crate) fn count_nonzero(
     submit::object(py, ops::count_nonzero(&x, axes.as_deref(), keepdims, here(py)))
 }
 
-/// Two real vectors of one length, if that is what the operands are.
-fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a Array, &'a Array)> {
+/// The product of two real vectors of one length; of other operands, what the function of this name in Python gives.
+fn product(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, of_any: &str) -> PyResult<Py<PyAny>> {
     match (operand::quick(a), operand::quick(b)) {
         (Some(Arg::Array(x)), Some(Arg::Array(y)))
             if (x.ndim(), y.ndim(), x.size()) == (1, 1, y.size()) && x.dtype().kind() != Kind::Complex =>
         {
-            Some((x, y))
+            submit::object(py, ops::matmul(x, y, here(py)))
         }
-        _ => None,
+        _ => pycall::call(&pycall::function(py, "forerun.np._products", of_any)?, (a, b)).map(Bound::unbind),
     }
 }
 
@@ -327,13 +327,7 @@ fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a 
 /// array([3, 7])
 #[pyfunction]
 pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    match vectors(a, b) {
-        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
-        None => {
-            let inner = pycall::function(py, "forerun.np._products", "inner_of_any")?;
-            pycall::call(&inner, (a, b)).map(Bound::unbind)
-        }
-    }
+    product(py, a, b, "inner_of_any")
 }
 
 /// Multiply two arrays element by element, flattened, and add up; complex numbers of the first are turned round.
@@ -345,13 +339,7 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
 /// array(11)
 #[pyfunction]
 pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    match vectors(a, b) {
-        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
-        None => {
-            let vdot = pycall::function(py, "forerun.np._products", "vdot_of_any")?;
-            pycall::call(&vdot, (a, b)).map(Bound::unbind)
-        }
-    }
+    product(py, a, b, "vdot_of_any")
 }
 
 /// Arrays one after another along an axis.

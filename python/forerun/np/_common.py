@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal, SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import dtype, float64, is_recording, ndarray
-from forerun._pointwise import where
+from forerun._pointwise import isnan, where
 from forerun._types import ArrayLike, AxisLike
 
 
 def common_dtype(*arrays: ndarray) -> dtype:
     """Return the dtype that arrays promote to."""
-    made = _forerun.full((0,), 0, arrays[0].dtype)
-    for array in arrays[1:]:
-        made = where(True, made, _forerun.full((0,), 0, array.dtype))
-    return made.dtype
+    return _forerun.result_type(*(array.dtype for array in arrays))
 
 
 def on_host(x: ndarray) -> bool:
@@ -77,6 +75,23 @@ def is_whole(x: ndarray) -> bool:
 def in_floats(x: ndarray) -> ndarray:
     """Return an array as floats; integers become float64, which represents more of them than float32."""
     return x if is_float(x) else x.astype(float64)
+
+
+def without_nan(a: ArrayLike, instead: float) -> ndarray:
+    """Return an array with a number in place of each NaN."""
+    x = to_array(a)
+    return where(isnan(x), instead, x) if x.dtype.kind not in "biu" else x
+
+
+def broadcast(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to."""
+    made: list[int] = []
+    for extents in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
+        wide = {extent for extent in extents if extent != 1}
+        if len(wide) > 1:
+            raise ValueError(f"{op}: shapes could not be broadcast together: {' '.join(map(str, shapes))}")
+        made.append(wide.pop() if wide else 1)
+    return tuple(reversed(made))
 
 
 def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:

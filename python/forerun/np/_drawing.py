@@ -11,6 +11,7 @@ from forerun._device import asked
 from forerun._forerun import Device, default_float, dtype, float64, ndarray
 from forerun._pointwise import log, maximum
 from forerun._types import DTypeLike, ShapeLike
+from forerun.np._common import broadcast
 
 Parameter: TypeAlias = "float | ndarray"
 
@@ -36,7 +37,7 @@ class Draw:
             p.as_in_ctx(place) if place is not None and isinstance(p, ndarray) else p for p in arrays
         ]
         self.shape = (
-            extents(size) if size is not None else broadcast_shapes([p.shape for p in arrays if isinstance(p, ndarray)])
+            extents(size) if size is not None else broadcast(op, *(p.shape for p in arrays if isinstance(p, ndarray)))
         )
 
     def at_least(self, name: str, i: int, least: float, open_end: bool = False) -> None:
@@ -79,18 +80,6 @@ class Draw:
 def extents(size: ShapeLike) -> tuple[int, ...]:
     """Return a shape as a tuple."""
     return tuple(d.__index__() for d in size) if isinstance(size, Sequence) else (size.__index__(),)
-
-
-def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that parameters broadcast to."""
-    made: list[int] = []
-    for shape in shapes:
-        longer, shorter = (made, list(shape)) if len(made) >= len(shape) else (list(shape), made)
-        shorter = [1] * (len(longer) - len(shorter)) + shorter
-        if any(a != b and 1 not in (a, b) for a, b in zip(longer, shorter, strict=True)):
-            raise ValueError(f"parameters do not broadcast: {', '.join(map(str, shapes))}")
-        made = [b if a == 1 else a for a, b in zip(longer, shorter, strict=True)]
-    return tuple(made)
 
 
 def check_probability(op: str, p: Any) -> None:

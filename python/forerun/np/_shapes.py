@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import zip_longest
 from operator import index
 from typing import SupportsIndex, overload
 
@@ -12,6 +11,7 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, AxisLike, ShapeLike
+from forerun.np._common import broadcast
 from forerun.np._manipulation import BYTES_OF_A_VIEW, axis_of, broadcast_to, concatenate, part_of, split, swapaxes, tile
 from forerun.np._sizes import refuse_impossible
 
@@ -69,14 +69,7 @@ def broadcast_shapes(*args: ShapeLike) -> tuple[int, ...]:
     (3, 4)
     """
     shapes = [tuple(map(index, shape)) if isinstance(shape, Sequence) else (index(shape),) for shape in args]
-    made: list[int] = []
-    for extents in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
-        wide = {extent for extent in extents if extent != 1}
-        if len(wide) > 1:
-            listed = " ".join(map(str, shapes))
-            raise ValueError(f"broadcast_shapes: shapes could not be broadcast together: {listed}")
-        made.append(wide.pop() if wide else 1)
-    return tuple(reversed(made))
+    return broadcast("broadcast_shapes", *shapes)
 
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[ndarray, ...]:

@@ -13,93 +13,22 @@ from forerun._forerun import Device, float64, int64, ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import floor, less, minimum
 from forerun._types import DTypeLike, ShapeLike
-from forerun.np._choosing import Generator, choice, default_rng, permutation, shuffle
-from forerun.np._counts import binomial, geometric, multinomial, poisson
-from forerun.np._distributions import (
-    beta,
-    chisquare,
-    exponential,
-    f,
-    gamma,
-    gumbel,
-    laplace,
-    logistic,
-    lognormal,
-    pareto,
-    power,
-    random_sample,
-    rayleigh,
-    standard_gamma,
-    standard_normal,
-    weibull,
-)
+from forerun.np import _choosing, _counts, _distributions, _random_state, _samplers, _vectors
+from forerun.np._choosing import *  # noqa: F403
+from forerun.np._counts import *  # noqa: F403
+from forerun.np._distributions import *  # noqa: F403
 from forerun.np._dtypes import iinfo
-from forerun.np._random_state import RandomState
-from forerun.np._samplers import (
-    dirichlet,
-    logseries,
-    negative_binomial,
-    noncentral_chisquare,
-    noncentral_f,
-    random,
-    ranf,
-    sample,
-    standard_cauchy,
-    standard_exponential,
-    standard_t,
-    triangular,
-    wald,
-)
-from forerun.np._vectors import multivariate_normal
+from forerun.np._random_state import *  # noqa: F403
+from forerun.np._samplers import *  # noqa: F403
+from forerun.np._vectors import *  # noqa: F403
 
-__all__ = [
-    "Generator",
-    "RandomState",
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "default_rng",
-    "dirichlet",
-    "exponential",
-    "f",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "logseries",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "noncentral_chisquare",
-    "noncentral_f",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "random_sample",
-    "ranf",
-    "rayleigh",
-    "sample",
-    "seed",
-    "shuffle",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "wald",
-    "weibull",
-]
+__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+__all__ += _choosing.__all__
+__all__ += _counts.__all__
+__all__ += _distributions.__all__
+__all__ += _random_state.__all__
+__all__ += _samplers.__all__
+__all__ += _vectors.__all__
 
 
 def seed(seed: int) -> None:
@@ -298,7 +227,7 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
 # A checker of types is to miss what is not there.

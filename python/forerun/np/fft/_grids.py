@@ -10,6 +10,8 @@ from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.np.fft._lines import axis_of, backward, complete, forward, scale, to_complex, to_real
 
+__all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
+
 _Points = Sequence[SupportsIndex | None]
 _Axes = Sequence[SupportsIndex]
 

@@ -11,6 +11,8 @@ from forerun._forerun import complex64, complex128, default_float, float32, floa
 from forerun._types import ArrayLike
 from forerun.np._complex import conj
 
+__all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
+
 # What is divided by the number of points, on the way forward and on the way back: nothing, all of it, or its root.
 _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}
 

@@ -12,10 +12,11 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, greater, multiply, where
 from forerun._types import ArrayLike
+from forerun.np._common import broadcast
 from forerun.np._complex import real
 from forerun.np.linalg._factor import svd
 from forerun.np.linalg._routines import inv
-from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, squares, to_floats
+from forerun.np.linalg._stack import adjoint, eps, matrices, spread, squares, to_floats
 
 __all__ = ["lstsq", "matrix_power", "pinv", "slogdet", "solve", "solve_triangular", "tensorinv", "tensorsolve"]
 

@@ -75,18 +75,6 @@ def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> l
     return found
 
 
-def broadcast(op: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that two stacks broadcast to."""
-    rank = max(len(first), len(second))
-    pairs = zip((1,) * (rank - len(first)) + first, (1,) * (rank - len(second)) + second, strict=True)
-    shape = []
-    for a, b in pairs:
-        if a != b and 1 not in (a, b):
-            raise ValueError(f"{op}: stacks could not be broadcast together: {first} {second}")
-        shape.append(b if a == 1 else a)
-    return tuple(shape)
-
-
 def spread(x: ndarray, lead: tuple[int, ...]) -> ndarray:
     """Repeat matrices over a stack: a view."""
     return _forerun.broadcast_to(x, (*lead, *x.shape[-2:]))
