@@ -102,6 +102,7 @@ fn attributes(routine: Routine, named: Option<&Bound<'_, PyDict>>) -> PyResult<E
             AttributeKind::Float | AttributeKind::OptionalFloat => Value::Float(given.extract()?),
             AttributeKind::Integers => Value::Ints(given.extract()?),
             AttributeKind::Floats => Value::Floats(given.extract()?),
+            AttributeKind::Other(name) => unreachable!("{}: no routine takes a {name}", routine.name()),
         };
         values.push((*name, value));
     }
