@@ -204,7 +204,7 @@ mod tests {
             ("FORERUN_PREFETCH", "1e9"),
         ] {
             let (config, complaints) = from(&[(name, value)]);
-            assert!(complaints.starts_with(&format!("{name}={value} is passed over: it must be ")), "{complaints}");
+            assert!(complaints.starts_with(&format!("{name}={value} is ignored: it must be ")), "{complaints}");
             assert_eq!((config.workers, config.mode, config.intra_op), (cores(), Mode::Async, true));
         }
     }
