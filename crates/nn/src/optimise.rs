@@ -161,7 +161,7 @@ impl<R: Rule> Optimiser<R> {
 
     /// Undoes the steps that failed, of weights, states and the step count; returns how many. Waits. Training continues
     /// as if the failed batches had not existed; a parameter whose gradient did not depend on the failure keeps its
-    /// step. States created by an undone step are dropped and created again by the next.
+    /// step. If no step is left, the states are dropped and the next step creates them.
     #[track_caller]
     pub fn restore(&mut self) -> Result<u32> {
         let wait = Wait::at(Loc::caller(), "restore");

@@ -31,7 +31,7 @@ const MOST_LINES: usize = 8192;
 pub struct Waiting {
     /// The line that waited.
     pub loc: Loc,
-    /// What it called.
+    /// The call that waited.
     pub call: &'static str,
     /// The op whose value it waited for, and its line. Unknown for a wait for everything and for a blocked submission.
     pub origin: Origin,

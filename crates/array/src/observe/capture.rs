@@ -46,7 +46,7 @@ struct Step {
     last_use_of: Vec<usize>,
 }
 
-/// What a function submitted.
+/// The ops that a function submitted, for replay.
 pub struct CapturedProgram {
     inputs: Vec<Arc<Meta>>,
     outside: Vec<Array>,

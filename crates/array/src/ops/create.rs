@@ -46,8 +46,8 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
 }
 
 /// An array whose elements are uninitialised. On the host they hold whatever the memory held. That is sound: blocks of
-/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans, which are
-/// set to false. Elements on a device are set to zero, and so are those whose creation a capture or a trace sees.
+/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans. Booleans,
+/// small arrays and arrays on a device are zero, and so are those whose creation a capture or a trace sees.
 pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
     let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());

@@ -303,8 +303,8 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
     }
 }
 
-/// The same for a program whose inputs are the kernel's from `first` on. When the task starts, it shows which inputs
-/// are no longer needed: of a weight and its gradient, the weight.
+/// The same for a program whose inputs are the kernel's from `first` on. The task decides when it starts which inputs
+/// are no longer needed: of a weight and its gradient, usually the weight.
 fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
     let may = |dtype: DType, k: usize| {
         let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);

@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// Changes with every call of [`seed`]; odd multiples keep equal seeds apart.
+/// Changes with every call of [`seed`] and in a forked child, so that each thread restarts its stream.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// Position in the tree of forks: 0 for the process that seeded.
