@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_and_round_again() {
+    fn a_full_ring_wraps_around() {
         let ring = Ring::new(4);
         // SAFETY: one thread acts as producer and consumer.
         unsafe {

@@ -87,7 +87,7 @@ fn a_published_value_carries_its_buffer() {
 }
 
 #[test]
-fn the_ring_hands_over_slots_both_ways() {
+fn the_ring_transfers_slots_in_both_directions() {
     bounded(3, || {
         let ring = Arc::new(Ring::<u64>::new(2));
         let producer = Arc::clone(&ring);
@@ -272,7 +272,7 @@ fn submit(bell: &Bell) {
 }
 
 #[test]
-fn a_submission_never_finds_a_worker_asleep_for_good() {
+fn a_submission_never_leaves_all_workers_asleep() {
     bounded(3, || {
         let bell =
             Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });
@@ -286,7 +286,7 @@ fn a_submission_never_finds_a_worker_asleep_for_good() {
 }
 
 #[test]
-fn of_two_workers_one_notices_a_submission() {
+fn one_of_two_workers_notices_a_submission() {
     bounded(3, || {
         let bell =
             Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });

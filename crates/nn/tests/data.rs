@@ -49,7 +49,7 @@ fn a_seed_decides_the_order() {
 }
 
 #[test]
-fn every_order_is_about_as_likely() {
+fn permutations_are_uniform() {
     let y = [0i64, 1, 2];
     let y = Samples::new(&y, &[]).unwrap();
     let mut counts = std::collections::HashMap::new();

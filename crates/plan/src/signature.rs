@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_forgotten_and_ids_stay_unique() {
+    fn unused_entries_are_dropped_and_ids_stay_unique() {
         let meta = |n: usize| Meta::of(DType::F32, Layout::dense(Shape::of(&[77, n])), Device::default());
         let (held, pinned, gone) = (meta(1), meta(2), meta(3));
         let [pinned_id, gone_id] = [&pinned, &gone].map(|meta| meta.id);

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_answered_is_let_go() {
+    fn finished_checks_are_dropped() {
         let loc = Loc::caller();
         let mut x = ops::full(&[2], Scalar::Float(1.0), DType::F32, loc).unwrap();
         start_detecting().unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_named_in_rust_too() {
+    fn errors_name_the_rust_line() {
         let found = detect_nonfinite(|| {
             let zero = ops::full(&[2], Scalar::Float(0.0), DType::F32, Loc::caller()).unwrap();
             zero.log()

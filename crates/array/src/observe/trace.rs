@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_win() {
+    fn the_newest_events_are_kept() {
         let now = Instant::now();
         let wait = |age: u64| {
             let (parked, helped, time) = (Duration::from_nanos(age), Duration::ZERO, Duration::ZERO);

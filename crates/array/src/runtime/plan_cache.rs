@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_often_stays() {
+    fn only_frequently_requested_plans_stay() {
         let mut plans = Plans::default();
         for turn in 0..20_000 {
             // One plan per iteration, one that recurs after ten thousand, and one that never does.
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_round_is_kept_whole() {
+    fn a_long_cycle_of_plans_is_kept() {
         let mut plans = Plans::default();
         for _ in 0..OFTEN {
             (0..500).for_each(|key| _ = ask(&mut plans, key));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_too_many() {
+    fn the_cache_is_bounded() {
         let mut plans = Plans::default();
         for key in 0..5000 {
             (0..OFTEN).for_each(|_| _ = ask(&mut plans, key));
