@@ -53,7 +53,7 @@ fn devices_of_the_host_are_distinct() {
     let y = to(&x, Device::Cpu(1));
     assert_eq!(y.device(), Device::Cpu(1));
     let error = ops::pointwise(Point::Add, &[(&x).into(), (&y).into()], Loc::caller()).err().unwrap();
-    assert!(error.to_string().contains("add: the operands live on cpu(0) and cpu(1)"), "{error}");
+    assert!(error.to_string().contains("add: operands are on cpu(0) and cpu(1)"), "{error}");
     assert_eq!(bits(&(&y + &y)), bits(&(&x + &x)));
 }
 

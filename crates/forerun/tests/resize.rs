@@ -102,5 +102,5 @@ fn threads_come_and_go() {
 #[test]
 fn at_least_one_thread_is_required() {
     let error = set_num_threads(0).unwrap_err();
-    assert_eq!(error.to_string(), "set_num_threads: at least one thread must compute, not 0");
+    assert_eq!(error.to_string(), "set_num_threads: threads must be at least 1, got 0");
 }

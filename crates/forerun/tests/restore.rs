@@ -96,7 +96,10 @@ fn a_value_without_a_predecessor_cannot_be_restored() {
         let error = x.restore().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Index);
         let text = error.to_string();
-        assert!(text.starts_with("restore: no value from before the failure is left") && text.contains("take: index"));
+        assert!(
+            text.starts_with("restore: no value from before the failed write is available")
+                && text.contains("take: index")
+        );
         assert!(text.contains(&format!("{}:{line}", file!())), "{text}");
         let y = ones(&[n]);
         y.assign(&x);

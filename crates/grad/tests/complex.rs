@@ -148,7 +148,7 @@ fn complex_variables() {
     assert!(off.to_vec().unwrap().iter().all(|off| *off < 1e-14));
     let head = record(|| point(Point::Square, &[&z]));
     let error = backward(&[&head], &[], false, loc()).unwrap_err().to_string();
-    assert_eq!(error, "backward: a complex128 head needs a gradient of its own, or a real part");
+    assert_eq!(error, "backward: a complex128 head needs an explicit gradient");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn files_that_do_not_fit_the_parameters() {
     let more = format!(r#"{weight},"more":{{"dtype":"F32","shape":[1],"data_offsets":[32,36]}}"#);
     let cases = [
         ("missing", with(""), 8, "`weight` is missing"),
-        ("extra", with(&more), 36, "`more` is none of the parameters"),
+        ("extra", with(&more), 36, "`more` is not a parameter"),
         ("shape", with(&weight.replace("[2,3]", "[3,2]")), 32, "`weight` is of shape (3, 2), not (2, 3)"),
         ("rank", with(&weight.replace("[2,3]", "[6]")), 32, "`weight` is of shape (6,), not (2, 3)"),
         ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is int32, not float32"),

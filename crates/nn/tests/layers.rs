@@ -41,7 +41,7 @@ fn the_first_call_determines_shapes() {
     let weight = named(&net, "weight");
     assert_eq!(weight.shape(), None);
     let error = failure(weight.array());
-    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer decides it");
+    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer determines it");
     assert!(weight.gradient().is_none());
     net.forward(&array(&[1.0; 6], &[2, 3])).unwrap();
     assert_eq!(*weight.array().unwrap().shape(), [4, 3]);
@@ -61,7 +61,7 @@ fn mistakes_are_errors() {
     assert!(Dense::new(usize::MAX).in_units(usize::MAX).forward(&array(&[1.0; 2], &[1, 2])).is_err());
     let weight = named(&Dense::new(2).in_units(3), "weight");
     let error = failure(weight.set(&array(&[1.0; 4], &[2, 2])));
-    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) cannot be of shape (2, 2)");
+    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) does not accept shape (2, 2)");
     assert_eq!(failure(Dense::new(1).cast(DType::I32)).kind(), ErrorKind::Type);
 }
 

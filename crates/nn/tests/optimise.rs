@@ -85,7 +85,7 @@ fn an_invalid_step_is_an_error_and_changes_nothing() {
     let first = named(&net, "0.weight").array().unwrap();
     let before = values(&first);
     let error = failure(Sgd::new(net.parameters(), 0.1).step(1));
-    assert_eq!(error.to_string(), "sgd: `0.bias` has no gradient: no forward has reached it");
+    assert_eq!(error.to_string(), "sgd: `0.bias` has no gradient: no forward pass has used it");
     assert_eq!(values(&first), before);
     assert_eq!(failure(Adam::new(net.parameters(), 0.1).step(0)).op(), "adam");
 }

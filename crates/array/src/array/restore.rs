@@ -33,7 +33,7 @@ impl Array {
             // Otherwise the wait itself failed, or another thread has written the array meanwhile.
             let Some((failed, last_good)) = found else { return Err(error) };
             let Some(last_good) = last_good else {
-                return Err(error.for_op("restore", "no value from before the failure is left"));
+                return Err(error.for_op("restore", "no value from before the failed write is available"));
             };
             attachments::before_write(&self.base(), "restore")?;
             let writes = last_good.writes;

@@ -53,7 +53,7 @@ fn set_detects(on: bool) {
 /// Starts the detection on the calling thread.
 pub fn start_detecting() -> Result<()> {
     if detects_nonfinite() {
-        return Err(Error::new(ErrorKind::Runtime, "is on already").in_op("detect_nonfinite"));
+        return Err(Error::new(ErrorKind::Runtime, "is already on").in_op("detect_nonfinite"));
     }
     let detector = Rc::new(Detector::default());
     DETECTOR.set(Some(detector.clone()));
@@ -147,7 +147,7 @@ impl Detector {
         }
         let Origin { op, loc } = question.origin;
         let (dtype, shape) = (question.dtype, question.shape);
-        let text = format!("made a NaN or an infinity out of finite numbers, in {dtype} of shape {shape}");
+        let text = format!("produced a NaN or an infinity from finite numbers, in {dtype} of shape {shape}");
         *self.found.borrow_mut() = Some(Error::new(ErrorKind::Float, text).in_op(op).submitted_at(loc));
         self.over.set(true);
         Ok(())

@@ -71,7 +71,7 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
     if all.iter().any(|s| s.kind() == Kind::Complex) {
-        return Err(Error::new(ErrorKind::Type, "complex numbers have no order to go by").in_op("arange"));
+        return Err(Error::new(ErrorKind::Type, "complex arguments are not supported").in_op("arange"));
     }
     let float = all.iter().any(|s| s.kind() == Kind::Float);
     let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
@@ -98,7 +98,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     }
     let count = count.max(0.0);
     if dtype == DType::Bool && count > 2.0 {
-        let text = format!("truth values are at most two, not {count}");
+        let text = format!("a bool range has at most 2 elements, got {count}");
         return Err(Error::new(ErrorKind::Type, text).in_op("arange"));
     }
     let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };

@@ -17,7 +17,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     let shape = x.shape();
     let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(name))?;
     if matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin) && axes.is_some_and(|a| a.len() != 1) {
-        return Err(Error::new(ErrorKind::Type, "takes one axis or none").in_op(name));
+        return Err(Error::new(ErrorKind::Type, "takes a single axis or none").in_op(name));
     }
     if x.dtype().kind() == Kind::Complex {
         return complex::reduce_parts(kind, x, mask, keepdims, loc);

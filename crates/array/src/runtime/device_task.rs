@@ -44,7 +44,7 @@ impl KernelTask {
     /// Enqueues the kernel, or returns why it cannot.
     pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
-            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
+            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "the task has no device"), 0));
             return Enqueued::Nothing;
         };
         if self.settled.load(Ordering::Acquire) {
@@ -149,7 +149,7 @@ impl KernelTask {
                 // then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
             }
-            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
+            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it was compiled for the host")),
         }
     }
 

@@ -283,7 +283,7 @@ impl Work for KernelTask {
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
         let CompiledKernel::Host(executable) = &self.plan.kernels[self.group] else {
-            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
+            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it was compiled for a device"), 0));
         };
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas state.

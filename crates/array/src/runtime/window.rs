@@ -213,7 +213,7 @@ impl Window {
         let owner = unsafe { self.owner() };
         self.reclaim(owner, usize::MAX);
         let found = owner.free.pop().or_else(|| self.grow(owner));
-        found.unwrap_or_else(|| panic!("no memory for the description of another array"))
+        found.unwrap_or_else(|| panic!("no memory for another array descriptor"))
     }
 
     /// Holds a recipe until the records that name it are done, if the calling thread submits them right away.
@@ -469,6 +469,6 @@ mod tests {
         assert_eq!(windows.count(), taken.len());
         assert!(windows.iter().zip(&taken).all(|(found, taken)| std::ptr::eq(found, *taken)));
         windows.give_back(windows.get(PART).unwrap());
-        assert_eq!(windows.take().number, PART, "a window that nobody owns is adopted");
+        assert_eq!(windows.take().number, PART, "a window without an owner is adopted");
     }
 }
