@@ -222,7 +222,7 @@ impl Cuda {
 /// As for [`std::slice::from_raw_parts`].
 unsafe fn words_of<'a>(first: *const u64, count: usize) -> &'a [u64] {
     const { assert!(size_of::<*const u8>() == size_of::<u64>()) };
-    // SAFETY: the caller promises `count` words.
+    // SAFETY: the caller guarantees `count` words.
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
@@ -353,7 +353,7 @@ impl Accelerator for Cuda {
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::In, bytes);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.copier(lane) {
                 Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),
@@ -371,7 +371,7 @@ impl Accelerator for Cuda {
     unsafe fn copy_out(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::Out, bytes);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.copier(lane) {
                 Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),

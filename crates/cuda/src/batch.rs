@@ -150,7 +150,7 @@ impl Batch {
         }
         let (held, words) = (std::mem::take(&mut self.held), std::mem::take(&mut self.words));
         let mut failed = Vec::new();
-        // SAFETY: the caller promises the arguments of each launch.
+        // SAFETY: the caller guarantees the arguments of each launch.
         if unsafe { self.submit_graph(gpu, &held, &words) } {
             self.mark_after(gpu, |_| false)?;
         } else {
@@ -192,7 +192,7 @@ impl Batch {
         };
         known.last = self.given;
         let Some((bound, same)) = known.bind(gpu, held, words) else { return false };
-        // SAFETY: the caller promises the arguments of each launch in the graph.
+        // SAFETY: the caller guarantees the arguments of each launch in the graph.
         if unsafe { bound.graph.replay() }.is_err() {
             self.known.remove(&key);
             return false;
@@ -289,7 +289,7 @@ impl PendingLaunch {
         let (inputs, rest) = words[self.words..].split_at(self.inputs);
         let (outputs, rest) = rest.split_at(self.outputs);
         let io = DeviceIo { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
-        // SAFETY: the caller promises the arguments.
+        // SAFETY: the caller guarantees the arguments.
         unsafe {
             match mark {
                 Some(mark) => self.kernel.enqueue_marked(io, mark),

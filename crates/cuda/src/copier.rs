@@ -174,7 +174,7 @@ impl Copier {
     /// # Safety
     /// As for [`Copier::copy`].
     unsafe fn copy_now(&self, gpu: &Gpu, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.lane {
                 Lane::Out => gpu.copy_out(from as u64, std::slice::from_raw_parts_mut(to as *mut u8, bytes), &Solo),

@@ -206,13 +206,13 @@ impl Gpu {
         let captured = self.captures.load(Ordering::Relaxed);
         if !captured {
             let mut graph = graph.lock().unwrap_or_else(|e| e.into_inner());
-            // SAFETY: the caller promises the words and the addresses.
+            // SAFETY: the caller guarantees the words and the addresses.
             if unsafe { graph.try_launch(self.driver, command, stream) } {
                 return Ok(());
             }
         }
         let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];
-        // SAFETY: the caller promises the words and the addresses; the driver copies the words before it returns.
+        // SAFETY: the caller guarantees the words and the addresses; the driver copies the words before it returns.
         let error = unsafe {
             let (none, words) = (std::ptr::null_mut(), params.as_mut_ptr());
             (self.driver.launch_kernel)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
@@ -257,7 +257,7 @@ impl Gpu {
     pub(crate) unsafe fn copy_in_small(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one; the driver takes so few bytes along with the command.
+        // SAFETY: the caller upholds the same contract; the driver takes so few bytes along with the command.
         self.driver.check(unsafe { (self.driver.copy_in)(to, from.cast(), bytes, stream) }, "cuMemcpyHtoDAsync")
     }
 
@@ -268,7 +268,7 @@ impl Gpu {
     pub(crate) unsafe fn copy_out_small(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.copy_out)(to.cast(), from, bytes, stream) }, "cuMemcpyDtoHAsync")
     }
 
@@ -372,7 +372,7 @@ impl Gpu {
     pub unsafe fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.copy_within)(to, from, bytes, stream) }, "cuMemcpyDtoDAsync")
     }
 
@@ -383,7 +383,7 @@ impl Gpu {
     pub unsafe fn set_bytes(&self, to: u64, byte: u8, count: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.set_bytes)(to, byte, count, stream) }, "cuMemsetD8Async")
     }
 

@@ -129,7 +129,7 @@ impl Graph {
         let node = *self.kernels.get(kernel).ok_or_else(|| {
             Error::new(ErrorKind::Index, format!("a graph of {} kernels has no kernel {kernel}", self.kernels.len()))
         })?;
-        // SAFETY: the parameters are those of a kernel whose one argument has `count` words, as the caller promises.
+        // SAFETY: the parameters are those of a kernel whose one argument has `count` words, as the caller guarantees.
         unsafe {
             let mut params = std::mem::MaybeUninit::<KernelParams>::zeroed();
             driver.check((driver.graph_params)(node, params.as_mut_ptr()), "cuGraphKernelNodeGetParams")?;
@@ -152,7 +152,7 @@ impl Graph {
     pub unsafe fn replay(&self) -> Result<()> {
         self.gpu.enter()?;
         let stream = self.gpu.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.gpu.driver.check(unsafe { (self.gpu.driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
     }
 }

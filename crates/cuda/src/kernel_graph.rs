@@ -43,7 +43,7 @@ impl KernelGraph {
             }
         }
         let Some(graph) = &self.graph else { return false };
-        // SAFETY: the caller promises the words and the addresses.
+        // SAFETY: the caller guarantees the words and the addresses.
         let launched = unsafe { graph.replay(command, stream) }.is_ok();
         if !launched {
             self.graph = None;

@@ -60,7 +60,7 @@ impl Staging {
         let driver = self.driver;
         for (n, part) in from.chunks(PIECE).enumerate() {
             let (piece, event) = self.take()?;
-            // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller promises the target.
+            // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller guarantees the target.
             unsafe {
                 spread(part.as_ptr(), piece, part.len(), team);
                 let to = to + (n * PIECE) as u64;
@@ -83,7 +83,7 @@ impl Staging {
             if at < length && queued.len() < PIECES {
                 let (piece, event) = self.take()?;
                 let bytes = PIECE.min(length - at);
-                // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller promises the source.
+                // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller guarantees the source.
                 unsafe {
                     driver
                         .check((driver.copy_out)(piece.cast(), from + at as u64, bytes, stream), "cuMemcpyDtoHAsync")?;
@@ -121,7 +121,7 @@ unsafe fn spread(from: *const u8, to: *mut u8, bytes: usize, team: &dyn Team) {
     let shared = &shared;
     team.split(bytes.div_ceil(SHARE), &|n| {
         let (first, count) = (n * SHARE, SHARE.min(bytes - n * SHARE));
-        // SAFETY: a part of what the caller promises.
+        // SAFETY: a part of what the caller guarantees.
         unsafe { std::ptr::copy_nonoverlapping(shared.0.add(first), shared.1.add(first), count) }
     });
 }

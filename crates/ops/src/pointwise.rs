@@ -11,8 +11,8 @@ use forerun_base::{DType, Error, ErrorKind, Kind, Result};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E, PI};
 use std::fmt;
 
-/// Calls `$then!` with every row: `(Variant, "name", arity, Class, "doc", |args| body; |g, y| gradient; off, place [aliases]
-/// call => shown)`.
+/// Calls `$then!` with every row: `(Variant, "name", arity, Class, "doc", |args| body; |g, y| gradient; off, place
+/// [aliases] call => shown)`.
 ///
 /// `T` is the type of the operands. The gradient is one term per argument, over the arguments, the result `y` and its
 /// gradient `g`. `off` is the largest error of a float result, in ulp. The place is the Python module with the op; the

@@ -12,8 +12,8 @@ use std::f64::consts::LN_2;
 
 /// Constants of a float format that powers need.
 pub trait Powers {
-    /// Single precision: `(atanh(q) / q - 1) / q^2`; double precision: `(atanh(q) / q - 1 - q^2 / 3) / q^4`. Both in `q^2` for q
-    /// up to 1/11, highest power first.
+    /// Single precision: `(atanh(q) / q - 1) / q^2`; double precision: `(atanh(q) / q - 1 - q^2 / 3) / q^4`. Both in
+    /// `q^2` for q up to 1/11, highest power first.
     const ATANH: &'static [f64];
     /// 1/3 as an unevaluated sum of two, where the cubic term needs more precision than the format has.
     const THIRD: Option<[f64; 2]>;

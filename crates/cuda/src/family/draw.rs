@@ -38,10 +38,10 @@ impl DeviceKernel for Draw {
         let text = match (self, array) {
             (Draw::Gamma, _) => format!("alpha must not be negative: {number}"),
             (Draw::Poisson, _) => format!("lam must be neither negative nor too large: {number}"),
-            (Draw::Multinomial, 2) => "p must not add up to more than 1".to_owned(),
+            (Draw::Multinomial, 2) => "the sum of p must not exceed 1".to_owned(),
             (Draw::Multinomial, 1) => "p must lie between 0 and 1".to_owned(),
             (_, 1) => format!("p must lie between 0 and 1: {number}"),
-            _ => format!("n must be a count: {number}"),
+            _ => format!("n must be a nonnegative integer: {number}"),
         };
         Error::new(ErrorKind::Value, text)
     }

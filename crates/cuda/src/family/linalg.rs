@@ -158,7 +158,7 @@ fn solve_triangular(job: &Job<'_>) -> Result<()> {
     if right.size() == 0 {
         return Ok(());
     }
-    // SAFETY: right-hand side and output are dense and of one size, which the caller promises.
+    // SAFETY: right-hand side and output are dense and of one size, which the caller guarantees.
     unsafe { job.gpu.copy_within(io.inputs[1], io.outputs[0], right.size() * dtype.size())? };
     let Triangular { lower, transposed, unit } = job.attributes();
     let flags = lower as u64 | (transposed as u64) << 1 | (unit as u64) << 2;

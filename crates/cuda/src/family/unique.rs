@@ -68,7 +68,7 @@ impl DeviceKernel for Unique {
 
     fn complaint(&self, call: &RoutineCall, _: Raised) -> Error {
         let count = call.out.1.size();
-        let text = format!("the numbers are not those of {count} groups, one after another");
+        let text = format!("the group numbers do not describe {count} consecutive groups");
         Error::new(ErrorKind::Value, text)
     }
 

@@ -76,7 +76,7 @@ mod tests {
         let given = [(DType::F64, &[2][..]), (DType::F64, &[2])];
         let bits = |x: f64| x.to_bits() as i64;
         let binomial = |raised| said(Draw::Binomial, &given, &[1, 2], raised);
-        assert_eq!(binomial((bits(-1.5), 1)), "n must be a count: -1.5");
+        assert_eq!(binomial((bits(-1.5), 1)), "n must be a nonnegative integer: -1.5");
         assert_eq!(binomial((bits(2.0), 1 << ARRAY)), "p must lie between 0 and 1: 2");
     }
 }

@@ -139,12 +139,12 @@ impl Mover {
             return Ok(());
         }
         match &self.how {
-            // SAFETY: both layouts are dense, and the caller promises their elements.
+            // SAFETY: both layouts are dense, and the caller guarantees their elements.
             How::Bytes(bytes) => unsafe { gpu.copy_within(from, to, *bytes) },
             How::Tiles { unit, words, grid } => {
                 let mut words = words.clone();
                 (words[0], words[1]) = (from, to);
-                // SAFETY: the caller promises the addresses; the words are those of the source.
+                // SAFETY: the caller guarantees the addresses; the words are those of the source.
                 unsafe { gpu.launch_kernel(unit, *grid, 256, &words) }
             }
             How::Strided { space, kind, pack, bytes, packed, plain } => {
@@ -162,7 +162,7 @@ impl Mover {
                     words.push(if narrow { divisor(extent) } else { extent as u64 });
                     words.extend([space.strides[0][d] as i64 as u64, space.strides[1][d] as i64 as u64]);
                 }
-                // SAFETY: the caller promises the addresses; the words are those of the source.
+                // SAFETY: the caller guarantees the addresses; the words are those of the source.
                 unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
             }
         }

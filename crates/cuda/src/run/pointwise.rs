@@ -56,7 +56,7 @@ impl Transposition {
 
 impl Run for Transposition {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises both addresses.
+        // SAFETY: the caller guarantees both addresses.
         unsafe { self.0.run(gpu, io.inputs[0], io.outputs[0]) }
     }
 
@@ -76,7 +76,7 @@ impl Pointwise {
         }
         let fastest = self.packed.1.is_ready() && self.packed.0.takes(io);
         let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         if !unit.is_ready() && unsafe { run_generic(gpu, &self.program, io)? } {
             return Ok(false);
         }
@@ -84,7 +84,7 @@ impl Pointwise {
         let mark = mark.filter(|_| grid == 1);
         let mut words = evaluator.bind(io);
         words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words are those of the source.
         unsafe { gpu.launch_kernel(unit, grid, THREADS, &words)? };
         Ok(mark.is_some())
     }
@@ -92,12 +92,12 @@ impl Pointwise {
 
 impl Run for Pointwise {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, None) }.map(drop)
     }
 
     unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, Some(mark)) }
     }
 
@@ -121,7 +121,7 @@ pub(super) unsafe fn run_generic(gpu: &Gpu, program: &Program, io: DeviceIo<'_>)
     }
     let Some(words) = encode(program, io) else { return Ok(false) };
     gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller promises the addresses; the generic kernel takes the words that `encode` gives.
+    // SAFETY: the caller guarantees the addresses; the generic kernel takes the words that `encode` gives.
     unsafe { gpu.launch_kernel(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)? };
     Ok(true)
 }

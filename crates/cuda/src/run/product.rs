@@ -214,7 +214,7 @@ impl Multiply {
         for (i, [x, y]) in stack.offsets.iter().enumerate() {
             let at = |first: u64, elements: isize| first.wrapping_add_signed((elements * size as isize) as i64);
             let to = c + (i * stack.count * self.m * self.n * size) as u64;
-            // SAFETY: the caller promises the stack of matrices, and these are some of them.
+            // SAFETY: the caller guarantees the stack of matrices, and these are some of them.
             unsafe { plan.run(gpu, products, self.dtype, [at(a, *x), at(b, *y)], to)? };
         }
         Ok(true)
@@ -233,7 +233,7 @@ impl Multiply {
                 match gpu.memory.scratch(dense.bytes) {
                     Ok(copy) => {
                         held.push((copy, dense.bytes));
-                        // SAFETY: the caller promises the operand, and the scratch takes all of it.
+                        // SAFETY: the caller guarantees the operand, and the scratch takes all of it.
                         done = done.and_then(|fits| unsafe { dense.mover.run(gpu, *operand, copy) }.map(|()| fits));
                         *operand = copy;
                     }
@@ -246,7 +246,7 @@ impl Multiply {
             }
         }
         let done = match done {
-            // SAFETY: the caller promises the operands, of which some were copied as they are.
+            // SAFETY: the caller guarantees the operands, of which some were copied as they are.
             Ok(true) => unsafe { self.by_library(gpu, library, operands, io.outputs[0]) },
             done => done,
         };
@@ -283,21 +283,21 @@ impl Run for Multiply {
         }
         let c = io.outputs[0];
         let multiplied = match &self.library {
-            // SAFETY: the output's elements, which the caller promises.
+            // SAFETY: the output's elements, which the caller guarantees.
             _ if self.k == 0 => unsafe { gpu.set_bytes(c, 0, size * self.dtype.size()).map(|()| true)? },
-            // SAFETY: the caller promises the addresses.
+            // SAFETY: the caller guarantees the addresses.
             Some(library) => unsafe { self.run_library(gpu, library, io)? },
             None => false,
         };
         if let Some(Plain { unit, words, grid }) = self.plain.as_ref().filter(|_| !multiplied) {
             let mut words = words.clone();
             words[..3].copy_from_slice(&[io.inputs[0], io.inputs[1], c]);
-            // SAFETY: the caller promises the addresses; the words are those of the source.
+            // SAFETY: the caller guarantees the addresses; the words are those of the source.
             unsafe { gpu.launch_kernel(unit, *grid, 256, &words)? };
         }
         let Some(tail) = &self.tail else { return Ok(()) };
         let inputs: Vec<u64> = std::iter::once(c).chain(io.inputs[2..].iter().copied()).collect();
-        // SAFETY: the product is in the place of the tail's first input; the rest is the caller's promise.
+        // SAFETY: the product is in the place of the tail's first input; the caller guarantees the rest.
         unsafe { tail.run(gpu, DeviceIo { inputs: &inputs, ..io }) }
     }
 
@@ -405,7 +405,7 @@ impl Plan {
             _ => [(&raw const single[0]).cast(), (&raw const single[1]).cast()],
         };
         let [b_layout, a_layout, c_layout] = self.layouts;
-        // SAFETY: the caller promises the matrices; factors and handles outlive the call.
+        // SAFETY: the caller guarantees the matrices; factors and handles outlive the call.
         let status = unsafe {
             (products.blas.multiply)(
                 products.handle,

@@ -70,11 +70,11 @@ impl Reducer {
         let mut outputs = io.outputs[..last].to_vec();
         outputs.push(between);
         let bound = DeviceIo { outputs: &outputs, ..io };
-        // SAFETY: the caller promises the addresses, and the scratch takes the program's result.
+        // SAFETY: the caller guarantees the addresses, and the scratch takes the program's result.
         let mut ran = unsafe { run_generic(gpu, program, bound) };
         if let Ok(true) = ran {
             let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
-            // SAFETY: the program's result is in the scratch; the caller promises the output.
+            // SAFETY: the program's result is in the scratch; the caller guarantees the output.
             ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
         }
         gpu.memory.give_scratch(between, bytes)?;
@@ -112,7 +112,7 @@ impl Run for Reducer {
             let watched = Some((reduce.arg, reduce.dtype));
             self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program, watched)))
         };
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         if !variant.unit.is_ready() && unsafe { self.run_unfused(gpu, io)? } {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl Run for Reducer {
         let partials = if total > 0 { gpu.memory.scratch(total * size)? } else { 0 };
         let mut words = variant.evaluator.bind(bound);
         words.extend(variant.shape.words(&share, out, partials));
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words are those of the source.
         let mut done = unsafe { gpu.launch_kernel(&variant.unit, share.grid, 256, &words) };
         for round in &rounds {
             let finish = self.finish.get_or_init(|| gpu.compiler.unit(finish_text(reduce)));

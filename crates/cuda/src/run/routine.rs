@@ -175,7 +175,7 @@ impl Job<'_> {
         if bytes == 0 || from == to {
             return Ok(());
         }
-        // SAFETY: base and output are dense and of one size, which the caller promises.
+        // SAFETY: base and output are dense and of one size, which the caller guarantees.
         unsafe { self.gpu.copy_within(from, to, bytes) }
     }
 

@@ -83,7 +83,7 @@ impl Run for Gatherer {
             if aligned { (self.pack, &self.packed) } else { (1, self.plain.get_or_init(|| gpu.compiler.unit(text()))) };
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[0], io.inputs[1], io.outputs[0], io.status]);
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words are those of the source.
         unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
     }
 
@@ -130,7 +130,7 @@ impl Adder {
 impl Run for Adder {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         if io.inputs[0] != io.outputs[0] {
-            // SAFETY: the caller promises the base, and an output of its shape.
+            // SAFETY: the caller guarantees the base, and an output of its shape.
             unsafe { self.base.run(gpu, io.inputs[0], io.outputs[0])? };
         }
         if self.size == 0 {
@@ -138,7 +138,7 @@ impl Run for Adder {
         }
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[2], io.inputs[1], io.outputs[0], io.status]);
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words are those of the source.
         unsafe { gpu.launch_kernel(&self.unit, self.units.div_ceil(4), 128, &words) }
     }
 

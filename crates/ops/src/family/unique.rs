@@ -96,7 +96,7 @@ impl Family for Unique {
         let starts = |count: i64| call("group_starts").with("count", count).of([I64]);
         let rising = || x([9]).values(Values::Rising);
         all.push(starts(5).on([rising()]));
-        all.push(starts(4).on([rising()]).fails("group_starts: the numbers are not"));
+        all.push(starts(4).on([rising()]).fails("group_starts: the group numbers do not"));
         all.push(starts(4).on([x([3])]).fails("group_starts: 4 groups of 3"));
         all.push(starts(1).on([x([3])]).of([F32]).fails("group_starts: groups must be int64"));
         for input in [x([6, 2]), x([5, 1]), x([0, 2]), x([3, 0]), x([4, 5]).look(Look::Transposed)] {
