@@ -65,18 +65,20 @@ impl LaunchableKernel {
         LaunchableKernel { gpu, run }
     }
 
-    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can stand in.
+    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can
+    /// stand in.
     ///
     /// # Safety
-    /// Every address must reach as many elements as the kernel's layouts say, outputs must overlap nothing but donated
-    /// inputs, and nobody else may touch them until the stream has completed this launch.
+    /// Every address must be valid for the elements of the kernel's layouts, outputs must overlap nothing but donated
+    /// inputs, and nobody else may access them until the stream has completed this launch.
     pub unsafe fn enqueue(&self, io: DeviceIo<'_>) -> Result<()> {
         self.gpu.enter()?;
         // SAFETY: the caller guarantees the addresses, and the context was made current.
         unsafe { self.run.run(&self.gpu, io) }
     }
 
-    /// Like [`LaunchableKernel::enqueue`], for the last launch before a mark. Returns whether the kernel writes the mark itself.
+    /// Like [`LaunchableKernel::enqueue`], for the last launch before a mark. Returns whether the kernel writes the
+    /// mark itself.
     ///
     /// # Safety
     /// As for [`LaunchableKernel::enqueue`]; the device's context must be current on this thread.

@@ -6,7 +6,7 @@ use crate::gpu::{DeviceIo, Gpu};
 use forerun_base::{Layout, Result};
 use forerun_plan::{Concat, Update};
 
-/// A concatenation: a copy an input, and where it goes, in bytes.
+/// A concatenation: one copy per input, with its offset in the output in bytes.
 pub(super) struct Joiner {
     parts: Vec<(Mover, u64)>,
 }
@@ -62,7 +62,7 @@ impl Run for Overwrite {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let (base, out) = (io.inputs[0], io.outputs[0]);
         if base != out && self.bytes > 0 {
-            // SAFETY: base and output are dense and of one size, which the caller guarantees.
+            // SAFETY: base and output are dense and of equal size, which the caller guarantees.
             unsafe { gpu.copy_within(base, out, self.bytes)? };
         }
         let to = out.wrapping_add(io.scalars[0].wrapping_mul(self.size as u64));
