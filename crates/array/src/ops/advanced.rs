@@ -307,7 +307,7 @@ pub fn copy_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<(
     let named = || -> Result<()> {
         let mask = match mask.dtype() {
             DType::Bool => transfer_to(mask, x, loc)?,
-            dtype => return Err(Error::new(ErrorKind::Type, format!("a mask is of truth values, not {dtype}"))),
+            dtype => return Err(Error::new(ErrorKind::Type, format!("the mask must be bool, not {dtype}"))),
         };
         let value = as_value(value, x, loc)?;
         let (mask, wide) = (broadcast(&mask, &x.shape())?, broadcast(&narrowed(&value, x.ndim())?, &x.shape())?);
