@@ -27,8 +27,8 @@ pub(crate) struct EnqueuedOn {
 }
 
 /// The full ticket, from its low 24 bits, which values keep, and the last ticket of the lane.
-fn whole_ticket(kept: u32, told: u64) -> u64 {
-    told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
+fn full_ticket(low: u32, last: u64) -> u64 {
+    last - (last.wrapping_sub(low as u64) & 0xff_ffff)
 }
 
 impl KernelTask {
@@ -252,7 +252,7 @@ fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];
-        device.follow(lane, other, whole_ticket(ticket, device.accelerator.last_ticket(other)));
+        device.follow(lane, other, full_ticket(ticket, device.accelerator.last_ticket(other)));
     }
 }
 

@@ -308,8 +308,8 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
 fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
     let may = |dtype: DType, k: usize| {
         let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);
-        let alone = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
-        alone && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
+        let read_once = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
+        read_once && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
     };
     let outputs = program.outputs.iter().enumerate();
     let inputs = 0..program.inputs.len();
