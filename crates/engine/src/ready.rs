@@ -6,9 +6,9 @@
 //! 2. Any other task must leave room for all older tasks: with `w` the bytes of all older unstarted tasks,
 //!    `committed + w + b <= limit`.
 //! 3. A source (a task without task inputs) also needs `b` plus the bytes of early sources to be within the prefetch
-//!    allowance. A source is early while an older task is unfinished. At most [`ITERATIONS_AHEAD`] sources of one line are
-//!    early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and costs
-//!    memory.
+//!    allowance. A source is early while an older task is unfinished. At most [`ITERATIONS_AHEAD`] sources of one line
+//!    are early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and
+//!    costs memory.
 //!
 //! Why peak <= max(limit, peak of the sync run): consider the moment when the oldest task starts by rule 1 alone. If a
 //! younger task had started by rule 2 while it waited, the last such task would have left room for it and for all tasks

@@ -42,7 +42,7 @@ struct Plain(UnsafeCell<u32>);
 
 // SAFETY: the tests check whether accesses are ordered; loom fails the test if they are not.
 unsafe impl Sync for Plain {}
-// SAFETY: as above.
+// SAFETY: a number may move between threads.
 unsafe impl Send for Plain {}
 
 impl Plain {
@@ -129,7 +129,7 @@ struct Node {
 
 // SAFETY: edges follow the rules of their module, which loom checks.
 unsafe impl Sync for Node {}
-// SAFETY: as above.
+// SAFETY: a node may move between threads while it has no edges.
 unsafe impl Send for Node {}
 
 impl Node {
@@ -199,7 +199,7 @@ fn a_follower_is_enqueued_and_settled_once() {
                 // SAFETY: each list is closed once; the nodes live until the end of the model.
                 unsafe { before[0].successors.close(|to, late| visit(to, late, false, &before[0])) };
                 before[1].value.write(10);
-                // SAFETY: as above.
+                // SAFETY: each list is closed once; the nodes live until the end of the model.
                 unsafe { before[1].successors.close(|to, late| visit(to, late, true, &before[1])) };
             })
         };

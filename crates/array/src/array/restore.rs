@@ -50,7 +50,7 @@ impl Array {
 
     /// Points the cell at a value with the kept bytes, if it still points at the failed one.
     fn put_back(&self, failed: *const Node, last_good: LastGood) -> bool {
-        // SAFETY: our own window.
+        // SAFETY: the calling thread owns this window.
         let new = unsafe { window().take_node() };
         let generation = new.open(self.cell().meta(), 0, 0);
         self.cell().meta().note_copy();

@@ -19,7 +19,7 @@ use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, S
 fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
     let meta = Meta::dense(dtype, shape, current_device());
     let key = (Op::Fill(kind).code(), [meta.id, 0, 0]);
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let made: std::result::Result<_, std::convert::Infallible> =
         owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, &meta)), dtype)));
@@ -57,7 +57,7 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     }
     let no_memory = || no_memory(meta.bytes).in_op("empty").submitted_at(loc);
     let buffer = Buffer::alloc(meta.bytes, "empty", loc).ok_or_else(no_memory)?;
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);
@@ -134,7 +134,7 @@ fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array
     }
     let shape = Shape::new(shape).map_err(|e| e.in_op(name))?;
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let stream = &mut unsafe { window.owner() }.random;
     let words = stream.draw(window.number, forerun_cpu::blocks_for(kind, dtype, shape.size()));
     Ok(fill(kind, shape, dtype, words, loc))
@@ -145,7 +145,7 @@ pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
     match signature.op {
         Op::Fill(kind @ (FillKind::Normal | FillKind::Uniform)) => {
             let window = window();
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, forerun_cpu::blocks_for(kind, signature.out.dtype, signature.out.size))
         }
@@ -226,7 +226,7 @@ fn just_below(number: f64, dtype: DType) -> f64 {
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
     fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape, host_device());
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);

@@ -23,7 +23,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
         return complex::reduce_parts(kind, x, mask, keepdims, loc);
     }
     let key = (Op::Reduce(kind).code(), [x.meta().id, mask as u64, keepdims as u64]);
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, result) = owner.recipe(key, || {
         let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;

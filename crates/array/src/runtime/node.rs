@@ -79,7 +79,7 @@ pub(crate) struct Node {
 // SAFETY: the table above states which thread may access what. The inline bytes are written before the state is
 // published and read only after it was seen.
 unsafe impl Sync for Node {}
-// SAFETY: as above.
+// SAFETY: the raw pointers of a node refer to slots, windows and buffers that any thread may reach.
 unsafe impl Send for Node {}
 
 impl Node {

@@ -66,7 +66,7 @@ impl RandomStream {
 /// Makes this thread draw from the given stream, or from its own with `None`; returns the previous one.
 pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
 }
 

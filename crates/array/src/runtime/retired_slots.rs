@@ -71,7 +71,7 @@ mod loom_tests {
 
     // SAFETY: loom checks the accesses.
     unsafe impl Sync for Slot {}
-    // SAFETY: as above.
+    // SAFETY: loom checks the accesses.
     unsafe impl Send for Slot {}
 
     #[test]

@@ -225,7 +225,7 @@ impl Window {
 
     /// Holds an object that records just submitted by the calling thread refer to, until they are done.
     pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, recipe_refs: &Arc<T>) {
-        // SAFETY: our own window; no other reference to the owner's part is alive.
+        // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
         unsafe { self.owner() }.keep(recipe_refs);
     }
 
@@ -233,7 +233,7 @@ impl Window {
     pub(crate) fn retire(node: &Node) {
         let window = node.window();
         if window == current() {
-            // SAFETY: it is our own window, and no other reference to the owner's part is alive here.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             unsafe { (*window).owner() }.retired.push_back(node);
             return;
         }
@@ -357,7 +357,7 @@ pub(crate) fn window() -> &'static Window {
 /// leak detection.
 pub fn slots() -> SlotStats {
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let owner = unsafe { window.owner() };
     window.reclaim(owner, usize::MAX);
     SlotStats { made: owner.made, live: owner.made - owner.free.len() }
