@@ -161,8 +161,7 @@ def finish(made: Any) -> None:
 
 
 def compiled(line: str, lib: Any, names: dict[str, Any]) -> Callable[[int], float]:
-    """Return a function that runs a line ``count`` times, waits for each result, and returns the mean time in seconds.
-    """
+    """Return a function that runs a line ``count`` times, waits for each result, and returns the mean seconds."""
     scope = {**names, "np": lib, "finish": finish, "now": time.perf_counter}
     try:
         made = eval(line, scope)

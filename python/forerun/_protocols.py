@@ -8,7 +8,7 @@ from typing import Any
 
 from forerun._forerun import Pointwise, ndarray
 
-# The reductions that NumPy spells as methods of ufuncs.
+# The reductions that NumPy implements as ufunc methods.
 _REDUCED = {
     "add": "sum",
     "multiply": "prod",
@@ -18,10 +18,10 @@ _REDUCED = {
     "logical_or": "any",
 }
 
-# Functions about where elements lie: an array made of ours may look at the same ones.
+# Functions about memory: a NumPy array may share the elements of a Forerun array.
 _ABOUT_MEMORY = {"may_share_memory", "shares_memory"}
 
-# The versions of the standard that can be asked for: each contains those before it.
+# The supported versions of the standard; each includes the earlier ones.
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
@@ -43,7 +43,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
         return NotImplemented
     options = dict(options or {})
     name = ufunc.__name__
-    # Who writes into NumPy's memory, or computes with what only NumPy has, gets NumPy's results.
+    # NumPy computes if the output is NumPy's memory, or if an operand has a dtype that only NumPy has.
     written = inputs[:1] if method == "at" else options.get("out") or ()
     if any(isinstance(array, numpy.ndarray) for array in written) or _only_numpys((inputs, options)):
         return getattr(ufunc, method)(*_as_numpys(inputs), **_as_numpys(options))
@@ -81,7 +81,7 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     try:
         return found(*args, **kwargs)
     except TypeError:
-        # Python's objects beside an array are an array of objects, which only NumPy has.
+        # Python objects next to an array make an object array, which only NumPy has.
         if not any(arg is None or isinstance(arg, str) for arg in args):
             raise
         return func(*_as_numpys(args), **_as_numpys(kwargs))
@@ -91,7 +91,7 @@ def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a NumPy array and a Forerun array share elements. Waits for the Forerun array."""
     import numpy
 
-    # What NumPy may not write is perhaps what it was lent.
+    # A read-only NumPy array may be an export of a Forerun array.
     lent = any(isinstance(arg, numpy.ndarray) and not arg.flags.writeable for arg in args)
     return bool((lent and func.__name__ == "may_share_memory") or func(*_as_numpys(args), **kwargs))
 
@@ -103,7 +103,7 @@ def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any
         return NotImplemented
     (array,) = inputs
     axis = options.pop("axis", 0)
-    # Of no dimensions NumPy lets the first one be reduced.
+    # For 0-d arrays NumPy accepts axis 0.
     named = {"axis": None if array.ndim == 0 and axis in (0, -1) else axis, "keepdims": options.pop("keepdims", False)}
     if (dtype := options.pop("dtype", None)) is not None:
         array = array.astype(dtype, copy=False)
@@ -144,7 +144,7 @@ def _only_numpys(value: Any) -> bool:
 
 
 def _as_numpys(value: Any) -> Any:
-    """Give NumPy arrays in the place of ours among arguments. Waits for their values."""
+    """Replace Forerun arrays among the arguments by NumPy arrays. Waits for their values."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if isinstance(value, (tuple, list)):

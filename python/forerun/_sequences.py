@@ -118,7 +118,7 @@ def _rows(op: str, shape: tuple[int, ...], indices: ndarray) -> ndarray:
         extent, place = shape[d], indices[d].astype(int64, copy=False)
         place = where(place < 0, place + extent, place)
         good = (place >= 0) * (place < extent)
-        # However the coordinates before add up, this is beyond the last row.
+        # Beyond the last row, whatever the other coordinates add up to.
         rows = where(
             good, place if rows is None else rows * extent + place, size * math.prod(shape[d + 1 : depth]) + size
         )
@@ -202,7 +202,7 @@ def _lengths(op: str, x: ndarray, sequence_length: ArrayLike, axis: SupportsInde
 
 
 def _steps(x: ndarray, axis: int) -> ndarray:
-    """Count along an axis."""
+    """Return the positions along an axis."""
     steps = _forerun.arange(0, x.shape[axis], 1, int64, x.device)
     return steps.reshape(*[-1 if d == axis else 1 for d in range(x.ndim)])
 

@@ -1,4 +1,4 @@
-"""Helpers of this package: common dtypes and axes."""
+"""Helpers of the package ``np``: common dtypes and axes."""
 
 from __future__ import annotations
 

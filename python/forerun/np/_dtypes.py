@@ -10,7 +10,7 @@ from forerun._forerun import dtype, ndarray
 if TYPE_CHECKING:
     from forerun._types import DTypeLike, Number
 
-# Bits of the fraction, and the exponents of the smallest normal and of the largest number.
+# The bits of the fraction, and the exponents of the smallest normal and the largest number.
 _FLOATS = {
     "float16": (10, -14, 15),
     "bfloat16": (7, -126, 127),
@@ -18,7 +18,7 @@ _FLOATS = {
     "float64": (52, -1022, 1023),
 }
 
-# What the parts of complex numbers are.
+# The dtypes of the parts of complex numbers.
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 _SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 _UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})

@@ -125,7 +125,7 @@ def load(file: FileLike) -> Any:
 
 def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarray | NpzFile:
     left = remaining(file)
-    # Only a file that can be gone back in can be an archive.
+    # Only a seekable file can be an archive.
     if left is not None:
         start = file.read(len(MAGIC))
         file.seek(-len(start), os.SEEK_CUR)

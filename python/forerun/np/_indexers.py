@@ -70,7 +70,7 @@ def _at_least(part: slice | ArrayLike, ndmin: int, trans1d: int) -> ndarray:
     lack = ndmin - made.ndim
     if trans1d < 0 or made.ndim == 0:
         return made.reshape((1,) * lack + made.shape)
-    # The dimensions of the part come from that one on.
+    # The dimensions of the item start at that position.
     return made.reshape((1,) * trans1d + made.shape + (1,) * (lack - trans1d))
 
 

@@ -28,7 +28,7 @@ class Optimizer:
         self._update([parameter for parameter in self._parameters if parameter.grad is not None])
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Make the parameters' gradients zero, or forget them."""
+        """Set the parameters' gradients to zero, or drop them."""
         for parameter in self._parameters:
             parameter.clear_grad(set_to_zero)
 

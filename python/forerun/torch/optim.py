@@ -39,7 +39,7 @@ class Optimizer:
             self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or make them zero."""
+        """Drop the parameters' gradients, or set them to zero."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 parameter._clear_grad(set_to_none)

@@ -200,7 +200,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
         return _forerun.broadcast_to(eye, x.shape).copy()
     if power == 1:
         return x.copy()
-    # Squares of squares, multiplied where the power has a bit.
+    # Exponentiation by squaring.
     made: ndarray | None = None
     while power > 1:
         if power & 1:

@@ -14,7 +14,7 @@ from forerun.torch._tensor import Tensor
 
 __all__ = ["DataLoader", "Dataset", "TensorDataset"]
 
-# The order of shuffled batches, which ``manual_seed`` starts anew.
+# The generator of shuffled orders, which ``manual_seed`` resets.
 SHUFFLER = random.Random(0)
 
 
@@ -110,7 +110,7 @@ class DataLoader:
         if not isinstance(self.dataset, TensorDataset):
             return _stacked([self.dataset[row] for row in rows])
         if not self.shuffle:
-            # Rows in order are a slice, which is a view.
+            # Consecutive rows are a slice, which is a view.
             return [tensor[rows[0] : rows[-1] + 1] for tensor in self.dataset.tensors]
         return [
             Tensor._run(lambda array: np.take(array, list(rows), axis=0), tensor) for tensor in self.dataset.tensors
@@ -118,7 +118,7 @@ class DataLoader:
 
 
 def _stacked(rows: list[Any]) -> list[Tensor] | Tensor:
-    """Make one tensor of many rows, or a list of one per column."""
+    """Stack rows to one tensor, or to a list with one tensor per column."""
     if isinstance(rows[0], (tuple, list)):
         return [_stacked(list(column)) for column in zip(*rows, strict=True)]  # type: ignore[misc]
     return stack([row if isinstance(row, Tensor) else tensor(row) for row in rows])
