@@ -23,7 +23,7 @@ def here() -> int:
 
 
 def slow(steps: int = 24) -> np.ndarray:
-    # Products keep this value. Denormal numbers, which smaller ones lead to, would take minutes.
+    # Products keep this value. Smaller ones would lead to denormals, which take minutes.
     w = np.full((500, 500), 1 / 500)
     x = w
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Functions that choose elements by conditions and positions, and those that write so, against NumPy."""
+"""Functions that select or write elements by conditions and positions, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def same(got: Any, wanted: Any) -> None:
 
 
 def views(x: numpy.ndarray) -> list[tuple[Any, numpy.ndarray]]:
-    """Give an array as it is, transposed, and every second of its rows backwards."""
+    """Return an array as it is, transposed, and with every second row in reverse."""
     found = [(np.array(x), x), (np.array(x).T, x.T)]
     if x.ndim > 0:
         found.append((np.array(x)[::-2], x[::-2]))

@@ -1,4 +1,4 @@
-"""PyTorch's words: first tutorials train, their first steps are NumPy's, and tensors behave as a reader expects."""
+"""PyTorch's dialect: tutorials train, their first steps equal NumPy's, and tensors behave as expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mlp(inputs: int, hidden: int, outputs: int) -> Any:
 
 
 def weights_of(net: Any) -> list[numpy.ndarray]:
-    """Give the weights as the reference keeps them: (inputs, outputs)."""
+    """Return the weights in the reference's shape: (inputs, outputs)."""
     return [parameter.detach().numpy().T for parameter in net.parameters()]
 
 

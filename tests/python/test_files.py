@@ -1,4 +1,4 @@
-"""NumPy's files and MXNet's: what others wrote is read, what we write others read, and the rest is refused by name."""
+"""NumPy's and MXNet's files: reading, writing, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_archives_that_are_refused(tmp_path: pathlib.Path) -> None:
     refused("12 bytes for float32")
     archive(path, [("x.npy", b"no array")])
     refused("does not begin")
-    # An entry that claims to be more than its bytes can be: the size in the directory is changed.
+    # An entry that claims more than its bytes can hold: the size in the directory is changed.
     archive(path, [("x.npy", good)], zipfile.ZIP_DEFLATED)
     data = path.read_bytes()
     at = data.rindex(b"PK\x01\x02") + 24
@@ -197,7 +197,7 @@ def test_archives_that_are_refused(tmp_path: pathlib.Path) -> None:
     flipped[flipped.index(bytes(8)) + 3] ^= 1
     path.write_bytes(flipped)
     refused("CRC")
-    # Names that lead elsewhere are names: nothing is written anywhere.
+    # Names with paths are only names: nothing is written anywhere.
     archive(path, [("../../up.npy", good), ("/root.npy", good)])
     assert set(np.load(path)) == {"../../up", "/root"}
     same(np.load(path)["../../up"], numpy.zeros(2, "float32"))

@@ -345,7 +345,7 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Affine(gluon.HybridBlock):
-    """Takes inputs in every way there is."""
+    """Takes inputs in every possible way."""
 
     def __init__(self) -> None:
         super().__init__()

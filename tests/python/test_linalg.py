@@ -1,4 +1,4 @@
-"""Linear algebra against NumPy: values, dtypes, shapes, stacks, empty matrices, views, failures and gradients."""
+"""Linear algebra compared with NumPy: values, dtypes, shapes, stacks, empty matrices, views, failures and gradients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TURN = (-1, -2)
 
 
 def drawn(shape: tuple[int, ...], dtype: str, seed: int = 0) -> numpy.ndarray:
-    """Draw matrices that are far from singular."""
+    """Draw well-conditioned matrices."""
     generator = numpy.random.default_rng(seed)
     made = generator.normal(size=shape)
     if dtype.startswith("complex"):

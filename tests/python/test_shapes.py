@@ -1,4 +1,4 @@
-"""Functions that turn, join, cut, pad and index arrays against NumPy's, on arrays that lie in every way."""
+"""Functions that rearrange, join, split, pad and index arrays compared with NumPy, for every memory layout."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LOOKS = ["dense", "transposed", "backwards"]
 
 
 def plain(dtype: str, *shape: int) -> numpy.ndarray:
-    """Make small numbers of both signs, all different."""
+    """Return small distinct numbers of both signs."""
     size = int(numpy.prod(shape))
     return (numpy.arange(size) * 7 % max(size, 1) - size // 3).astype(dtype).reshape(shape)
 
 
 def laid(values: numpy.ndarray, look: str) -> np.ndarray:
-    """Give an array of ours with these values that lies in some way."""
+    """Return a Forerun array with these values and a given memory layout."""
     if look == "transposed":
         return np.array(values.T.copy()).T
     if look == "backwards" and values.ndim:
@@ -34,7 +34,7 @@ def laid(values: numpy.ndarray, look: str) -> np.ndarray:
 
 
 def compare(got: Any, want: Any) -> None:
-    """Compare results: arrays by shape, kind of dtype and values, and collections item by item."""
+    """Compare results: arrays by shape, kind of dtype and values; collections item by item."""
     if isinstance(want, (tuple, list)):
         assert isinstance(got, (tuple, list)) and len(got) == len(want)
         for one, other in zip(got, want, strict=True):

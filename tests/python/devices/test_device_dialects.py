@@ -1,4 +1,4 @@
-"""Devices in the words of other frameworks."""
+"""Devices in the dialects of other frameworks."""
 
 from __future__ import annotations
 
