@@ -92,7 +92,7 @@ def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.n
 
     if target is not None and numpy.dtype(target) != snapshot.dtype:
         if copy is False:
-            raise ValueError(f"cannot give {snapshot.dtype} as {numpy.dtype(target)} without a copy")
+            raise ValueError(f"cannot convert {snapshot.dtype} to {numpy.dtype(target)} without a copy")
         return snapshot.astype(target)
     return snapshot.copy() if copy else snapshot
 

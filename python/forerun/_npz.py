@@ -69,7 +69,7 @@ class NpzFile(Mapping[str, ndarray]):
         try:
             self._archive = zipfile.ZipFile(file)
         except _BROKEN as error:
-            raise refused(f"{where}: this is no archive: {error}") from error
+            raise refused(f"{where}: not an archive: {error}") from error
         self._entries = self._checked(size)
         self.files = list(self._entries)
 
@@ -80,7 +80,7 @@ class NpzFile(Mapping[str, ndarray]):
         for info in sorted(self._archive.infolist(), key=lambda info: info.header_offset):
             name = info.filename.removesuffix(".npy")
             if name in entries:
-                raise refused(f"{self._where}: two entries are called {name!r}")
+                raise refused(f"{self._where}: two entries have the name {name!r}")
             if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise refused(f"{self._where}: entry {name!r} is encrypted, or neither stored nor deflated")
             if info.header_offset < reached:

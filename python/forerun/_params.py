@@ -40,7 +40,7 @@ def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
     if names and len(names) != len(entries):
         raise source.refused(f"{len(names)} names for {len(entries)} arrays")
     if len(set(names)) != len(names):
-        raise source.refused("two arrays have one name")
+        raise source.refused("two arrays have the same name")
     if source.left:
         raise source.refused(f"{source.left} bytes at the end are unexpected")
     arrays = []
@@ -86,7 +86,7 @@ def _name(source: Source, number: int) -> str:
     try:
         return source.take(length, what).decode()
     except UnicodeDecodeError as error:
-        raise source.refused(f"{what} is no text") from error
+        raise source.refused(f"{what} is not valid text") from error
 
 
 def _count(source: Source, what: str, least: int) -> int:

@@ -652,7 +652,7 @@ def atanh(x: ArrayLike, /) -> None:
 
 @unary
 def degrees(x: ArrayLike, /) -> None:
-    """Compute ``degrees`` element by element: converts radians to degrees.
+    """Compute ``degrees`` element by element: radians converted to degrees.
 
     Examples
     --------
@@ -664,7 +664,7 @@ def degrees(x: ArrayLike, /) -> None:
 
 @unary
 def radians(x: ArrayLike, /) -> None:
-    """Compute ``radians`` element by element: converts degrees to radians.
+    """Compute ``radians`` element by element: degrees converted to radians.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def bytes_needed(source: Source, what: str, dtype: str, shape: Sequence[int]) ->
     if not is_known(dtype):
         raise source.refused(f"{what}: dtype {dtype} is not supported")
     if len(shape) > MOST_DIMENSIONS:
-        raise source.refused(f"{what}: {len(shape)} dimensions, the most are {MOST_DIMENSIONS}")
+        raise source.refused(f"{what}: {len(shape)} dimensions, the limit is {MOST_DIMENSIONS}")
     size = _dtype(dtype).itemsize
     # An empty array has no bytes, so check its other dimensions.
     if math.prod(extent for extent in shape if extent) * size > _MOST_BYTES:

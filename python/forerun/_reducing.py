@@ -175,7 +175,7 @@ def _axes(name: str, axis: AxisLike, ndim: int) -> tuple[int, ...]:
             raise IndexError(f"{name}.reduce: axis {each} is out of bounds for an array of {ndim} dimensions")
     axes = tuple(each % ndim for each in every)
     if len(set(axes)) < len(axes):
-        raise ValueError(f"{name}.reduce: an axis is named twice: {axes}")
+        raise ValueError(f"{name}.reduce: an axis is given twice: {axes}")
     return axes
 
 

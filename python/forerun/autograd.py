@@ -313,7 +313,7 @@ class Function:
     def __call__(self, *inputs: ndarray) -> Any:
         """Call ``forward``, and record the call as one op if the thread is recording."""
         if self._called:
-            raise RuntimeError(f"{type(self).__name__}: a Function object is for one call: make another")
+            raise RuntimeError(f"{type(self).__name__}: a Function object can be called only once; create another")
         self._called = True
         recording = _forerun.set_recording(False)
         try:

@@ -73,7 +73,7 @@ def create(initializer: str | Initializer, **arguments: Any) -> Initializer:
         return initializer
     cls = _BY_NAME.get(initializer.lower())
     if cls is None:
-        raise ValueError(f"no initialiser {initializer!r}; there are {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown initialiser {initializer!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 

@@ -62,7 +62,7 @@ def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
         return name
     cls = _BY_NAME.get(name.lower())
     if cls is None:
-        raise ValueError(f"no optimiser {name!r}; there are {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown optimiser {name!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 

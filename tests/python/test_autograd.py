@@ -245,7 +245,7 @@ def test_function_objects_are_for_one_call() -> None:
     function = Squared()
     with autograd.record():
         function(np.array([1.0]))
-        with pytest.raises(RuntimeError, match="Squared: a Function object is for one call: make another"):
+        with pytest.raises(RuntimeError, match="Squared: a Function object can be called only once; create another"):
             function(np.array([5.0]))
 
 

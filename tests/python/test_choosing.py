@@ -77,7 +77,7 @@ def test_select() -> None:
     a = np.array(x)
     same(np.select([a > 1, a < 0], [a, a * 10], 7), numpy.select([x > 1, x < 0], [x, x * 10], 7))
     same(np.select([a > 1, a > 0], [a[0], 3]), numpy.select([x > 1, x > 0], [x[0], 3]))
-    with pytest.raises(ValueError, match="1 conditions do not go with 2 choices"):
+    with pytest.raises(ValueError, match="1 conditions for 2 choices"):
         np.select([a > 1], [a, a])
     with pytest.raises(TypeError, match="conditions must be boolean"):
         np.select([a], [a])

@@ -242,7 +242,7 @@ def test_errors_of_gradients() -> None:
         x.numpy()
     with pytest.raises(RuntimeError, match=r"detach\(\)"):
         (x * 2).requires_grad = False
-    with pytest.raises(RuntimeError, match=r"3 dimensions are needed: \(1,\) x \(1,\)"):
+    with pytest.raises(RuntimeError, match=r"needs 3 dimensions, got \(1,\) x \(1,\)"):
         torch.bmm(torch.ones(1), torch.ones(1))
     (x * 2).backward(torch.tensor([1.0, 10.0]))
     numpy.testing.assert_array_equal(x.grad.numpy(), [2, 20])

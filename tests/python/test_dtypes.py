@@ -309,9 +309,9 @@ def test_limits_of_floats() -> None:
             assert float(getattr(ours, field)) == float(getattr(theirs, field)), (name, field)
     assert np.finfo(np.ones((2,), "float16")).dtype == np.float16
     assert repr(np.finfo("float16")) == "finfo(min=-65504.0, max=65504.0, dtype=float16)"
-    with pytest.raises(ValueError, match="finfo: int8 is no float dtype"):
+    with pytest.raises(ValueError, match="finfo: int8 is not a float dtype"):
         np.finfo("int8")
-    with pytest.raises(ValueError, match="iinfo: float32 is no integer dtype"):
+    with pytest.raises(ValueError, match="iinfo: float32 is not an integer dtype"):
         np.iinfo(np.float32)
 
 

@@ -141,7 +141,7 @@ def test_initialisers_draw_what_they_say() -> None:
     assert (x.asnumpy() == 7).all()
     with pytest.raises(ValueError, match=r"Xavier: w of shape \(3,\) has fewer than 2 dimensions"):
         init.Xavier()("w", np.zeros((3,)))
-    with pytest.raises(ValueError, match="no initialiser 'nothing'"):
+    with pytest.raises(ValueError, match="unknown initialiser 'nothing'"):
         init.create("nothing")
 
 

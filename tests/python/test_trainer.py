@@ -265,7 +265,7 @@ def test_sizes_of_a_batch(size: float) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(ValueError, match="no optimiser 'sdg'; there are adam, adamw"):
+    with pytest.raises(ValueError, match="unknown optimiser 'sdg'; available: adam, adamw"):
         gluon.Trainer(parameters(), "sdg")
     with pytest.raises(TypeError, match="learning_rat"):
         gluon.Trainer(parameters(), "sgd", {"learning_rat": 1})

@@ -99,7 +99,7 @@ def asarray(
         check_order("asarray", order)
     made = to_array(object, dtype, asked("asarray", ctx, device))
     if copy is False and made is not object:
-        raise ValueError("asarray: no array can be made of what was given without a copy")
+        raise ValueError("asarray: cannot convert the argument without a copy")
     return made.copy() if copy and made is object else made
 
 

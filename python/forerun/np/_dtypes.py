@@ -77,7 +77,7 @@ class finfo:
         asked = _asked(type)
         asked = dtype(_PARTS.get(asked.name, asked.name))
         if asked.name not in _FLOATS:
-            raise ValueError(f"finfo: {asked.name} is no float dtype")
+            raise ValueError(f"finfo: {asked.name} is not a float dtype")
         fraction, least, most = _FLOATS[asked.name]
         self.dtype = asked
         self.bits = 8 * asked.itemsize
@@ -119,7 +119,7 @@ class iinfo:
     def __init__(self, type: ndarray | DTypeLike) -> None:
         asked = _asked(type)
         if asked.name not in _KINDS["integral"]:
-            raise ValueError(f"iinfo: {asked.name} is no integer dtype")
+            raise ValueError(f"iinfo: {asked.name} is not an integer dtype")
         self.dtype = asked
         self.bits = 8 * asked.itemsize
         signed = asked.name in _SIGNED

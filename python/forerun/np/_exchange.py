@@ -42,7 +42,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     if isinstance(x, ndarray):
         moved = x if place is None else x.as_in_ctx(place)
         if copy is False and moved is not x:
-            raise ValueError(f"from_dlpack: the elements cannot be brought from {x.device} to {place} without a copy")
+            raise ValueError(f"from_dlpack: cannot move the elements from {x.device} to {place} without a copy")
         return moved.copy() if copy and moved is x else moved
     if copy is False:
         raise ValueError("from_dlpack: the elements of another library's array are always copied")

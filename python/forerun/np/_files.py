@@ -181,7 +181,7 @@ def genfromtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> nd
 
     table: Any = numpy.genfromtxt(fname, (default_float() if dtype is None else _dtype(dtype)).name, **options)
     if isinstance(table, list):
-        raise refused("genfromtxt: the columns cannot be one array: leave unpack out")
+        raise refused("genfromtxt: the columns cannot form one array: omit unpack")
     return from_numpy(table)
 
 

@@ -39,7 +39,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     """
     x = to_array(x)
     if x.ndim != 1:
-        raise ValueError(f"bincount: has one dimension, not {x.shape}")
+        raise ValueError(f"bincount: needs one dimension, got shape {x.shape}")
     if x.size and not is_whole(x) and x.dtype.name != "bool":
         raise TypeError(f"bincount: needs integers, not {x.dtype.name}")
     if minlength < 0:
@@ -73,7 +73,7 @@ def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> 
     if weights is None:
         updates = _forerun.full(places.shape, 1, int64, places.device)
     elif weights.shape != places.shape:
-        raise ValueError(f"{op}: weights {weights.shape} are not as many as {places.shape}")
+        raise ValueError(f"{op}: weights {weights.shape} do not match the shape {places.shape}")
     else:
         updates = weights.astype(float64, copy=False)
     nothing = _forerun.full((length,), 0, updates.dtype, places.device)
@@ -158,7 +158,7 @@ def _edges(
 ) -> ndarray:
     x, whole = in_floats(a), is_whole(a)
     if isinstance(bins, str) and weighted:
-        raise TypeError(f"{op}: the number of bins of weighted elements is not found by a rule")
+        raise TypeError(f"{op}: automatic bins do not support weights")
     if isinstance(bins, str):
         bins = _number(x, whole, bins, limits, op)
     if isinstance(bins, SupportsIndex) and not isinstance(bins, ndarray):

@@ -140,7 +140,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     array([ 0,  1, -1, -1, 40, 50])
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(f"select: {len(condlist)} conditions do not go with {len(choicelist)} choices")
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     if not condlist:
         raise ValueError("select: needs at least one condition")
     conditions = to_arrays(*condlist)

@@ -76,7 +76,7 @@ class generic:
 
     def __new__(cls, *_: Any) -> Any:
         """Raise: elements of arrays are 0-d arrays."""
-        raise TypeError(f"{cls.__name__}: names a family of dtypes and has no objects")
+        raise TypeError(f"{cls.__name__}: an abstract dtype class cannot be instantiated")
 
 
 class number(generic):

@@ -49,7 +49,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: Order = "C", *, copy: bool | 
     made = x.reshape(shape, order=check_order("reshape", order))
     is_view = _forerun.shares_cell(x, made)
     if copy is False and not is_view:
-        raise ValueError(f"reshape: {x.shape} to {made.shape} takes a copy of these elements")
+        raise ValueError(f"reshape: {x.shape} to {made.shape} requires a copy")
     return made.copy() if copy and is_view else made
 
 
@@ -134,7 +134,7 @@ def expand_dims(a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex]) -> 
     ndim = x.ndim + len(axis)
     places = sorted({axis_of(each, ndim) for each in axis})
     if len(places) < len(axis):
-        raise ValueError(f"expand_dims: an axis is named twice: {tuple(axis)}")
+        raise ValueError(f"expand_dims: an axis is given twice: {tuple(axis)}")
     for place in places:
         x = _forerun.expand_dims(x, place)
     return x

@@ -181,7 +181,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
     """
     x = to_array(array)
     if mode not in _ARGUMENTS:
-        raise ValueError(f"pad: no mode {mode}: {', '.join(_ARGUMENTS)}")
+        raise ValueError(f"pad: unknown mode {mode}, expected one of {', '.join(_ARGUMENTS)}")
     unknown = kwargs.keys() - _ARGUMENTS[mode].keys()
     if unknown:
         raise ValueError(f"pad: mode {mode} takes no {', '.join(sorted(unknown))}")

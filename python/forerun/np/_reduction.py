@@ -206,7 +206,7 @@ def std(
 
 def _correction(name: str, ddof: float, correction: float | None) -> float:
     if correction is not None and ddof:
-        raise ValueError(f"{name}: ddof and correction are two names of one argument")
+        raise ValueError(f"{name}: ddof and correction are the same argument: give one")
     return ddof if correction is None else correction
 
 

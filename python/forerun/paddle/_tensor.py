@@ -126,7 +126,7 @@ class Tensor(_Tensor):
     def t(self) -> Tensor:
         """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.ndim > 2:
-            raise ValueError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
+            raise ValueError(f"t: needs a matrix or a vector, got shape {self.shape}")
         return self.T
 
     def transpose(self, perm: Any) -> Tensor:

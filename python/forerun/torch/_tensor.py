@@ -185,7 +185,7 @@ class Tensor(_Tensor):
     def t(self) -> Tensor:
         """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.dim() > 2:
-            raise RuntimeError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
+            raise RuntimeError(f"t: needs a matrix or a vector, got shape {self.shape}")
         return self.T
 
     def transpose(self, dim0: Any, dim1: Any) -> Tensor:

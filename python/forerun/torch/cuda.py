@@ -69,7 +69,7 @@ def set_device(device: DeviceLike) -> None:
     """
     place = _to_device(device)
     if place.device_type != "gpu":
-        raise ValueError(f"set_device: {device} is no GPU")
+        raise ValueError(f"set_device: {device} is not a GPU")
     CHOSEN.gpu = place.device_id
 
 

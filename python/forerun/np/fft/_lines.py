@@ -20,7 +20,7 @@ def scale(op: str, norm: str | None, back: bool) -> int:
     try:
         return _SCALES["backward" if norm is None else norm][back]
     except KeyError:
-        raise ValueError(f"{op}: no norm {norm!r}: backward, ortho or forward") from None
+        raise ValueError(f"{op}: norm must be backward, ortho or forward, got {norm!r}") from None
 
 
 def to_complex(value: ArrayLike) -> ndarray:

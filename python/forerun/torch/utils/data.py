@@ -45,7 +45,7 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Tensor) -> None:
         lengths = [len(tensor) for tensor in tensors]
         if len(set(lengths)) != 1:
-            raise ValueError(f"TensorDataset: tensors of one length are needed, not {lengths}")
+            raise ValueError(f"TensorDataset: tensors must have equal lengths, got {lengths}")
         self.tensors = tensors
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class DataLoader:
         self, dataset: Any, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, num_workers: int = 0
     ) -> None:
         if batch_size < 1:
-            raise ValueError(f"DataLoader: a batch cannot have {batch_size} rows")
+            raise ValueError(f"DataLoader: batch_size must be positive, got {batch_size}")
         self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
 
     def __len__(self) -> int:
