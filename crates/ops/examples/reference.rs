@@ -42,7 +42,9 @@ fn main() {
         let arguments: Vec<&str> = arrays.into_iter().chain(routine.attributes().iter().map(|a| a.name)).collect();
         structured(row, &arguments.join(", "), &all, if smooth { "yes" } else { "" });
     }
-    println!("\n## Composite\n\nFunctions composed of the ops above; they are fused, fail and have gradients accordingly.\n");
+    println!(
+        "\n## Composite\n\nFunctions composed of the ops above; they are fused, fail and have gradients accordingly.\n"
+    );
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for row in COMPOSITE {
         structured(row, row.arguments, &all, if row.name == "one_hot" { "" } else { "yes" });
