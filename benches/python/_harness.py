@@ -20,7 +20,7 @@ Run = Callable[[], "float | dict[str, float]"]
 Make = Callable[[], Run]
 Bench = dict[str, dict[str, Make]]
 
-#: Pause between two runs, for threads of other peers to stop spinning: some do for tens of milliseconds.
+#: Pause between two runs, until the threads of other peers stop spinning, which takes tens of milliseconds.
 PAUSE = 0.15
 
 

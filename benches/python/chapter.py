@@ -198,7 +198,7 @@ def sums_numpy() -> Run:
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
-#: m, n, k, whether A and B are given transposed: squares, and the products of a training step.
+#: m, n, k, and whether A and B are transposed: square products, and those of a training step.
 PRODUCTS = [
     *((n, n, n, False, False) for n in (256, 1000, 2048, 4096)),
     (1024, 2048, 512, False, True),

@@ -26,15 +26,15 @@ from forerun import engine
 from forerun import np as forerun
 
 SIZES = {"1k": 1 << 10, "16k": 1 << 14, "1M": 1 << 20, "16M": 1 << 24}
-#: Seconds that one round of a line takes at least.
+#: The minimum duration of a round of a line, in seconds.
 ROUND = 3e-4
-#: Slower than NumPy beyond this counts as not met.
+#: The largest accepted ratio to NumPy's time.
 ALLOWED = 1.10
 
 # ``x``, ``y``: floats between 0.5 and 1.5; ``z``: floats around 0; ``d``: doubles; ``s``: sorted floats.
 # ``i``, ``j``: int64 from 0 and from 1 to 999; ``k``: int32; ``m``, ``o``: masks, half true and all false.
 # ``X``: a square matrix, ``w``: a row of it; ``Q``: at most 512 rows; ``r``: rows of four; ``c``: four rows.
-#: The lines by group, with semicolons between them.
+#: The lines by group, separated by semicolons.
 LINES = {
     "arithmetic": """
         x + y; x - y; x * y; x / y; x + 1; 2 * x; x / 3; 1 - x; 1 / x; -x; x * y + z; x * 2 + y * 3;
@@ -105,7 +105,7 @@ LINES = {
     """,
 }
 
-#: Why a line that is slower than NumPy by more than the allowed part is not faster, if its records do not tell.
+#: Reasons for lines beyond the accepted ratio that the number of records does not explain.
 FLOORS = {
     "np.zeros(n)": "NumPy takes pages from the system that it does not write; here they are written",
     "out[idx] = 1": "indices are checked before anything is written, in a pass of its own",

@@ -88,7 +88,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a module of the package when it is asked for."""
+    """Import a submodule on first access."""
     if name in _LATER:
         import importlib
 

@@ -1,4 +1,4 @@
-"""The extension module: arrays, dtypes, devices, and what the Python files of the package build on."""
+"""The extension module: arrays, dtypes, devices, and the primitives of the Python package."""
 
 import builtins
 import os

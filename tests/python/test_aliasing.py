@@ -23,7 +23,7 @@ class _Placeholder:
 
 
 X = _Placeholder()
-#: Arguments to try; ``X`` stands for the array. What NumPy refuses is not asked for.
+#: Arguments to try; ``X`` stands for the array. Calls that NumPy rejects are skipped.
 ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((X,), {}),
     ((X, X), {}),
@@ -60,14 +60,14 @@ ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((X, -100, 100), {}),
     ((X, 0, 0, "C"), {}),
 ]
-#: Results that are copies here: nothing lets a view of parts of elements be written, and a copy is never wrong.
+#: Results that are copies here, because views of parts of elements cannot be written.
 COPIES = {"diff", "frombuffer", "polyint", "real", "ndarray.conj", "ndarray.real", "linalg.matrix_power"}
 COPIES |= {"ndarray.conjugate", "real_if_close", "fft.fft2", "fft.fftn", "fft.ifft2", "fft.ifftn"}
-#: Views here, because elements have one order in memory: a copy in another would bring nothing.
+#: Views here, because arrays have only one memory order.
 VIEWS = {"asfortranarray"}
-#: NumPy says that these may be written, and warns when they are.
+#: NumPy reports these as writable, and warns on a write.
 READ_ONLY = {"broadcast_arrays"}
-#: Callables that are no functions of arrays, write to their arguments, or change settings of the process.
+#: Callables that are not functions of arrays, write to their arguments, or change settings of the process.
 LEFT_OUT = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shares_memory", "may_share_memory"}
 LEFT_OUT |= {"set_printoptions", "printoptions", "seterr"}
 

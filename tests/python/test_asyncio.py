@@ -105,7 +105,7 @@ def test_a_failure_names_both_lines() -> None:
 
 @needs_workers
 def test_cancelling_is_safe() -> None:
-    # The loop only logs what a callback raises.
+    # The loop only logs exceptions of callbacks.
     raised: list[object] = []
 
     async def main() -> None:

@@ -19,7 +19,7 @@ import forerun
 from forerun import _forerun, gluon, np, npx, torch
 
 PACKAGE = pathlib.Path(forerun.__file__).parent
-#: Every folder of the package but the tour's, which is a program.
+#: Every folder of the package except for the tour, which is a program.
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py") if "tour" not in path.relative_to(PACKAGE).parts})
 
 
@@ -69,7 +69,7 @@ def failed() -> Any:
     return np.take(np.ones((3,)), np.array([7]))
 
 
-#: Calls whose failure shows when a value is read.
+#: Calls that fail when a value is read.
 LATE: dict[str, Callable[[], Any]] = {
     "inv": lambda: np.linalg.inv(singular(2, 2)),
     "solve": lambda: np.linalg.solve(singular(2, 2), np.ones((2,))),

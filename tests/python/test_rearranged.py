@@ -11,7 +11,7 @@ import forerun
 from forerun import autograd, np, npx
 
 DTYPES = ["bool", "int8", "uint16", "float32", "int64", "float64", "complex128"]
-#: Lengths around the sizes of vectors, blocks, pieces and what is run on the spot.
+#: Lengths near the sizes of vectors, blocks and pieces, and near the limit for inline execution.
 LENGTHS = [1, 7, 8, 33, 64, 65, 1000, 5003, 40000]
 
 

@@ -10,7 +10,7 @@ import pytest
 import forerun
 from forerun import np
 
-#: Around the rows that are folded side by side, the lanes of a vector, a block, and what threads share.
+#: Near the limits of short rows, vector lanes, blocks, and the threshold for splitting.
 SHAPES = [(7,), (33, 4), (17, 5), (65, 32), (65, 33), (1000, 3), (40, 1), (3, 5000), (2, 3, 4), (300000,), (70000, 2)]
 
 

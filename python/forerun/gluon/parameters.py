@@ -67,7 +67,7 @@ class ParameterDict(dict[str, Parameter]):
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Initialise every parameter, with this initialiser if it has none of its own."""
+        """Initialise every parameter; this initialiser applies to parameters without their own."""
         seen: set[int] = set()
         for name, parameter in self.items():
             # A shared parameter has several names, and is initialised once.

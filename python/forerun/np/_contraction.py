@@ -58,14 +58,14 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
     return _planned(terms, result, tuple(x.shape for x in arrays))(*arrays)
 
 
-#: A step: what to call with the arrays of one or two places, and its arguments. Its result takes the next place.
+#: A step: a function, the indices of one or two operands, and its arguments. Its result gets the next index.
 Step: TypeAlias = "tuple[Callable[..., ndarray], int, int | None, tuple[Any, ...]]"
 
 
 _shape = attrgetter("shape")
 _turned = attrgetter("T")
 
-#: What is done with the arrays of a call.
+#: The function that evaluates a call with its arrays.
 Plan: TypeAlias = "Callable[..., ndarray]"
 
 

@@ -15,7 +15,7 @@ from forerun._pointwise import floor
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 from forerun.np._common import Order, check_order
 
-#: Numbers without a width of their own.
+#: Python scalars, which have no dtype.
 _PLAIN = (bool, int, float, complex)
 
 

@@ -93,7 +93,7 @@ ogrid = _Grid(sparse=True)
 r_ = _Joined(0, 1, -1)
 #: Joins as columns: ``np.c_[np.array([1, 2]), np.array([3, 4])]``.
 c_ = _Joined(-1, 2, 0)
-#: Gives an index as it is written: ``np.s_[2::2]``.
+#: Returns an index expression unchanged: ``np.s_[2::2]``.
 s_ = _Expression(always_tuple=False)
 #: The same, always as a tuple.
 index_exp = _Expression(always_tuple=True)

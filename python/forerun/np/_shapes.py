@@ -358,7 +358,7 @@ def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, e
     return places
 
 
-#: Up to so many runs are put together as views; of more, each element is looked up.
+#: Up to this many ranges are concatenated as views; more use one gather.
 _FEW_RUNS = 16
 
 

@@ -70,7 +70,7 @@ class Parts(NamedTuple):
 
 
 class Total(NamedTuple):
-    """The time in seconds of ``count`` increments, with a wait after each and after the last."""
+    """The time in seconds of a number of increments, with a wait after each and after the last."""
 
     increments: int
     waiting: float

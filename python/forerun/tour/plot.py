@@ -89,7 +89,7 @@ def bars(width: int, label: str, rows: Sequence[Bar]) -> str:
 
 
 def thin(points: Sequence[Point], buckets: int) -> list[Point]:
-    """Keep the first, last, lowest and highest point of each of ``count`` equal intervals, so that no peak is lost."""
+    """Keep the first, last, lowest and highest point of each of ``buckets`` equal intervals, so that no peak is lost."""
     if len(points) <= 4 * buckets:
         return list(points)
     first, last = points[0][0], points[-1][0]
@@ -104,7 +104,7 @@ def thin(points: Sequence[Point], buckets: int) -> list[Point]:
 
 
 def highest(points: Sequence[Point], buckets: int) -> list[Point]:
-    """Return the highest point of each of ``count`` equal intervals: the envelope of a rapidly changing curve."""
+    """Return the highest point of each of ``buckets`` equal intervals: the envelope of a rapidly changing curve."""
     if len(points) <= buckets:
         return list(points)
     first, last = points[0][0], points[-1][0]
@@ -125,7 +125,7 @@ def powers(low: float, high: float, about: int) -> list[float]:
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Return round values within a range, about as many as asked for."""
+    """Return round values within a range, about ``about`` of them."""
     if high <= low:
         return [low]
     rough = (high - low) / about

@@ -147,7 +147,7 @@ impl Transformer {
             Fft::Back => (code::BACK[which], self.lines.given),
         };
         let (mut plan, none) = (0, std::ptr::null_mut());
-        // SAFETY: the call writes one number.
+        // SAFETY: the pointer is to a local number, the only memory that the call writes.
         check(unsafe { (library.create)(&mut plan) }, "cufftCreate")?;
         let mut planned = Planned { library, plan, work: 0 };
         let (mut extent, batch) = (points as i64, self.lines.count() as i64);

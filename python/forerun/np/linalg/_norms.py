@@ -27,7 +27,7 @@ from forerun.np._complex import real
 from forerun.np.linalg._factor import svdvals
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
 
-#: Dtypes that are added up as they are.
+#: Dtypes that are summed without conversion.
 _DIRECT = (float32, float64)
 
 

@@ -13,7 +13,7 @@ from forerun.np._complex import conj, imag, iscomplexobj, real
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 
 
-#: Dtypes that stay what they are.
+#: Dtypes that need no conversion.
 _FLOATS = (float32, float64, complex64, complex128)
 
 
