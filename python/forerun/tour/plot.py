@@ -89,7 +89,7 @@ def bars(width: int, label: str, rows: Sequence[Bar]) -> str:
 
 
 def thin(points: Sequence[Point], buckets: int) -> list[Point]:
-    """Keep the first, last, lowest and highest point of each of ``buckets`` equal intervals, so that no peak is lost."""
+    """Keep the first, last, lowest and highest point of each of ``buckets`` equal intervals, to preserve peaks."""
     if len(points) <= 4 * buckets:
         return list(points)
     first, last = points[0][0], points[-1][0]
