@@ -203,7 +203,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<()> {
         line("host to device, pageable, 256 MiB", rate(begun), "GB/s", threads);
         let begun = Instant::now();
         for _ in 0..5 {
-            // SAFETY: as above.
+            // SAFETY: the buffers have this many bytes, and nothing else runs.
             unsafe { gpu.copy_out(buffers[0], &mut host, team)? };
         }
         line("device to host, pageable, 256 MiB", rate(begun), "GB/s", threads);

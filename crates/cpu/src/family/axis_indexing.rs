@@ -111,7 +111,7 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         }
         for at in range {
             let (outer, i) = (at / (count * inner), at % inner);
-            // SAFETY: as above.
+            // SAFETY: pieces write disjoint elements within the output.
             unsafe { to.add(at).write(from[(outer * extent + positions[at]) * inner + i]) };
         }
     });

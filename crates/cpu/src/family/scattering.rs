@@ -222,7 +222,7 @@ fn put_at<T: Element, I: Element + Into<i64>>(
             // SAFETY: `check_put` has verified that every element lies within the output.
             true => positions().for_each(|position| unsafe { to.offset(position as isize).write(values[0]) }),
             false => positions().zip(values).for_each(|(position, value)| {
-                // SAFETY: as above.
+                // SAFETY: `check_put` has verified that every element lies within the output.
                 unsafe { to.offset(position as isize).write(*value) }
             }),
         }

@@ -28,7 +28,7 @@ struct Span {
 
 // SAFETY: a span is an address range whose contents are only executed.
 unsafe impl Send for Span {}
-// SAFETY: as above.
+// SAFETY: a span is an address range whose contents are only executed.
 unsafe impl Sync for Span {}
 
 impl Drop for Span {

@@ -27,7 +27,7 @@ pub(crate) struct Products {
 
 // SAFETY: any thread may use the library's handle.
 unsafe impl Send for Products {}
-// SAFETY: as above.
+// SAFETY: any thread may use the library's handle.
 unsafe impl Sync for Products {}
 
 /// Workspace bytes: the library's recommendation for large devices.

@@ -125,7 +125,7 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
     while !kernel.is_ready() {
         std::thread::yield_now();
     }
-    // SAFETY: as above.
+    // SAFETY: the buffer has this many elements, and each is read before it is written.
     unsafe { gpu.set_bytes(x, 0, 4 * count)? };
     let mut graph = Graph::capture(gpu, || (0..3).try_for_each(|_| add()))?;
     let read = || -> Result<f32> {
