@@ -39,14 +39,14 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
     """Apply a NumPy ufunc with a Forerun op; return ``NotImplemented`` if there is none."""
     import numpy
 
-    if any(_has_own_say(value) for value in inputs):
+    if any(_overrides_ufunc(value) for value in inputs):
         return NotImplemented
     options = dict(options or {})
     name = ufunc.__name__
     # NumPy computes if the output is NumPy's memory, or if an operand has a dtype that only NumPy has.
     written = inputs[:1] if method == "at" else options.get("out") or ()
-    if any(isinstance(array, numpy.ndarray) for array in written) or _only_numpys((inputs, options)):
-        return getattr(ufunc, method)(*_as_numpys(inputs), **_as_numpys(options))
+    if any(isinstance(array, numpy.ndarray) for array in written) or _has_unsupported_dtype((inputs, options)):
+        return getattr(ufunc, method)(*_to_numpy_arguments(inputs), **_to_numpy_arguments(options))
     if options.pop("out", None) is not None:
         raise TypeError(f"numpy.{name}: out= is not supported where an array of forerun takes part")
     if method == "reduce":
@@ -70,8 +70,8 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     if func.__name__ in _ABOUT_MEMORY and any(isinstance(arg, numpy.ndarray) for arg in args):
         return _share(func, args, kwargs)
-    if isinstance(kwargs.get("out"), numpy.ndarray) or _only_numpys((args, kwargs)):
-        return func(*_as_numpys(args), **_as_numpys(kwargs))
+    if isinstance(kwargs.get("out"), numpy.ndarray) or _has_unsupported_dtype((args, kwargs)):
+        return func(*_to_numpy_arguments(args), **_to_numpy_arguments(kwargs))
     found = _function(func.__name__, func.__module__)
     if found is None:
         name = f"{func.__module__}.{func.__name__}"
@@ -84,7 +84,7 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
         # Python objects next to an array make an object array, which only NumPy has.
         if not any(arg is None or isinstance(arg, str) for arg in args):
             raise
-        return func(*_as_numpys(args), **_as_numpys(kwargs))
+        return func(*_to_numpy_arguments(args), **_to_numpy_arguments(kwargs))
 
 
 def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -93,7 +93,7 @@ def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
     # A read-only NumPy array may be an export of a Forerun array.
     lent = any(isinstance(arg, numpy.ndarray) and not arg.flags.writeable for arg in args)
-    return bool((lent and func.__name__ == "may_share_memory") or func(*_as_numpys(args), **kwargs))
+    return bool((lent and func.__name__ == "may_share_memory") or func(*_to_numpy_arguments(args), **kwargs))
 
 
 def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -123,7 +123,7 @@ def _function(name: str, module: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _has_own_say(value: Any) -> bool:
+def _overrides_ufunc(value: Any) -> bool:
     """Return whether a value's class implements ``__array_ufunc__`` itself."""
     import numpy
 
@@ -132,24 +132,24 @@ def _has_own_say(value: Any) -> bool:
     return hasattr(type(value), "__array_ufunc__")
 
 
-def _only_numpys(value: Any) -> bool:
+def _has_unsupported_dtype(value: Any) -> bool:
     """Return whether an argument has a dtype that Forerun lacks: objects, strings, dates."""
     import numpy
 
     if isinstance(value, (tuple, list)):
-        return any(_only_numpys(item) for item in value)
+        return any(_has_unsupported_dtype(item) for item in value)
     if isinstance(value, dict):
-        return any(_only_numpys(item) for item in value.values())
+        return any(_has_unsupported_dtype(item) for item in value.values())
     return isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind not in "biufcV"
 
 
-def _as_numpys(value: Any) -> Any:
+def _to_numpy_arguments(value: Any) -> Any:
     """Replace Forerun arrays among the arguments by NumPy arrays. Waits for their values."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if isinstance(value, (tuple, list)):
-        return type(value)(_as_numpys(item) for item in value)
-    return {name: _as_numpys(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(_to_numpy_arguments(item) for item in value)
+    return {name: _to_numpy_arguments(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _listed(options: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
         DType::U16 => args.input::<u16>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U32 => args.input::<u32>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U64 => args.input::<u64>(1).iter().map(|i| place(i64::try_from(*i).unwrap_or(i64::MAX))).collect(),
-        dtype => unreachable!("inference refuses {dtype} indices"),
+        dtype => unreachable!("inference rejects {dtype} indices"),
     }
 }
 

@@ -16,7 +16,7 @@ macro_rules! floats {
         |args, team| match args.dtype(0) {
             DType::F32 | DType::C64 => $f::<f32>(args, team, |x| x as f32),
             DType::F64 | DType::C128 => $f::<f64>(args, team, |x| x),
-            dtype => unreachable!("inference refuses {dtype}"),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     };
 }
@@ -94,7 +94,7 @@ impl Lines {
                 f(&mut line, &mut made, &mut scratch);
                 for (k, element) in made.iter().enumerate() {
                     let place = (o * self.given + k) * self.inner + i;
-                    assert!(place < size, "lines lie within the result");
+                    assert!(place < size, "lines are within the result");
                     // SAFETY: the bound was checked above, and lines do not overlap.
                     unsafe { target.get().add(place).write(*element) };
                 }

@@ -20,7 +20,7 @@ macro_rules! floats {
             DType::F64 => $f::<f64>(args, team),
             DType::C64 => widened(args, team, $f::<Complex<f64>>),
             DType::C128 => $f::<Complex<f64>>(args, team),
-            dtype => unreachable!("inference refuses {dtype}"),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     };
 }
@@ -104,7 +104,7 @@ impl<T: Element> Output<T> {
     #[expect(clippy::mut_from_ref, reason = "slices of different matrices and parts are apart")]
     unsafe fn slice(&self, part: usize, i: usize, count: usize) -> &mut [T] {
         let first = part + i * count;
-        assert!(first + count <= self.size, "a slice within the result");
+        assert!(first + count <= self.size, "the slice is within the result");
         // SAFETY: the bound was checked above; the caller guarantees that nobody else holds these elements.
         unsafe { std::slice::from_raw_parts_mut(self.start.get().add(first), count) }
     }

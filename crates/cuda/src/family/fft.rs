@@ -16,7 +16,7 @@ impl DeviceKernel for Fft {
     /// The kernel that scales the results of cuFFT.
     fn plan(&self, call: &RoutineCall) -> Plan {
         let texts = vec![scale_text(call.inputs[0].0.to_real())];
-        Plan { texts, scratch: 0, steps: |job| unreachable!("{} is done by a library", job.call.routine.name()) }
+        Plan { texts, scratch: 0, steps: |job| unreachable!("cuFFT runs {}", job.call.routine.name()) }
     }
 
     fn runs(&self, _: &[Given]) -> bool {
