@@ -120,7 +120,7 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
         (size_of::<T::Key>(), align_of::<T::Key>()),
         "keys and elements have the same size"
     );
-    // SAFETY: elements and keys have the types have equal size and alignment, and every bit pattern is valid for both.
+    // SAFETY: elements and keys have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
     let mut zeros = T::default().zero().is_some();
     if keys.len() <= PIECE {
