@@ -41,5 +41,5 @@ class detect_nonfinite:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop checking, and raise what was found, unless another exception is active."""
+        """Stop checking, and raise the error that was found, unless another exception is active."""
         _forerun.stop_detecting(error is None)

@@ -128,7 +128,7 @@ def test_arrays_of_more_dimensions_and_other_shapes() -> None:
     assert np.zeros_like(np.ones(3, "f8"), shape=(2, 2)).dtype == np.float64
     assert np.expand_dims(np.zeros((2, 3)), (0, -1)).shape == numpy.expand_dims(numpy.zeros((2, 3)), (0, -1)).shape
     assert np.expand_dims(np.zeros(3), (0, 2)).shape == (1, 3, 1)
-    with pytest.raises(ValueError, match="an axis is named twice"):
+    with pytest.raises(ValueError, match="an axis is given twice"):
         np.expand_dims(np.zeros(3), (0, 0))
 
 

@@ -1,4 +1,4 @@
-"""NumPy's spellings of dtypes, attributes of dtypes, and families of dtypes."""
+"""NumPy's dtype codes, attributes of dtypes, and abstract dtype classes."""
 
 from __future__ import annotations
 

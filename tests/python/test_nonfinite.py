@@ -1,4 +1,4 @@
-"""The op that made the first NaN or infinity is found, without a wait in the middle."""
+"""The op that made the first NaN or infinity is found, without a wait in between."""
 
 from __future__ import annotations
 

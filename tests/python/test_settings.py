@@ -1,4 +1,4 @@
-"""Settings of the environment: honoured, and named where they make no sense."""
+"""Environment settings: honoured, or named in an error if they are invalid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("once")
 
-# Computes, then counts the engine's threads by their names.
+# Computes, then counts the engine's threads by name.
 THREADS = """
 import os
 from forerun import np, npx
@@ -95,7 +95,7 @@ def test_no_more_threads_than_cores_allowed() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
 
 
-# Changes the number of threads under load: from this thread, and from another.
+# Changes the number of threads under load, from this and another thread.
 RESIZE = """
 import os, sys, threading, time
 import forerun

@@ -1,4 +1,4 @@
-"""Small answers that were wrong, or said less than they knew."""
+"""Small results that were once wrong or incomplete."""
 
 from __future__ import annotations
 

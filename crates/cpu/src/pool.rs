@@ -522,7 +522,7 @@ mod tests {
         assert!(before > 2 * SLAB);
         pool.trim();
         assert!(pool.stats().cached < SLAB, "one slab is left, for the block in use");
-        // SAFETY: as above.
+        // SAFETY: the bytes belong to the block.
         assert!((0..kept.bytes).all(|j| unsafe { kept.ptr.as_ptr().add(j).read() } == 7));
         let again: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
         again.into_iter().for_each(|b| pool.free(b));

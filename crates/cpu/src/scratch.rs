@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for ScratchAllocator {
             if !found.is_null() {
                 return found;
             }
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller.
             return reserve::last_resort(|| unsafe { System.alloc(layout) });
         };
         let spare = SPARE.try_with(|spare| spare.replace((null_mut(), 0))).unwrap_or((null_mut(), 0));

@@ -160,7 +160,7 @@ impl Batch {
         } else {
             let first = self.given - held.len() as u64 + 1;
             let mut enqueue = |n: usize, mark| {
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the arguments of each launch.
                 let enqueued = unsafe { held[n].enqueue(&words, mark) };
                 enqueued.unwrap_or_else(|error| {
                     failed.push((first + n as u64, error));

@@ -75,7 +75,7 @@ impl Gpu {
     pub fn count() -> usize {
         let Ok(driver) = Driver::get() else { return 0 };
         let mut count = 0;
-        // SAFETY: the call writes one number.
+        // SAFETY: the pointer is to a local number, the only memory that the call writes.
         let error = unsafe { (driver.device_count)(&mut count) };
         if error == code::SUCCESS { count.max(0) as usize } else { 0 }
     }
@@ -85,7 +85,7 @@ impl Gpu {
         let driver = Driver::get()?;
         let (mut device, mut context) = (0, std::ptr::null_mut());
         let mut name = [0u8; 128];
-        // SAFETY: each call writes to variables of the expected type.
+        // SAFETY: the pointers are to local variables of the types that the calls write.
         unsafe {
             let error = (driver.device_get)(&mut device, ordinal as i32);
             if error == code::NO_DEVICE || error == 101 {
@@ -98,7 +98,7 @@ impl Gpu {
         }
         let attribute = |which: i32| {
             let mut value = 0;
-            // SAFETY: the call writes one number.
+            // SAFETY: the pointer is to a local number, the only memory that the call writes.
             let error = unsafe { (driver.device_attribute)(&mut value, which, device) };
             driver.check(error, "cuDeviceGetAttribute").map(|()| value)
         };
@@ -176,7 +176,8 @@ impl Gpu {
     pub(crate) fn products(&self) -> Result<&Products> {
         let open = || {
             let blas = Blas::open(self.driver.release());
-            let blas = blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuBLASLt is not available: {text}")))?;
+            let blas =
+                blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuBLASLt is not available: {text}")))?;
             Products::new(self, blas)
         };
         self.products.get_or_init(open).as_ref().map_err(Error::clone)

@@ -2,7 +2,7 @@
 
 use crate::{Point, Routine, structured};
 
-/// What a reduction computes.
+/// The operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ReduceKind {
@@ -24,7 +24,7 @@ pub enum ReduceKind {
     NanMin,
 }
 
-/// What a fill computes.
+/// The values of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FillKind {

@@ -129,9 +129,9 @@ macro_rules! for_each_point {
                 |g, y| [g / (a * a - 1.0).of(Sqrt)]; 2, np ["arccosh"] "np.array([1.0])" => "array([0.])")
             (Atanh, "atanh", 1, Float, "Inverse hyperbolic tangent.", |a| trig::atanh(a);
                 |g, y| [g / (1.0 - a * a)]; 2, np ["arctanh"] "np.array([0.0, 1.0])" => "array([ 0., inf])")
-            (Degrees, "degrees", 1, Float, "Converts radians to degrees.", |a| a.mul(T::constant(180.0 / PI));
+            (Degrees, "degrees", 1, Float, "Radians converted to degrees.", |a| a.mul(T::constant(180.0 / PI));
                 |g, y| [g * (180.0 / PI)]; 2, np ["rad2deg"] "np.array([np.pi])" => "array([180.])")
-            (Radians, "radians", 1, Float, "Converts degrees to radians.", |a| a.mul(T::constant(PI / 180.0));
+            (Radians, "radians", 1, Float, "Degrees converted to radians.", |a| a.mul(T::constant(PI / 180.0));
                 |g, y| [g * (PI / 180.0)]; 2, np ["deg2rad"] "np.array([180.0])" => "array([3.1415927])")
             (Sinc, "sinc", 1, Float, "sin(pi x) / (pi x).", |a| special::sinc(a);
                 |g, y| [select(a.with(Equal, 0.0), 0.0, g * ((a * PI).of(Cos) - y) / a)]; 4, np [] "np.array([0.0, 1.0])" => "array([1., 0.])")

@@ -98,7 +98,7 @@ fn quotient(x: f64) -> f64 {
     (x * std::f64::consts::FRAC_2_PI).round_ties_even()
 }
 
-/// `x` modulo four; exact.
+/// `n` modulo four; exact.
 #[inline(always)]
 fn quadrant(n: f64) -> f64 {
     n - 4.0 * (n * 0.25).floor()

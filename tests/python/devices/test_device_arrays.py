@@ -1,4 +1,4 @@
-"""Arrays on several devices: made, moved, read, written and differentiated there."""
+"""Arrays on several devices: creation, transfers, reads, writes and gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices in the words of other frameworks."""
+"""Devices in the dialects of other frameworks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_torch_chooses_a_gpu() -> None:
     assert torch.cuda.current_device() == 1
     with pytest.raises(RuntimeError, match="no device gpu"), torch.cuda.device(5):
         pass
-    with pytest.raises(ValueError, match="set_device: cpu is no GPU"):
+    with pytest.raises(ValueError, match="set_device: cpu is not a GPU"):
         torch.cuda.set_device("cpu")
     torch.cuda.synchronize("cuda:1")
 

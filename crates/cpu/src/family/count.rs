@@ -94,7 +94,7 @@ whole!(u8 i8 u16 i16 u32 i32 u64 i64);
 
 fn numbers<T: Whole>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (from, to, isa) = (args.input::<T>(0), args.output::<i64>(), args.isa);
-    let (largest, to) = to.split_last_mut().expect("inference made room for it");
+    let (largest, to) = to.split_last_mut().expect("inference adds an element for it");
     let made = in_tables(from.len(), to, team, |range, table| {
         let (from, mut most) = (&from[range], 0);
         with_features(

@@ -130,7 +130,7 @@ unsafe fn pack_places(
     }
     #[cfg(target_arch = "x86_64")]
     let (range, places) = match packs_eight(isa) {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller; the backend has checked the instruction set.
         true => unsafe { crate::routine::pack_avx2::places(mask, range, places, to) },
         false => (range, places),
     };
@@ -163,7 +163,7 @@ unsafe fn pack_elements<T: Element>(
         }
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as above.
+    // SAFETY: guaranteed by the caller; the backend has checked the instruction set, and the sizes match the types.
     let (range, places) = unsafe {
         match size_of::<T>() {
             4 if packs_eight(isa) => {
@@ -273,7 +273,7 @@ fn fill<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         unsafe { std::ptr::copy_nonoverlapping(base[first..][..rows].as_ptr(), to.add(first), rows) };
         chosen(mask, range, before[p], |n, i| {
             let (from, at) = (&values[(o * count + n) * inner..][..inner], (o * mask.len() + i) * inner);
-            // SAFETY: as above.
+            // SAFETY: pieces write disjoint rows within the output.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
         });
     });

@@ -59,7 +59,7 @@ fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         match args.dtype(0) {
             DType::F32 => all_rows::<S, S::F32, K>(args, team),
             DType::F64 => all_rows::<S, S::F64, K>(args, team),
-            dtype => unreachable!("inference refuses {dtype}"),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     }
     match args.isa {
@@ -83,7 +83,7 @@ struct Line {
 
 fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
     let (from, to) = (args.input::<V::Elem>(0), args.output::<V::Elem>());
-    let count = *args.call.inputs[0].1.last().expect("inference wants rows");
+    let count = *args.call.inputs[0].1.last().expect("inference requires a last axis");
     let vector = |i: usize| if args.call.inputs.len() > i { args.input::<V::Elem>(i) } else { &[] };
     let (gamma, beta) = (vector(1), vector(2));
     let epsilon = match args.call.routine {

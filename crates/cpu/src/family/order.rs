@@ -115,8 +115,12 @@ pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
 
 /// Sorts by vectors. The output buffer holds the keys, so nothing is allocated.
 fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, team: &dyn Team) {
-    assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
-    // SAFETY: elements and keys have the types have equal size and alignment, and every bit pattern is valid for both.
+    assert_eq!(
+        (size_of::<T>(), align_of::<T>()),
+        (size_of::<T::Key>(), align_of::<T::Key>()),
+        "keys and elements have the same size"
+    );
+    // SAFETY: elements and keys have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
     let mut zeros = T::default().zero().is_some();
     if keys.len() <= PIECE {

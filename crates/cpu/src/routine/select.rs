@@ -156,7 +156,7 @@ where
 
 /// Partitions items by their elements: before, at, between and after the pivots; stable within each part.
 fn part<T: Ordered>(from: &[T], items: &[T::Key], pivots: &[Found<T::Key>], to: &mut [T::Key], isa: Isa) {
-    assert!(items.len() == from.len() && to.len() == from.len(), "an item an element");
+    assert!(items.len() == from.len() && to.len() == from.len(), "one item per element");
     if let [pivot] = pivots {
         let (to, count, above) = (to.as_mut_ptr(), from.len(), pivot.less + pivot.equal);
         let mut next = [0, pivot.less, above];
@@ -193,7 +193,7 @@ pub(crate) fn partition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<
 where
     T::Key: Ordered<Key = T::Key>,
 {
-    assert_eq!(size_of::<T>(), size_of::<T::Key>(), "a key is an element");
+    assert_eq!(size_of::<T>(), size_of::<T::Key>(), "keys and elements have the same size");
     let (Partitioning { places, .. }, isa) = (args.attributes(), args.isa);
     let (team, within) = teams(args, team);
     each_line::<T, T>(args, team, &|from, to| {

@@ -154,7 +154,7 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the same contract; the write is unaligned.
         unsafe { to.cast::<Self>().write_unaligned(self) }
     }
     #[inline(always)]

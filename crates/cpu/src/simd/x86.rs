@@ -22,7 +22,7 @@ macro_rules! x86_float {
 
             #[inline(always)]
             fn from_lanes(lanes: [$elem; $lanes]) -> Self {
-                // SAFETY: as above.
+                // SAFETY: the register and the array have the same size, and every bit pattern is a valid float.
                 $vector(unsafe { std::mem::transmute::<[$elem; $lanes], $register>(lanes) })
             }
 

@@ -18,7 +18,7 @@ impl DeviceKernel for Draw {
             Draw::Poisson => 2,
             Draw::Binomial => 3,
             Draw::Multinomial => 4,
-            Draw::Order => unreachable!("{} is done by the host", Routine::Draw(*self).name()),
+            Draw::Order => unreachable!("{} runs on the host", Routine::Draw(*self).name()),
         };
         Plan { texts: vec![routine_text(&define("KIND", kind), &[PHILOX, TEXT])], scratch: 0, steps }
     }

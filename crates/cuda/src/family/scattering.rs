@@ -50,7 +50,10 @@ impl DeviceKernel for Scattering {
             }
             Scattering::Put | Scattering::Last => {
                 let (position, size) = (raised.index, call.out.1.size());
-                Error::new(ErrorKind::Index, format!("a row at position {position} exceeds an array of {size} elements"))
+                Error::new(
+                    ErrorKind::Index,
+                    format!("a row at position {position} exceeds an array of {size} elements"),
+                )
             }
         }
     }
@@ -78,7 +81,7 @@ fn positions(job: &Job<'_>) -> Result<()> {
     let mut words = vec![shape.size() as u64, io.outputs[0], io.status, io.scalars[0]];
     let Axes { extents, strides, .. } = job.attributes();
     for (k, (dtype, named)) in call.inputs.iter().enumerate() {
-        let layout = Layout::dense(*named).broadcast_to(shape).expect("inference looked at it");
+        let layout = Layout::dense(*named).broadcast_to(shape).expect("inference has checked the shapes");
         words.extend([io.inputs[k], (*dtype == DType::I32) as u64]);
         words.extend([extents[k] as u64, strides[k] as u64]);
         words.extend(walk(&layout));
