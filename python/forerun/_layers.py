@@ -96,7 +96,7 @@ def leaky_relu(
     """
     if act_type != "prelu":
         if act_type not in ("leaky", "elu", "selu", "gelu", "gelu_tanh"):
-            raise ValueError(f"leaky_relu: no activation is called '{act_type}'")
+            raise ValueError(f"leaky_relu: unknown activation '{act_type}'")
         return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")

@@ -186,7 +186,7 @@ def test_views_share_elements_of_one_dtype() -> None:
     x = np.zeros(3)
     x.view()[1] = 5
     assert x.tolist() == [0.0, 5.0, 0.0]
-    with pytest.raises(TypeError, match="view: elements of float32 cannot be shared as int32"):
+    with pytest.raises(TypeError, match="view: float32 elements cannot be viewed as int32"):
         x.view("i4")
 
 

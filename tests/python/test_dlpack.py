@@ -329,8 +329,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"bits": 80}, TypeError, "dtype float80 is not supported"),
     ({"rank": -1}, BufferError, "negative rank"),
     ({"rank": 33}, ValueError, "dimensions"),
-    ({"byte_offset": 1}, BufferError, "is no address of elements of float32"),
-    ({"data": None}, BufferError, "is no address of elements of float32"),
+    ({"byte_offset": 1}, BufferError, "is null or misaligned for float32"),
+    ({"data": None}, BufferError, "is null or misaligned for float32"),
     ({"shape": None}, BufferError, "has no shape"),
 ]
 

@@ -171,7 +171,7 @@ def test_grad_req() -> None:
     net.setattr("grad_req", "null")
     with pytest.raises(RuntimeError, match="parameter weight has no gradient"):
         net.weight.grad()
-    with pytest.raises(ValueError, match="grad_req is 'write', 'add' or 'null', not 'often'"):
+    with pytest.raises(ValueError, match="grad_req must be 'write', 'add' or 'null', not 'often'"):
         net.weight.grad_req = "often"
 
 

@@ -75,9 +75,9 @@ def test_activations_by_name() -> None:
     # Small results keep their digits.
     assert npx.activation(np.array([-50.0]), "softrelu").item() == pytest.approx(numpy.exp(-50.0), rel=1e-6)
     assert npx.activation(np.array([-1e-10]), "selu").item() == pytest.approx(-1.7580993e-10, rel=1e-6)
-    with pytest.raises(ValueError, match="activation: no activation is called 'step'"):
+    with pytest.raises(ValueError, match="activation: unknown activation 'step'"):
         npx.activation(x, "step")
-    with pytest.raises(ValueError, match="leaky_relu: no activation is called 'relu'"):
+    with pytest.raises(ValueError, match="leaky_relu: unknown activation 'relu'"):
         npx.leaky_relu(x, act_type="relu")
     with pytest.raises(ValueError, match="prelu needs gamma"):
         npx.leaky_relu(x, act_type="prelu")

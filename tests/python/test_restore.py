@@ -40,7 +40,7 @@ def test_what_has_no_value_before_it_stays_failed() -> None:
     x[:] = bad(3)
     for _ in range(2):
         with pytest.raises(
-            IndexError, match=r"restore: no value from before the failure is left: take: index(.|\n)*read at"
+            IndexError, match=r"restore: no value from before the failed write is available: take: index(.|\n)*read at"
         ):
             x.restore()
     x[:] = 4

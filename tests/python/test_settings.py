@@ -152,6 +152,6 @@ except ValueError as error:
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads cannot be counted here")
 def test_the_number_of_threads_can_change_under_load(run: Run) -> None:
     result = run(RESIZE, FORERUN_ENGINE="async", FORERUN_NUM_THREADS="1")
-    said = "set_num_threads: at least one thread must compute, not 0\n"
+    said = "set_num_threads: threads must be at least 1, got 0\n"
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith(f"{said}  submitted at ") and "program.py:" in result.stdout

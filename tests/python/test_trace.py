@@ -92,7 +92,7 @@ def test_off_means_off() -> None:
     y.wait_to_read()
     assert t.events == []
     forerun.start_trace()
-    with pytest.raises(RuntimeError, match="start_trace: a trace is on already"):
+    with pytest.raises(RuntimeError, match="start_trace: a trace is already running"):
         forerun.start_trace()
     assert forerun.stop_trace().events == []
     with pytest.raises(RuntimeError, match="stop_trace"):

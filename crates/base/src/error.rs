@@ -103,7 +103,7 @@ impl Error {
         self.0.read
     }
 
-    /// Whether both are the same failure, whatever clones and reads lie between.
+    /// Whether both are the same failure, however often it was cloned or read.
     pub fn same_failure(&self, other: &Error) -> bool {
         self.0.kind == other.0.kind
             && self.0.op == other.0.op

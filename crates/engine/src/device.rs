@@ -422,7 +422,7 @@ impl Engine {
 fn main(engine: &Engine, number: usize) {
     let state = &*engine.state;
     let device = engine.device(number);
-    let _role = Role::Looks.assume();
+    let _role = Role::Searches.assume();
     let parker = parker::current();
     let mut silent_since: Option<Instant> = None;
     while !state.pool.is_stopped() {

@@ -6,9 +6,9 @@
 //! 2. Any other task must leave room for all older tasks: with `w` the bytes of all older unstarted tasks,
 //!    `committed + w + b <= limit`.
 //! 3. A source (a task without task inputs) also needs `b` plus the bytes of early sources to be within the prefetch
-//!    allowance. A source is early while an older task is unfinished. At most [`TURNS_AHEAD`] sources of one line are
-//!    early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and costs
-//!    memory.
+//!    allowance. A source is early while an older task is unfinished. At most [`ITERATIONS_AHEAD`] sources of one line
+//!    are early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and
+//!    costs memory.
 //!
 //! Why peak <= max(limit, peak of the sync run): consider the moment when the oldest task starts by rule 1 alone. If a
 //! younger task had started by rule 2 while it waited, the last such task would have left room for it and for all tasks
@@ -28,9 +28,9 @@ use std::any::Any;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Maximum number of early sources of one line, whatever their size.
-const TURNS_AHEAD: usize = 1;
+const ITERATIONS_AHEAD: usize = 1;
 /// Maximum number of early bytes of one line, however many sources they come from.
-const LITTLE: usize = 2 << 20;
+const SMALL_BYTES: usize = 2 << 20;
 
 /// Which tasks the caller is willing to run.
 #[derive(Clone, Copy)]
@@ -249,8 +249,8 @@ impl Tasks {
         }
         let turns = || self.early.iter().filter(|early| early.line == task.line);
         task.line == 0
-            || turns().count() < TURNS_AHEAD
-            || turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= LITTLE
+            || turns().count() < ITERATIONS_AHEAD
+            || turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= SMALL_BYTES
     }
 
     fn start(&mut self, task: &Task, ledger: &Ledger) {

@@ -14,7 +14,7 @@ pub(crate) enum Role {
     /// A thread of the user's program.
     Outside,
     /// A worker, which searches for work.
-    Looks,
+    Searches,
     /// A thread in the wait function, which searches for work that leads to its target.
     Waits,
     /// A thread that runs a task.

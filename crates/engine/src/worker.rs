@@ -24,8 +24,8 @@ const SHORT_INTERVAL: Duration = Duration::from_micros(1);
 const LONG_INTERVAL: Duration = Duration::from_micros(4);
 /// Number of waits that planned for themselves, with no work for a worker in between, after which the worker naps
 /// between polls. It doubles each time the worker is woken from a nap, up to a limit.
-const PASSED_OVER: u64 = 3;
-const MOST_PASSED_OVER: u64 = 1024;
+const MIN_SELF_SERVED: u64 = 3;
+const MAX_SELF_SERVED: u64 = 1024;
 /// Minimum length of a nap; the kernel adds some.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -51,13 +51,13 @@ impl Silence {
     }
 
     /// Length of the idle period; for the only searcher, the time since the last wait that planned for itself.
-    fn time(&self, now: Instant, alone: bool) -> Duration {
-        let since = self.served_at.filter(|_| alone).or(self.since);
+    fn time(&self, now: Instant, only_searcher: bool) -> Duration {
+        let since = self.served_at.filter(|_| only_searcher).or(self.since);
         since.map_or(Duration::ZERO, |since| now - since)
     }
 
     /// Number of waits that planned for themselves during the period.
-    fn passed_over(&self) -> u64 {
+    fn self_served_waits(&self) -> u64 {
         self.served.map_or(0, |(first, last)| last - first)
     }
 }
@@ -66,11 +66,11 @@ impl Silence {
 pub(crate) fn main(engine: &Engine, index: usize) {
     let state = &*engine.state;
     let _mode = state.float_mode.enter();
-    let _role = Role::Looks.assume();
+    let _role = Role::Searches.assume();
     let parker = parker::current();
     let mut silence = Silence::default();
     // Number of waits that plan for themselves before it naps.
-    let mut enough = PASSED_OVER;
+    let mut enough = MIN_SELF_SERVED;
     // The feeder has records that must not be cut before this time.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
@@ -103,23 +103,23 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         }
         silence.note(now, state.self_served.get());
         let sleep = &state.signals.sleep;
-        let alone = sleep.searching() <= 1 && !sleep.dozes();
-        let silent = silence.time(now, alone);
+        let only_searcher = sleep.searching() <= 1 && !sleep.dozes();
+        let silent = silence.time(now, only_searcher);
         // With no slot free, searching would only take time from running threads.
-        let patience = match (state.slots.any_free(), alone) {
+        let patience = match (state.slots.any_free(), only_searcher) {
             (false, _) => Duration::ZERO,
             (true, true) => SILENCE,
             (true, false) => SILENCE_IN_COMPANY,
         };
         if silent < patience {
-            if alone && feed_after.is_none() && silence.passed_over() >= enough {
+            if only_searcher && feed_after.is_none() && silence.self_served_waits() >= enough {
                 let look = || state.jobs.any_open() || !state.ready.is_empty() || state.pool.is_stopped();
                 match sleep.doze(&parker, NAP, &state.signals.counters, look) {
                     Woken::Called => {
-                        enough = (2 * enough).min(MOST_PASSED_OVER);
+                        enough = (2 * enough).min(MAX_SELF_SERVED);
                         silence = Silence::default();
                     }
-                    _ => enough = PASSED_OVER,
+                    _ => enough = MIN_SELF_SERVED,
                 }
                 if state.feeder.has_work() {
                     // The submitter may be about to wait for the result and plan it itself: spin to find out.

@@ -294,7 +294,7 @@ fn run_unread(subject: Subject, site: &Site, how: How) {
 }
 
 #[test]
-fn every_site_in_every_way() {
+fn every_site_with_every_kind_of_failure() {
     let _alone = alone();
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -353,7 +353,7 @@ fn run_unreached(site: &Site) {
 fn run_children(site: &Site) {
     for nth in ["1", "2"] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_program_of_its_own", "--include-ignored"])
+            .args(["--exact", "a_program_in_a_child_process", "--include-ignored"])
             .env("FORERUN_TEST_FAULTS", format!("{}=error@{nth}", site.name))
             .env("FORERUN_NUM_THREADS", "2")
             .stdout(Stdio::piped())
@@ -374,7 +374,7 @@ fn run_children(site: &Site) {
 
 #[test]
 #[ignore = "started by another test, in a process whose threads cannot be started"]
-fn a_program_of_its_own() {
+fn a_program_in_a_child_process() {
     let _alone = alone();
     let found = read(&program(40_000).unwrap());
     assert_eq!(found.iter().filter(|r| r.is_err()).count(), 4);
@@ -493,7 +493,7 @@ fn run_checkpoint(site: &Site, how: How) {
 }
 
 #[test]
-fn each_failure_is_told_once() {
+fn each_failure_is_reported_once() {
     let _alone = alone();
     for _ in 0..20 {
         let made = program(40_000).unwrap();

@@ -107,7 +107,7 @@ fn empty_stacks() {
 }
 
 #[test]
-fn what_has_no_gradient_says_so() {
+fn missing_gradients_are_reported() {
     let of = |routine: Linalg| -> Result<Vec<Array>> {
         let x = matrices(&[3, 2]);
         attach_grad(&x, GradReq::Write, loc()).unwrap();

@@ -10,8 +10,8 @@ pub enum Init {
     Normal(f64),
     /// Uniform numbers between minus and plus this bound.
     Uniform(f64),
-    /// Uniform numbers that preserve the variance from layer to layer: the bound is the square root of 3 divided by the
-    /// mean of inputs and outputs. For two or more dimensions.
+    /// Uniform numbers that preserve the variance from layer to layer: the bound is `sqrt(3 / n)`, with `n` the mean of
+    /// the numbers of inputs and outputs. For two or more dimensions.
     Xavier,
     /// One number for all elements.
     Constant(f64),

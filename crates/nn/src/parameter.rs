@@ -170,7 +170,7 @@ impl Parameter {
     fn decide(&self, state: &mut State, shape: &[usize]) -> Result<()> {
         if !fits(&state.dims, shape) {
             let given = Shape::new(shape)?;
-            return Err(self.fail(&format!("of shape {} cannot be of shape {given}", open_shape(&state.dims))));
+            return Err(self.fail(&format!("of shape {} does not accept shape {given}", open_shape(&state.dims))));
         }
         state.dims = shape.iter().map(|d| Some(*d)).collect();
         Ok(())
@@ -182,7 +182,7 @@ impl Parameter {
             return Ok(array.clone());
         }
         let Some(shape) = known(&state.dims) else {
-            return Err(self.fail("has no shape yet: the first call of its layer decides it"));
+            return Err(self.fail("has no shape yet: the first call of its layer determines it"));
         };
         let array = pause(|| state.init.array(&shape, state.dtype, loc)).map_err(|e| self.named(e))?;
         self.begin(state, array.clone(), loc)?;

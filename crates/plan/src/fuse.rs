@@ -358,7 +358,7 @@ fn place_reduce(
     };
     let layout = meta.layout.permute(&axes);
     let moved = axes.iter().enumerate().fold(0, |m, (to, from)| m | (mask >> from & 1) << to);
-    let extents = extents(&layout.shape, moved).expect("reduced axes lie together now");
+    let extents = extents(&layout.shape, moved).expect("the reduced axes are adjacent now");
     let mut builder = Builder::new(layout.shape);
     let value = builder.input(operand, ProgramInput { dtype: meta.dtype, layout });
     let arg = builder.cast(value, compute);

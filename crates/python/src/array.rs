@@ -94,7 +94,9 @@ impl PyArray {
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         match self.item_now(py, "float")? {
-            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no float; take its real part")),
+            Scalar::Complex(..) => {
+                Err(PyTypeError::new_err("cannot convert a complex number to float; use its real part"))
+            }
             number => Ok(number.as_f64()),
         }
     }
@@ -110,7 +112,9 @@ impl PyArray {
             Scalar::Float(value) => pycall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
-            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no integer; take its real part")),
+            Scalar::Complex(..) => {
+                Err(PyTypeError::new_err("cannot convert a complex number to int; use its real part"))
+            }
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -119,7 +123,7 @@ impl PyArray {
         match self.0.dtype().kind() {
             Kind::Int if self.0.ndim() == 0 => self.__int__(py),
             _ => Err(PyTypeError::new_err(format!(
-                "only 0-d integer arrays are an index, not {} of shape {}",
+                "only 0-d integer arrays can be an index, got {} of shape {}",
                 self.0.dtype(),
                 self.0.shape()
             ))),

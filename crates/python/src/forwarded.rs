@@ -116,7 +116,7 @@ impl PyArray {
         let mine = self.0.dtype();
         match dtype::optional(dtype)? {
             Some(other) if other != mine => Err(PyTypeError::new_err(format!(
-                "view: elements of {mine} cannot be shared as {other}; np.frombuffer(x.tobytes(), '{other}') gives a copy"
+                "view: {mine} elements cannot be viewed as {other}; np.frombuffer(x.tobytes(), '{other}') copies them"
             ))),
             _ => submit::object(py, ops::index(&self.0, &[])),
         }

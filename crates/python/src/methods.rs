@@ -154,7 +154,7 @@ impl PyArray {
     fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
         match stream {
             None => PyArray::as_in_ctx(slf, &Bound::new(slf.py(), device::of(device)?)?),
-            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+            Some(_) => Err(PyValueError::new_err("to_device: streams are not supported")),
         }
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn adam_update(
         "none" => Correction::None,
         "rate" => Correction::Rate,
         "full" => Correction::Full,
-        _ => return Err(PyValueError::new_err(format!("adam_update: correction '{correction}' is not known"))),
+        _ => return Err(PyValueError::new_err(format!("adam_update: unknown correction '{correction}'"))),
     };
     let (weights, gradients) = (handles(&weights), handles(&grads));
     let preparation = Preparation { rescale, clip };

@@ -154,7 +154,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, grad_req: str) -> None:
         if grad_req not in ("write", "add", "null"):
-            raise ValueError(f"parameter {self._path}: grad_req is 'write', 'add' or 'null', not {grad_req!r}")
+            raise ValueError(f"parameter {self._path}: grad_req must be 'write', 'add' or 'null', not {grad_req!r}")
         if not self._differentiable:
             grad_req = "null"
         if grad_req == self._grad_req:

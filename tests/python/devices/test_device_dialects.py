@@ -36,7 +36,7 @@ def test_torch_names_devices() -> None:
     assert x.cpu().numpy().tolist() == [1.0, 1.0]
     assert torch.tensor(x).device == torch.zeros_like(x).device == torch.randn_like(x).device == x.device
     assert torch.zeros_like(x, device="cpu").device == torch.device("cpu")
-    with pytest.raises(ValueError, match=r"the operands live on gpu\(1\) and cpu\(0\)"):
+    with pytest.raises(ValueError, match=r"operands are on gpu\(1\) and cpu\(0\)"):
         x + torch.ones(2)
 
 

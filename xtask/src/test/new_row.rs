@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_row_more_and_nothing_else() {
+    fn exactly_one_row_is_added() {
         let table = tree::read(&tree::root().join(TABLE)).unwrap();
         let longer = with_row(&table).unwrap();
         assert_eq!(longer.replacen(ROW, "", 1), table);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalogue_is_told_apart() {
+    fn the_catalogue_gets_its_own_version() {
         let workspace = "[workspace.package]\nversion = \"1.2.3\"\n";
         let told = with_version("name = \"a\"\nversion.workspace = true\n", workspace).unwrap();
         assert_eq!(told, "name = \"a\"\nversion = \"1.2.3+row\"\n");

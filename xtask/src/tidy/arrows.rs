@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_without_a_row_is_found() {
+    fn a_crate_without_a_row_is_found() {
         assert_eq!(found("attic", "").len(), 1);
     }
 

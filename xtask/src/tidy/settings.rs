@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn read_and_explained_agree() {
+    fn read_and_documented_settings_agree() {
         assert_eq!(found("env(\"FORERUN_ENGINE\"); env(\"FORERUN_TEST_TASKS\")", "| `FORERUN_ENGINE` |"), [""; 0]);
     }
 

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_imports_are_looked_at() {
+    fn own_imports_are_checked() {
         assert_eq!(check(&planted(&[("crates/nn/src/a.rs", "use crate::tensor::Kind;")], &[])).len(), 1);
     }
 

@@ -90,7 +90,7 @@ impl Array {
 
     /// The same view of a value, under a cell of its own. The caller keeps the value open meanwhile.
     pub(crate) fn on_value(&self, value: &Node) -> Array {
-        // SAFETY: our own window.
+        // SAFETY: the calling thread owns this window.
         let node = unsafe { window().take_node() };
         node.open_on(value, self.cell().meta());
         Array { cell: NonNull::from(node), detached: false, ..*self }.counted()

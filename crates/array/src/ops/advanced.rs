@@ -45,7 +45,7 @@ fn counted(items: &[Item], counts: &[usize], loc: Loc) -> Result<Vec<Item>> {
     for item in items {
         match (item, counts.as_slice().first()) {
             (Item::Mask(mask), Some(_)) => {
-                let count = *counts.next().expect("it was just looked at");
+                let count = *counts.next().expect("there is a count per mask");
                 let rows = nonzero(mask, count, loc)?;
                 if mask.ndim() == 0 {
                     all.push(Item::Truth(count > 0));
@@ -104,7 +104,7 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
         let items = as_places(items, x, loc)?;
         let masks: Vec<&Array> = uncounted(&items, false);
         if masks.len() != counts.len() {
-            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+            return Err(Error::new(ErrorKind::Runtime, "the number of true elements of a mask is missing"));
         }
         if uncounted(&items, true).is_empty() && masks.len() == 1 {
             let laid = Laid::new(x, &items, loc)?;
@@ -226,7 +226,7 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
     let named = || -> Result<()> {
         let items = as_places(items, x, loc)?;
         if uncounted(&items, true).len() != counts.len() {
-            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+            return Err(Error::new(ErrorKind::Runtime, "the number of true elements of a mask is missing"));
         }
         let laid = Laid::new(x, &counted(&items, counts, loc)?, loc)?;
         let value = as_value(value, x, loc)?;

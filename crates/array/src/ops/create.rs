@@ -19,7 +19,7 @@ use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, S
 fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
     let meta = Meta::dense(dtype, shape, current_device());
     let key = (Op::Fill(kind).code(), [meta.id, 0, 0]);
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let made: std::result::Result<_, std::convert::Infallible> =
         owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, &meta)), dtype)));
@@ -46,8 +46,8 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
 }
 
 /// An array whose elements are uninitialised. On the host they hold whatever the memory held. That is sound: blocks of
-/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans, which are
-/// set to false. Elements on a device are set to zero, and so are those whose creation a capture or a trace sees.
+/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans. Booleans,
+/// small arrays and arrays on a device are zero, and so are those whose creation a capture or a trace sees.
 pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
     let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());
@@ -57,7 +57,7 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     }
     let no_memory = || no_memory(meta.bytes).in_op("empty").submitted_at(loc);
     let buffer = Buffer::alloc(meta.bytes, "empty", loc).ok_or_else(no_memory)?;
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);
@@ -71,7 +71,7 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
     if all.iter().any(|s| s.kind() == Kind::Complex) {
-        return Err(Error::new(ErrorKind::Type, "complex numbers have no order to go by").in_op("arange"));
+        return Err(Error::new(ErrorKind::Type, "complex arguments are not supported").in_op("arange"));
     }
     let float = all.iter().any(|s| s.kind() == Kind::Float);
     let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
@@ -98,7 +98,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     }
     let count = count.max(0.0);
     if dtype == DType::Bool && count > 2.0 {
-        let text = format!("truth values are at most two, not {count}");
+        let text = format!("a bool range has at most 2 elements, got {count}");
         return Err(Error::new(ErrorKind::Type, text).in_op("arange"));
     }
     let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
@@ -134,7 +134,7 @@ fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array
     }
     let shape = Shape::new(shape).map_err(|e| e.in_op(name))?;
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let stream = &mut unsafe { window.owner() }.random;
     let words = stream.draw(window.number, forerun_cpu::blocks_for(kind, dtype, shape.size()));
     Ok(fill(kind, shape, dtype, words, loc))
@@ -145,7 +145,7 @@ pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
     match signature.op {
         Op::Fill(kind @ (FillKind::Normal | FillKind::Uniform)) => {
             let window = window();
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, forerun_cpu::blocks_for(kind, signature.out.dtype, signature.out.size))
         }
@@ -226,7 +226,7 @@ fn just_below(number: f64, dtype: DType) -> f64 {
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
     fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape, host_device());
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);

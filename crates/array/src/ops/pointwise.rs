@@ -202,7 +202,7 @@ fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'sta
     };
     let inputs = arrays.map(|a| a.unwrap_or(first));
     let window = window();
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
     if is_beyond(point, args, compute) || is_wide(args, compute) {
@@ -302,7 +302,7 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
         };
     }
     let args = &args[..1 + values.len()];
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, args))?;
     Ok((recipe, immediates(point, args, compute)?))
@@ -346,7 +346,7 @@ pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
         return copy(x, loc);
     }
     let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u64, 0]);
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;
     Ok(submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc))

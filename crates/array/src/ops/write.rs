@@ -125,7 +125,7 @@ const ELEMENTS: u64 = 1 << 60;
 
 /// The recipe of a write, from the window's memo or from `make`.
 fn known(key: MemoKey, make: impl FnOnce() -> Result<Arc<Recipe>>) -> Result<&'static Recipe> {
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     // A write has no immediate that needs a dtype.
     let (recipe, _) = owner.recipe(key, || Ok::<_, Error>((make()?, DType::Bool)))?;
@@ -157,7 +157,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     let base = x.cell().meta();
     let words = [x.offset(), bits];
     let beside = value.map_or(Meta::SCALARS, |v| v.meta().id);
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe((Op::Update.code(), [base.id, x.meta().id, beside]), || {
         let inputs = [Some(base), value.map(Array::meta)];

@@ -27,8 +27,8 @@ pub(crate) struct EnqueuedOn {
 }
 
 /// The full ticket, from its low 24 bits, which values keep, and the last ticket of the lane.
-fn whole_ticket(kept: u32, told: u64) -> u64 {
-    told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
+fn full_ticket(low: u32, last: u64) -> u64 {
+    last - (last.wrapping_sub(low as u64) & 0xff_ffff)
 }
 
 impl KernelTask {
@@ -44,7 +44,7 @@ impl KernelTask {
     /// Enqueues the kernel, or returns why it cannot.
     pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
-            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
+            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "the task has no device"), 0));
             return Enqueued::Nothing;
         };
         if self.settled.load(Ordering::Acquire) {
@@ -149,7 +149,7 @@ impl KernelTask {
                 // then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
             }
-            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
+            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it was compiled for the host")),
         }
     }
 
@@ -252,7 +252,7 @@ fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];
-        device.follow(lane, other, whole_ticket(ticket, device.accelerator.last_ticket(other)));
+        device.follow(lane, other, full_ticket(ticket, device.accelerator.last_ticket(other)));
     }
 }
 

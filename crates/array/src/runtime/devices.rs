@@ -138,7 +138,7 @@ pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
         asked = true;
         make(count, options)
     });
-    let late = || Error::new(ErrorKind::Runtime, "devices were in use already").in_op("simulate");
+    let late = || Error::new(ErrorKind::Runtime, "devices are already in use").in_op("simulate");
     if asked { Ok(()) } else { Err(late()) }
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn common_device(op: &'static str, metas: &[&Meta]) -> Result<Device>
         None => Ok(first.device),
         Some(other) => {
             let text = format!(
-                "the operands live on {} and {}: bring them together with as_in_ctx",
+                "operands are on {} and {}: move them to one device with as_in_ctx",
                 first.device, other.device
             );
             Err(Error::new(ErrorKind::Value, text).in_op(op))
@@ -324,5 +324,5 @@ pub fn empty_device_cache(device: Device) -> Result<()> {
 
 fn own(device: Device) -> Result<&'static OwnDevice> {
     check_device(device)?;
-    of(device).ok_or_else(|| Error::new(ErrorKind::Value, format!("{device} is the host: it has no memory of its own")))
+    of(device).ok_or_else(|| Error::new(ErrorKind::Value, format!("{device} is the host, which has no device memory")))
 }

@@ -182,7 +182,7 @@ pub fn num_threads() -> usize {
 /// current task, and missing ones start on demand. Values do not depend on it. Has no effect in modes without workers.
 pub fn set_num_threads(threads: usize) -> Result<usize> {
     if threads == 0 {
-        return Err(Error::new(ErrorKind::Value, "at least one thread must compute, not 0").in_op("set_num_threads"));
+        return Err(Error::new(ErrorKind::Value, "threads must be at least 1, got 0").in_op("set_num_threads"));
     }
     let former = num_threads();
     runtime().engine.set_workers(threads);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_cell_ends_at_once() {
+    fn a_cell_with_its_own_value_retires_immediately() {
         let life = Life::new();
         life.begin(true);
         assert_eq!(life.end_cell(), ended(true, true));

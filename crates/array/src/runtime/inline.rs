@@ -188,9 +188,9 @@ fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
         Op::Routine(routine) => routine.in_place(),
         _ => false,
     };
-    let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
+    let read_once = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
     let whole = first.view.is_none() || signature.op == Op::Update;
-    (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
+    (fits && read_once && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
 }
 
 /// The remaining good value that the result was to be written over.

@@ -85,7 +85,8 @@ pub(crate) fn watch() {
 fn collect() {
     recipe::forget_unheld();
     forerun_plan::forget_unheld(|found: &mut dyn FnMut(*const Meta)| {
-        // A copy, so that threads that create slots do not wait for the scan: whoever opens a new slot holds its meta.
+        // A copy, so that threads that create slots do not wait for the scan. Missing a new slot is safe: the thread
+        // that opens it holds its meta.
         let all = slabs().clone();
         all.into_iter().flatten().for_each(|node| found(node.meta_pointer()));
     });

@@ -173,8 +173,8 @@ impl KernelTask {
             let donated = candidates.into_iter().find_map(|i| {
                 let node = self.inputs[i].node;
                 // Two operands may be the same value from before the segment, which is then read elsewhere too.
-                let alone = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
-                if node.meta().bytes != output.bytes || !alone {
+                let read_once = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
+                if node.meta().bytes != output.bytes || !read_once {
                     return None;
                 }
                 let buffer = match self.device {
@@ -283,7 +283,7 @@ impl Work for KernelTask {
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
         let CompiledKernel::Host(executable) = &self.plan.kernels[self.group] else {
-            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
+            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it was compiled for a device"), 0));
         };
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas state.

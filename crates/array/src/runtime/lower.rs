@@ -303,13 +303,13 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
     }
 }
 
-/// The same for a program whose inputs are the kernel's from `first` on. When the task starts, it shows which inputs
-/// are no longer needed: of a weight and its gradient, the weight.
+/// The same for a program whose inputs are the kernel's from `first` on. The task decides when it starts which inputs
+/// are no longer needed: of a weight and its gradient, usually the weight.
 fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
     let may = |dtype: DType, k: usize| {
         let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);
-        let alone = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
-        alone && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
+        let read_once = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
+        read_once && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
     };
     let outputs = program.outputs.iter().enumerate();
     let inputs = 0..program.inputs.len();

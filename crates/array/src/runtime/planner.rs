@@ -231,7 +231,7 @@ impl Planner {
     fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
-        // An element costs about a nanosecond: wait up to a few percent of the work for the chance to fuse.
+        // An element costs about a nanosecond: wait up to 1/64 of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
         let side = window.planner_side(self);
         let tail = window.ring.tail();

@@ -110,7 +110,7 @@ impl Recipe {
 
     /// A counted reference.
     pub(crate) fn share(&self) -> Arc<Recipe> {
-        self.own.upgrade().expect("somebody holds it")
+        self.own.upgrade().expect("the recipe is held")
     }
 
     /// The recipe as a record names it. The caller ensures that the window holds it until the record is done.
@@ -149,7 +149,7 @@ impl Recipe {
                     .iter()
                     .map(|o| match o.source {
                         Source::External(i) => i as u8,
-                        Source::Record(_) => unreachable!("a record alone reads nothing of its own"),
+                        Source::Record(_) => unreachable!("a single record reads no other"),
                     })
                     .collect(),
                 scalars: group.scalars.iter().map(|(_, word)| *word).collect(),

@@ -182,7 +182,7 @@ fn enqueue_record(device: &'static OwnDevice, submitted: &Submitted, made: &[Mad
     let buffer = Buffer::alloc_on(device, bytes, op, loc).ok_or_else(|| blame(no_memory_on(device, bytes)))?;
     let owned = Owned(buffer);
     let CompiledKernel::Device(kernel) = &recipe.single().kernel else {
-        return Err(blame(Error::new(ErrorKind::Runtime, "it does not run on a device")));
+        return Err(blame(Error::new(ErrorKind::Runtime, "it was not compiled for a device")));
     };
     submitted.operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };

@@ -60,7 +60,7 @@ mod tests {
     use forerun_base::ErrorKind;
 
     #[test]
-    fn all_are_counted_and_few_are_kept() {
+    fn all_failures_are_counted_and_few_are_kept() {
         let error = |n: usize| Error::new(ErrorKind::Value, format!("bad {n}"));
         let mut failures = Failures::default();
         (0..3000).for_each(|n| failures.note(&error(n)));

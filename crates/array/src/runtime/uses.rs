@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_out_even_once_in_any_order() {
+    fn reaches_the_final_state_once_in_any_order() {
         let b = Balance::new();
         assert!(b.is_open_and_done(0) && !b.is_open_and_done(1));
         assert!(!b.done(1));
