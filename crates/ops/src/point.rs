@@ -9,7 +9,7 @@ use forerun_base::{DType, Error, ErrorKind, Kind, Result};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E, PI};
 use std::fmt;
 
-/// What dtypes an op takes, and what it gives for them.
+/// The dtypes that an op takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Every dtype; the result has the operands' dtype.
@@ -26,9 +26,9 @@ pub enum Class {
     Bits,
     /// Integers.
     Whole,
-    /// A question about a float; the result is bool.
+    /// A float predicate; the result is bool.
     Predicate,
-    /// A truth value chooses between two operands of one dtype.
+    /// A truth value selects one of two operands of the same dtype.
     Select,
     /// From any dtype to any other.
     Cast,
@@ -38,26 +38,26 @@ pub enum Class {
     Join,
 }
 
-/// A row of the catalogue: what there is to know of a pointwise op, besides its body.
+/// A row of the catalogue: the properties of a pointwise op, except for its body.
 #[derive(Debug)]
 pub struct PointRow {
     /// The op.
     pub point: Point,
     /// Its name in every frontend.
     pub name: &'static str,
-    /// How many operands it takes.
+    /// The number of operands.
     pub arity: usize,
-    /// What dtypes it takes and gives.
+    /// The dtypes it takes and gives.
     pub class: Class,
-    /// What it computes, in a sentence.
+    /// A one-sentence description.
     pub doc: &'static str,
-    /// By how many units in the last place a float result may differ from the true one, but near zeros of the function.
+    /// The largest error of a float result in ulp, except near zeros of the function.
     pub ulp: u8,
     /// The Python module that has it; `None` if only functions written by hand call it.
     pub python: Option<Namespace>,
     /// Its other names there.
     pub aliases: &'static [&'static str],
-    /// The arguments of a call in Python, and what it shows.
+    /// The arguments of an example call in Python, and the output.
     pub example: (&'static str, &'static str),
 }
 
@@ -71,8 +71,8 @@ impl PointRow {
         }
     }
 
-    /// The dtype to compute in and the dtype of the result, given what the operands promote to. (A cast's
-    /// result is for the caller to say.)
+    /// The dtype to compute in and the dtype of the result, for operands that promote to `operand`. The caller
+    /// determines the result dtype of a cast.
     pub fn types(&self, operand: DType) -> Result<(DType, DType)> {
         let refused = || {
             let text = format!("not defined for {operand}");
@@ -86,7 +86,7 @@ impl PointRow {
             Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
             Class::Number if operand == DType::Bool => refused(),
             Class::Number => Ok((operand, operand)),
-            // The neighbours of a carried number are not its carrier's.
+            // The neighbours of a half float are not those of its carrier.
             Class::Float if self.point == Point::NextAfter && operand.to_float().carrier() != operand.to_float() => {
                 refused()
             }
@@ -103,8 +103,8 @@ impl PointRow {
         }
     }
 
-    /// Whether complex numbers have this op: they have no order, no floor and no bits. (What it does with them, the planner
-    /// says: it works on the parts.)
+    /// Whether the op is defined for complex numbers, which have no order, floor or bits. The planner lowers such ops
+    /// to the real and imaginary parts.
     fn takes_complex(&self) -> bool {
         use Point::*;
         match self.class {
@@ -131,9 +131,9 @@ impl PointRow {
 
 /// The body of an op for operands `A`: `(T,)`, `(T, T)`, `(T, T, T)`, or `(T::Mask, T, T)`.
 pub trait Body<A> {
-    /// What it gives: `T`, or `T::Mask`.
+    /// The result: `T` or `T::Mask`.
     type Out;
-    /// Whether it has so many steps that a copy of it costs more than a branch.
+    /// Whether the body is so long that a branch is cheaper than a second copy.
     const IS_LONG: bool = false;
     /// The op, element by element.
     fn apply(args: A) -> Self::Out;
@@ -173,7 +173,7 @@ macro_rules! body {
     };
 }
 
-/// A result as a number.
+/// Converts a result to a number.
 trait ToNumber {
     fn to_number(self) -> f64;
 }
@@ -218,7 +218,7 @@ macro_rules! declare {
         }
 
         impl Point {
-            /// Every pointwise op, in the order of the table.
+            /// Every pointwise op, in table order.
             pub const ALL: &'static [Point] = &[$(Point::$point),*];
         }
 
@@ -236,7 +236,7 @@ macro_rules! declare {
             },)*
         ];
 
-        /// What flows back to each operand.
+        /// The gradient of each operand.
         #[allow(unused_variables, reason = "few rules name all they may")]
         pub(crate) fn flows(point: Point) -> Vec<Flow> {
             use {Flow::{Nothing, Zero}, Point::*};
@@ -250,7 +250,7 @@ macro_rules! declare {
         }
 
         impl Point {
-            /// The op on numbers, in double precision; truth is 1. `None` if it takes no floats.
+            /// Evaluates the op on doubles; true is 1. `None` if it takes no floats.
             pub fn of_numbers(self, x: &[f64]) -> Option<f64> {
                 match self {
                     $(Point::$point => numbers!($class, ($($arg),+), $point, x),)*
@@ -258,7 +258,7 @@ macro_rules! declare {
             }
         }
 
-        /// One type an op, to name its [`Body`] by. (A cast has none: its two dtypes are not one type.)
+        /// One marker type per op, which implements its [`Body`]. A cast has none, because it has two dtypes.
         pub mod bodies {
             $(#[doc = $doc] #[derive(Debug)] pub enum $point {})*
         }

@@ -1,9 +1,9 @@
-//! Where Python has an op, and how it is called there.
+//! The generated Python functions of ops.
 
 /// A Python module with functions that are generated from the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Namespace {
-    /// `forerun.np`, as NumPy has it.
+    /// `forerun.np`: NumPy has the op.
     Np,
     /// `forerun.npx`, beyond NumPy.
     Npx,
@@ -22,31 +22,31 @@ impl Namespace {
     }
 }
 
-/// A Python function that only calls a routine.
+/// A generated Python function, which only calls a routine.
 #[derive(Clone, Copy, Debug)]
 pub struct PythonFunction {
-    /// The module that has it.
+    /// The module with the function.
     pub namespace: Namespace,
-    /// Its parameters, as Python writes them. It passes on those that have the names of inputs and attributes.
+    /// The parameters, in Python syntax. Those with the names of inputs and attributes are passed to the routine.
     pub parameters: &'static str,
-    /// What it converts the inputs to.
+    /// The dtypes that inputs are converted to.
     pub inputs_as: Promotion,
-    /// The lines of its docstring, each after a space.
+    /// The lines of the docstring, each after a space.
     pub doc: &'static str,
 }
 
-/// What a function converts the inputs of a routine to, since the routine takes them as they are.
+/// The dtypes that a function converts inputs to. (Routines do not convert.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promotion {
-    /// Arrays of their own dtypes.
+    /// No conversion.
     Given,
-    /// Arrays of the dtype that all promote to.
+    /// The dtype that all inputs promote to.
     Common,
-    /// Arrays of the float or complex dtype that all promote to, single precision at least.
+    /// The float or complex dtype that all inputs promote to, at least single precision.
     Floats,
 }
 
-/// The namespace of a declaration, which spells it as Python does.
+/// The namespace of a declaration, in Python syntax.
 macro_rules! namespace {
     (np) => {
         $crate::Namespace::Np

@@ -1,4 +1,4 @@
-//! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
+//! The reference implementation for single elements. Vector kernels are checked against it bit for bit.
 
 use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 use crate::power;
@@ -164,8 +164,8 @@ macro_rules! whole {
         impl NumWhole for $ty {
             methods! {
                 gcd = |a, b| {
-                    // By halving instead of dividing, which takes several times as long: the common factors of two come first,
-                    // then the smaller of two odd numbers is taken from the larger.
+                    // Binary GCD, several times faster than Euclid's algorithm with division: remove common factors of two,
+                    // then repeatedly subtract the smaller odd number from the larger.
                     let (mut a, mut b) = ($magnitude(a), $magnitude(b));
                     if a == 0 || b == 0 {
                         return (a | b) as $ty;
@@ -228,7 +228,7 @@ macro_rules! float {
                     if quotient == 0.0 {
                         return (0.0 as $ty).copysign(a / b);
                     }
-                    // The quotient is whole but for the rounding of the division.
+                    // The quotient is an integer apart from the rounding error of the division.
                     let floor = $ty::floor(quotient);
                     if quotient - floor > 0.5 { floor + 1.0 } else { floor }
                 };
@@ -241,7 +241,7 @@ macro_rules! float {
                 };
                 fmod = |a, b| a % b;
                 power = |a, b| power::power(a, b);
-                // Also of a signalling NaN, for which the C library gives NaN.
+                // These cases also cover signalling NaN, for which the C library returns NaN.
                 power_unfused = |a, b| if a == 1.0 || b == 0.0 { 1.0 } else { $ty::powf(a, b) };
                 floor = |a| $ty::floor(a);
                 ceil = |a| $ty::ceil(a);
@@ -264,7 +264,7 @@ macro_rules! float {
                 greater = |a, b| if a > b { a } else { b };
                 copysign = |a, sign| $ty::copysign(a, sign);
                 scale = |a, n| {
-                    // Two factors, so that results below the normal range round once and those above reach infinity.
+                    // Two factors, so that denormal results round once and large ones reach infinity.
                     let n = n as $signed;
                     let half = n >> 1;
                     let power = |e: $signed| $ty::from_bits(((e + $bias) << $mantissa) as $bits);

@@ -33,46 +33,46 @@ macro_rules! reduction {
     };
 }
 
-/// An op that looks at its data before it can say whether it fails.
+/// An op that can fail at run time, depending on its data.
 const fn fallible(row: OpRow) -> OpRow {
     OpRow { infallible: false, ..row }
 }
 
-/// Structured ops, with the op each row stands for. Routines have tables of their own.
+/// Structured ops and their rows. Routines have their own tables.
 pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::View, row!(Structured view(x) [layout: Other("layout")] "another layout of the same elements")),
     reduction!(Sum sum "sum over axes"),
     reduction!(Prod prod "product over axes"),
-    reduction!(Max max "largest over axes; NaN if any is"),
-    reduction!(Min min "smallest over axes; NaN if any is"),
-    reduction!(ArgMax argmax "index of the first largest along an axis"),
-    reduction!(ArgMin argmin "index of the first smallest along an axis"),
-    reduction!(NanMax nanmax "largest over axes of what is not NaN; NaN if all are"),
-    reduction!(NanMin nanmin "smallest over axes of what is not NaN; NaN if all are"),
-    (Op::Matmul, row!(Structured matmul(x1, x2) [] "matrix product, stacked over leading dimensions")),
+    reduction!(Max max "largest over axes; NaN if any element is NaN"),
+    reduction!(Min min "smallest over axes; NaN if any element is NaN"),
+    reduction!(ArgMax argmax "index of the first largest element along an axis"),
+    reduction!(ArgMin argmin "index of the first smallest element along an axis"),
+    reduction!(NanMax nanmax "largest over axes, ignoring NaN; NaN if all are NaN"),
+    reduction!(NanMin nanmin "smallest over axes, ignoring NaN; NaN if all are NaN"),
+    (Op::Matmul, row!(Structured matmul(x1, x2) [] "matrix product, batched over leading dimensions")),
     (
         Op::Concat,
         OpRow {
             variadic: true,
-            ..row!(Structured concatenate(arrays) [axis: Axis] "arrays one after another along an axis")
+            ..row!(Structured concatenate(arrays) [axis: Axis] "concatenation of arrays along an axis")
         },
     ),
     (Op::Update, row!(Structured update(base, value) [region: Other("layout")] "an array with a region overwritten")),
     (
         Op::Take,
         fallible(
-            row!(Structured take(x, indices) [axis: Axis, mode: NAME] "rows along an axis, named by an array of indices"),
+            row!(Structured take(x, indices) [axis: Axis, mode: NAME] "rows along an axis, selected by an index array"),
         ),
     ),
     (
         Op::ScatterAdd,
         fallible(row!(Structured scatter_add(base, indices, updates) [axis: Axis, mode: NAME]
-            "an array with updates added to the rows that indices name")),
+            "an array with updates added to the rows that an index array selects")),
     ),
     (Op::Transfer, row!(Structured transfer(x) [device: Other("device")] "the same elements on another device")),
     (
         Op::Fill(FillKind::Full),
-        row!(Structured full() [shape: Integers, value: NUMBER, dtype: DTYPE] "one value everywhere"),
+        row!(Structured full() [shape: Integers, value: NUMBER, dtype: DTYPE] "an array filled with one value"),
     ),
     (
         Op::Fill(FillKind::Arange),
@@ -98,9 +98,9 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
 pub static COMPOSITE: &[OpRow] = &[
     row!(Composite mean(x) [axis: AXES, keepdims: Flag] "sum over axes, divided by the number of elements"),
     row!(Composite dot(x1, x2) [] "NumPy's dot: inner product, matrix product or scaling, by the dimensions"),
-    row!(Composite var(x) [axis: AXES, ddof: Float, keepdims: Flag] "mean square of what is off the mean, over axes"),
+    row!(Composite var(x) [axis: AXES, ddof: Float, keepdims: Flag] "variance over axes"),
     row!(Composite std(x) [axis: AXES, ddof: Float, keepdims: Flag] "square root of the variance over axes"),
-    row!(Composite clip(x, low, high) [] "nothing below the second or above the third"),
+    row!(Composite clip(x, low, high) [] "elements limited to the interval from low to high"),
     row!(Composite softmax(x) [axis: Axis] "exponentials along an axis, divided by their sum"),
     row!(Composite log_softmax(x) [axis: Axis] "logarithm of the softmax along an axis"),
     row!(Composite layer_norm(x, gamma, beta) [axis: Axis, eps: Float]
@@ -114,9 +114,9 @@ pub static COMPOSITE: &[OpRow] = &[
         "elements set to zero at random, the rest scaled up"),
     row!(Composite fully_connected(x, weight, bias) [flatten: Flag] "product with a transposed weight, plus a bias"),
     row!(Composite one_hot(indices) [depth: Integer, on: Float, off: Float, dtype: DTYPE]
-        "one value at the index an element names, another elsewhere"),
-    row!(Composite pick(x, index) [axis: Axis, keepdims: Flag, mode: NAME] "elements that indices name along an axis"),
-    row!(Composite embedding(indices, weight) [] "rows of a table, named by indices"),
+        "rows with one value at the given index and another elsewhere"),
+    row!(Composite pick(x, index) [axis: Axis, keepdims: Flag, mode: NAME] "one element per line along an axis, selected by an index array"),
+    row!(Composite embedding(indices, weight) [] "rows of a table, selected by indices"),
 ];
 
 /// The row of a structured op.

@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyTuple};
 type Args<'a, 'py> = &'a Bound<'py, PyTuple>;
 type Named<'a, 'py> = &'a Bound<'py, PyDict>;
 
-/// The function of that name, with the array before the other arguments.
+/// Calls the function of that name with the array as the first argument.
 fn forward<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -29,7 +29,7 @@ fn forward<'py>(
     pycall::call_with(&function, PyTuple::new(x.py(), all)?, named)
 }
 
-/// Writes what the function of that name gives into the array.
+/// Writes the result of the function of that name into the array.
 fn in_place<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -41,7 +41,7 @@ fn in_place<'py>(
     wait::leave_room(x.py())
 }
 
-/// Methods that are functions of the same name with the array before the other arguments.
+/// Methods that call the function of the same name with the array as the first argument.
 macro_rules! forwarded {
     ($($(#[$doc:meta])* $name:ident by $how:ident -> $made:ty;)*) => {
         #[pymethods]
@@ -56,15 +56,15 @@ macro_rules! forwarded {
 }
 
 forwarded! {
-    /// The sum of each element and all before it along an axis; without one, of the flattened array.
+    /// The cumulative sum along an axis; without one, of the flattened array.
     cumsum by forward -> Bound<'py, PyAny>;
-    /// The product of each element and all before it along an axis; without one, of the flattened array.
+    /// The cumulative product along an axis; without one, of the flattened array.
     cumprod by forward -> Bound<'py, PyAny>;
     /// The indices that would sort the array along an axis.
     argsort by forward -> Bound<'py, PyAny>;
     /// The indices that would partition the array along an axis.
     argpartition by forward -> Bound<'py, PyAny>;
-    /// Where values would have to be inserted into the sorted array.
+    /// The positions where values would be inserted into the sorted array.
     searchsorted by forward -> Bound<'py, PyAny>;
     /// Sorts the array along an axis, in place.
     sort by in_place -> ();
@@ -74,24 +74,24 @@ forwarded! {
 
 #[pymethods]
 impl PyArray {
-    /// The elements with their imaginary parts negated.
+    /// The complex conjugate.
     fn conjugate<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "conj", (slf,))
     }
 
-    /// A view of the same elements. Elements cannot be shared as those of another dtype.
+    /// A view of the same elements. A view with another dtype is not supported.
     #[pyo3(signature = (dtype = None))]
     fn view(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Py<PyAny>> {
         let mine = self.0.dtype();
         match dtype::optional(dtype)? {
             Some(other) if other != mine => Err(PyTypeError::new_err(format!(
-                "view: elements of {mine} cannot be shared as {other}; np.frombuffer(x.tobytes(), '{other}') gives a copy"
+                "view: {mine} elements cannot be viewed as {other}; np.frombuffer(x.tobytes(), '{other}') copies them"
             ))),
             _ => submit::object(py, ops::index(&self.0, &[])),
         }
     }
 
-    /// Whether some element equals a number.
+    /// Whether any element equals a number.
     fn __contains__(&self, py: Python<'_>, value: Any) -> PyResult<bool> {
         let same = submit::binary(py, Point::Equal, self, value, false)?.into_bound(py);
         let Ok(same) = same.cast::<PyArray>() else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! The array object's methods that make other arrays, as NumPy and MXNet name them.
+//! The array object's methods that return other arrays, with the names of NumPy and MXNet.
 //!
 //! Invariant: as for [`crate::array`].
 
@@ -21,7 +21,7 @@ use pyo3::types::{PyDict, PyFloat, PySlice, PyTuple};
 use std::slice::from_ref;
 
 impl PyArray {
-    /// A total in the dtype that was asked for; without one, small integers make a wide one.
+    /// A sum or product in the requested dtype; by default, small integers give a wide dtype.
     fn total(
         &self,
         py: Python<'_>,
@@ -57,8 +57,8 @@ impl PyArray {
 
 #[pymethods]
 impl PyArray {
-    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already. ``order`` and
-    /// ``subok`` are NumPy's, and change nothing.
+    /// The elements in another dtype. Without ``copy``, the array itself if it already has that dtype. ``order`` and
+    /// ``subok`` are accepted for NumPy and have no effect.
     #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = true))]
     fn astype(
         slf: &Bound<'_, Self>,
@@ -84,7 +84,7 @@ impl PyArray {
         }
     }
 
-    /// A copy. NumPy's ``order`` changes nothing: elements lie with the last index changing fastest.
+    /// A copy. NumPy's ``order`` has no effect: elements are always row-major.
     #[pyo3(name = "copy", signature = (order = "C"))]
     fn copy_in(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         let _ = by_columns(order)?;
@@ -97,7 +97,7 @@ impl PyArray {
         autograd::attach_grad(&self.0, grad_req, here(py))
     }
 
-    /// The gradient of a variable; None for an array that is none.
+    /// The gradient of a variable; None for other arrays.
     #[getter]
     fn grad(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         autograd::gradient(py, &self.0)
@@ -113,7 +113,7 @@ impl PyArray {
         PyArray(self.0.detach())
     }
 
-    /// Computes the gradients of all variables that this was computed from, while recording.
+    /// Computes the gradients of all variables that this array was computed from while recording.
     #[pyo3(signature = (out_grad = None, retain_graph = false, train_mode = true))]
     fn backward(
         &self,
@@ -135,22 +135,22 @@ impl PyArray {
         submit::object(py, ops::transfer(&slf.get().0, device.get().0, here(py)))
     }
 
-    /// The same under MXNet's older name.
+    /// The array on a device, under MXNet's older name.
     fn as_in_context(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
         PyArray::as_in_ctx(slf, device)
     }
 
-    /// The same under the name of the array API; the device may be named by a string. Work is ordered by what it reads and
-    /// writes, so there are no streams.
+    /// The array on a device, under the name of the array API; a string may name the device. Work is ordered by its
+    /// data dependencies, so there are no streams.
     #[pyo3(signature = (device, /, *, stream = None))]
     fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
         match stream {
             None => PyArray::as_in_ctx(slf, &Bound::new(slf.py(), device::of(device)?)?),
-            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+            Some(_) => Err(PyValueError::new_err("to_device: streams are not supported")),
         }
     }
 
-    /// Copies the elements into another array, which it returns, or to a device, as a new array.
+    /// Copies the elements into another array, which is returned, or to a device, as a new array.
     fn copyto<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let loc = here(py);
         if let Ok(device) = other.cast::<PyDevice>() {
@@ -165,8 +165,8 @@ impl PyArray {
         Ok(other.clone().unbind())
     }
 
-    /// The elements under another shape; one dimension may be -1. A view where that is possible. With ``order="F"`` they are
-    /// counted with the first index changing fastest.
+    /// The elements under another shape; one dimension may be -1. A view if possible. With ``order="F"`` the first
+    /// index changes fastest.
     #[pyo3(signature = (*shape, order = "C"))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<Py<PyAny>> {
         let (mut shape, loc) = (index::spread(shape)?, here(py));
@@ -207,18 +207,18 @@ impl PyArray {
         face(slf.py(), "swapaxes", (slf, axis1, axis2))
     }
 
-    /// Each element several times along an axis; without one, those of the flattened array.
+    /// Repeats each element along an axis; without one, those of the flattened array.
     #[pyo3(signature = (repeats, axis = None))]
     fn repeat<'py>(slf: &Bound<'py, Self>, repeats: Any<'_, 'py>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "repeat", (slf, repeats, axis))
     }
 
-    /// Copies side by side.
+    /// Repeats the whole array.
     fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "tile", (slf, reps))
     }
 
-    /// Rounded to so many decimals, ties to even.
+    /// Rounds to ``decimals`` decimals, ties to even.
     #[pyo3(signature = (decimals = 0))]
     fn round<'py>(slf: &Bound<'py, Self>, decimals: i32) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "round", (slf, decimals))
@@ -242,7 +242,7 @@ impl PyArray {
         face(slf.py(), "trace", (slf, offset, axis1, axis2, dtype))
     }
 
-    /// A copy in one dimension; with ``order="F"`` the first index changes fastest.
+    /// A 1-d copy; with ``order="F"`` the first index changes fastest.
     #[pyo3(signature = (order = "C"))]
     fn flatten(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         let loc = here(py);
@@ -250,7 +250,7 @@ impl PyArray {
         submit::object(py, copy.and_then(|copy| ops::reshape(&copy, &[-1], loc)))
     }
 
-    /// The elements in one dimension; a view where that is possible. With ``order="F"`` the first index changes fastest.
+    /// The flattened elements; a view if possible. With ``order="F"`` the first index changes fastest.
     #[pyo3(signature = (order = "C"))]
     fn ravel(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         submit::object(py, self.columns_first(order)?.and_then(|x| ops::reshape(&x, &[-1], here(py))))
@@ -266,7 +266,7 @@ impl PyArray {
         submit::object(py, ops::dot(x, &operand::array(other, "dot", x.device())?, here(py)))
     }
 
-    /// Nothing below `min` or above `max`.
+    /// Limits the elements to the range from ``min`` to ``max``.
     #[pyo3(signature = (min = None, max = None, out = None))]
     fn clip(slf: &Bound<'_, Self>, min: Option<Any>, max: Option<Any>, out: Option<Any>) -> PyResult<Py<PyAny>> {
         let (py, x) = (slf.py(), &slf.get().0);
@@ -279,7 +279,7 @@ impl PyArray {
         submit::object(py, ops::clip(x, low, high, here(py)))
     }
 
-    /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+    /// Rows along an axis, selected by indices; without an axis, elements of the flattened array.
     #[pyo3(signature = (indices, axis = None, out = None, mode = "raise"))]
     fn take(
         slf: &Bound<'_, Self>,
@@ -295,7 +295,7 @@ impl PyArray {
         layers::taken(py, x, &operand::array(indices, "take", x.device())?, axis, mode)
     }
 
-    /// The positions of elements that are not zero, an array for each dimension.
+    /// The positions of nonzero elements, one array per dimension.
     fn nonzero<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "nonzero", (slf,))
     }
@@ -322,18 +322,18 @@ impl PyArray {
         face(slf.py(), "compress", (condition, slf, axis))
     }
 
-    /// Each element from the choice that this one names there.
+    /// For each element, the value from the choice with that number.
     #[pyo3(signature = (choices, mode = "raise"))]
     fn choose<'py>(slf: &Bound<'py, Self>, choices: Any<'_, 'py>, mode: &str) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "choose", (slf, choices, mode))
     }
 
-    /// Writes one value everywhere.
+    /// Sets all elements to one value.
     fn fill(&self, py: Python<'_>, value: Any) -> PyResult<()> {
         submit::assign(py, &self.0, value)
     }
 
-    /// The elements in one dimension, to go through, read and write.
+    /// An iterator over the flattened elements, which can also be indexed and written.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         pycall::call(&pycall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
@@ -345,21 +345,21 @@ impl PyArray {
         pycall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
     }
 
-    /// The index of the first largest element along an axis.
+    /// The index of the first maximum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmax(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
         submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axis.as_ref().map(from_ref), keepdims, here(py)))
     }
 
-    /// The index of the first smallest element along an axis.
+    /// The index of the first minimum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmin(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
         submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axis.as_ref().map(from_ref), keepdims, here(py)))
     }
 }
 
-/// Reductions with NumPy's arguments: those before and after `keepdims`, and the signature. The function in Python does what the
-/// expression cannot, that is whatever takes more arguments than a dtype.
+/// Reductions with NumPy's arguments: the names before and after `keepdims`, the signature, and the op. If arguments other than
+/// a dtype are given, the function in Python is called instead.
 macro_rules! reductions {
     ($(
         $(#[$doc:meta])*
@@ -393,7 +393,7 @@ reductions! {
     /// Whether every element over axes is true.
     all(out; r#where) (axis = None, out = None, keepdims = false, *, r#where = None)
         = |py, x, axes, keepdims| ops::all(&x.0, axes, keepdims, here(py));
-    /// Whether some element over axes is true.
+    /// Whether any element over axes is true.
     any(out; r#where) (axis = None, out = None, keepdims = false, *, r#where = None)
         = |py, x, axes, keepdims| ops::any(&x.0, axes, keepdims, here(py));
     /// The sum over axes.
@@ -404,18 +404,18 @@ reductions! {
     prod(dtype, out; initial, r#where)
         (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None)
         = |py, x, axes, keepdims| x.total(py, ReduceKind::Prod, axes, dtype, keepdims)?;
-    /// The mean over axes; of integers, in float64.
+    /// The mean over axes; for integers, in float64.
     mean(dtype, out; r#where) (axis = None, dtype = None, out = None, keepdims = false, *, r#where = None)
         = |py, x, axes, keepdims| ops::mean(&x.as_dtype(py, dtype)?, axes, keepdims, here(py));
-    /// The largest element over axes; NaN if any is.
+    /// The largest element over axes; NaN if any element is NaN.
     max(out; initial, r#where) (axis = None, out = None, keepdims = false, initial = None, r#where = None)
         = |py, x, axes, keepdims| ops::reduce(ReduceKind::Max, &x.0, axes, keepdims, here(py));
-    /// The smallest element over axes; NaN if any is.
+    /// The smallest element over axes; NaN if any element is NaN.
     min(out; initial, r#where) (axis = None, out = None, keepdims = false, initial = None, r#where = None)
         = |py, x, axes, keepdims| ops::reduce(ReduceKind::Min, &x.0, axes, keepdims, here(py));
 }
 
-/// Measures of spread, which also take by how much the number of elements is lessened.
+/// Variance and standard deviation, which also take `ddof`.
 macro_rules! spreads {
     ($($(#[$doc:meta])* $name:ident)*) => {
         #[pymethods]
@@ -445,18 +445,18 @@ macro_rules! spreads {
 }
 
 spreads! {
-    /// The variance over axes; of integers, in float64.
+    /// The variance over axes; for integers, in float64.
     var
-    /// The standard deviation over axes; of integers, in float64.
+    /// The standard deviation over axes; for integers, in float64.
     std
 }
 
-/// A function of `forerun.np` that is written in Python.
+/// Calls a function of `forerun.np` that is written in Python.
 pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl pycall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
     pycall::call(&pycall::function(py, "forerun.np", name)?, args)
 }
 
-/// A reduction of `forerun.np` with arguments that the catalogue's does not have; those that are not given are left out.
+/// Calls a reduction of `forerun.np` with arguments that the catalogue's lacks; missing ones are omitted.
 fn face_with(
     x: &Bound<'_, PyArray>,
     name: &str,
@@ -474,8 +474,7 @@ fn face_with(
     pycall::call_with(&pycall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)
 }
 
-/// Whether elements are counted with the first index changing fastest. "A" and "K" ask for what an array has, which is the
-/// last index.
+/// Whether the first index changes fastest. "A" and "K" mean the array's own order, which is row-major.
 fn by_columns(order: &str) -> PyResult<bool> {
     match order {
         "C" | "A" | "K" | "c" | "a" | "k" => Ok(false),

@@ -58,7 +58,7 @@ from forerun.np import (
     testing,
 )
 
-# What these have is listed there.
+# The names are listed in these modules.
 from forerun.np._complex import *  # noqa: F403
 from forerun.np._contraction import *  # noqa: F403
 from forerun.np._creation import *  # noqa: F403
@@ -166,6 +166,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -163,7 +163,7 @@ def nanvar(
     missing = isnan(x)
     off = where(missing, 0.0, x - nanmean(x, axis, keepdims=True))
     left = _counted(x, missing, axis, keepdims) - ddof
-    # With nothing left there is no variance.
+    # Without degrees of freedom there is no variance.
     return where(left <= 0, float("nan"), divide((off * off).sum(axis, keepdims=keepdims), left))
 
 

@@ -54,7 +54,7 @@ def argpartition(
 
 
 def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
-    """Return the places, counted from the front, in their order, each once."""
+    """Return the distinct positions in ascending order, counted from the front."""
     count = x.shape[one_axis(op, axis, x.ndim)]
     found = [k.__index__() for k in (kth if isinstance(kth, Sequence) else [kth])]
     for k in found:
@@ -158,7 +158,7 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Su
 
 
 def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:
-    """Return array and indices with the same extents but for the axis, as broadcasting makes them."""
+    """Broadcast array and indices against each other, except for the axis."""
     x = to_array(arr)
     named = to_array(indices, None, x.device)
     if axis is None:

@@ -1,7 +1,7 @@
 //! The copy of the sources that gets the new ops. Both stages make the same one, so that it is built once.
 //!
-//! Invariant: the copy is built in the workspace's target folder, where the stages before have left all that does not depend on
-//! the catalogue; it shares that, and nothing else.
+//! Invariant: the copy is built in the workspace's target folder, where earlier stages have left everything that does
+//! not depend on the catalogue; it shares that, and nothing else.
 
 use super::{family, row};
 use crate::command::{cargo, run};
@@ -107,11 +107,11 @@ impl Copy {
         fs::copy(&built, place).map(drop).map_err(|e| format!("{}: {e}", built.display()))
     }
 
-    /// Crates of two checkouts have one name in a target folder, and cargo takes either for the other. For what the ops do not
-    /// change that is as it should be. The catalogue gets a version of its own, and with it a name, as does all that is built on
-    /// it. The extension module is no such crate: it gets another name.
+    /// Crates of two checkouts have the same name in a target folder, so cargo uses either for the other. For crates that do
+    /// not depend on ops that is intended. The catalogue gets a version of its own, which changes its name and that of all
+    /// crates that depend on it. The file name of a shared library has no version, so the extension module gets another name.
     fn fill(&self, root: &Path) -> Result<(), String> {
-        // A file there is a family, whatever is left of an earlier copy.
+        // Every file there is a family, including those left from an earlier copy.
         for folder in FAMILIES {
             let _ = fs::remove_dir_all(self.folder.join(folder));
         }
@@ -137,7 +137,7 @@ impl Copy {
     }
 }
 
-/// The catalogue's manifest with a version that is the workspace's to whoever asks for one, and another to whoever names files.
+/// The catalogue's manifest with another version, compatible for dependents but with different file names.
 fn with_version(manifest: &str, workspace: &str) -> Result<String, String> {
     let version = workspace.split("\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
     let version = version.ok_or("Cargo.toml names no version")?;
@@ -146,7 +146,8 @@ fn with_version(manifest: &str, workspace: &str) -> Result<String, String> {
     Ok(format!("{before}version = \"{version}+row\"{after}"))
 }
 
-/// Makes a folder like another, times included, since by them cargo tells what to build again; but for what is written by itself.
+/// Mirrors a folder, including timestamps, by which cargo decides what to rebuild; without files that are written
+/// separately.
 fn mirror(from: &Path, to: &Path, own: &[&str]) -> Result<(), String> {
     let told = |e: std::io::Error| format!("{}: {e}", from.display());
     fs::create_dir_all(to).map_err(told)?;
@@ -165,7 +166,7 @@ fn mirror(from: &Path, to: &Path, own: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a file unless it has this content: what is newer is built again.
+/// Writes a file unless it already has this content, because cargo rebuilds newer files.
 fn write(path: &Path, content: &str) -> Result<(), String> {
     if fs::read_to_string(path).is_ok_and(|there| there == content) {
         return Ok(());
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalogue_is_told_apart() {
+    fn the_catalogue_gets_its_own_version() {
         let workspace = "[workspace.package]\nversion = \"1.2.3\"\n";
         let told = with_version("name = \"a\"\nversion.workspace = true\n", workspace).unwrap();
         assert_eq!(told, "name = \"a\"\nversion = \"1.2.3+row\"\n");

@@ -1,5 +1,5 @@
-//! A new family of routines is three files and a reference for its tests: a copy of the sources gets one, with a gradient, kernels
-//! for host and device, and a Python function. Everything that is made from families must have it.
+//! Checks that a new family of routines is three files and a reference for its tests: a copy of the sources gets one with a
+//! gradient, host and device kernels and a Python function. Everything that is generated from families must include it.
 
 use super::copy::{self, Change};
 use crate::command::run;
@@ -131,7 +131,7 @@ impl DeviceKernel for Damp {
 }
 "#;
 
-/// Its values, through the whole engine, with attributes passed by name as frontends do.
+/// Tests its values through the whole engine, with attributes passed by name, as frontends do.
 const TEST: &str = r#"//! The new family has the values of its kernel.
 
 mod common;
@@ -151,7 +151,7 @@ fn the_new_family_is_computed() {
 }
 "#;
 
-/// What the copy has more than the sources: the declaration, the kernels, what NumPy gives for the samples, and a test.
+/// The changes to the copy: the declaration, the kernels, the NumPy reference for the samples, and a test.
 pub(super) const CHANGES: &[Change] = &[
     Change::new("crates/ops/src/family/damp.rs", DECLARED),
     Change::new("crates/cpu/src/family/damp.rs", ON_HOST),
@@ -164,7 +164,7 @@ pub(super) const CHANGES: &[Change] = &[
     Change::new("crates/grad/tests/new_family.rs", TEST),
 ];
 
-/// Generated files, and what of the new op they must show.
+/// Generated files, and what they must contain of the new op.
 const SHOWN: &[(&str, &str)] = &[
     ("docs/reference.md", "`damp_evenly(x, factor)` | float32, float64 | yes |"),
     ("docs/catalogue.json", "\"name\": \"damp_evenly\", \"tier\": \"routine\", \"inputs\": [\"x\"]"),
@@ -172,17 +172,17 @@ const SHOWN: &[(&str, &str)] = &[
     ("python/forerun/_routines_npx.py", "def damp_evenly(x: ArrayLike, factor: float) -> ndarray:"),
 ];
 
-/// Tests that go through all families: samples on the host, gradients against finite differences.
+/// Tests over all families: samples on the host, gradients against finite differences.
 const TESTED: &[&str] = &["--test", "samples", "--test", "gradients", "--test", "new_family"];
 
-/// What the stage looks at, from the root.
+/// The inputs of the stage, from the root.
 pub(crate) fn covered() -> Result<BTreeSet<PathBuf>, String> {
     let files = ["xtask/src/test/new_op/family.rs", "xtask/src/families.rs", "tests/python/test_samples.py"];
     let crates = ["array", "base", "cpu", "cuda", "forerun", "grad", "nn", "ops", "plan", "python"];
     copy::covered(&files, &crates)
 }
 
-/// Adds the family to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
+/// Adds the family to a copy and checks everything that depends on it; `kernels` is the path of the device compiler.
 pub(crate) fn check(kernels: &str, environment: &Environment) -> Result<(), String> {
     let copy = copy::Copy::make()?;
     copy.shows(SHOWN)?;
@@ -190,7 +190,7 @@ pub(crate) fn check(kernels: &str, environment: &Environment) -> Result<(), Stri
     copy.cargo(&[&["test", "--workspace"], TESTED].concat())?;
     copy.compiles("damp_evenly", kernels)?;
     copy.build_package()?;
-    // The samples by the routine and by the Python function, and the function's example.
+    // The samples, by the routine and by the Python function, and the example of the function.
     let samples = ["-m", "pytest", "--quiet", "tests/python/test_samples.py", "-k", "damp_evenly"];
     run(&mut copy.within(environment.python(&samples)))?;
     let example = ["-m", "pytest", "--quiet", "--doctest-modules", "python/forerun/_routines_npx.py"];

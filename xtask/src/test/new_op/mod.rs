@@ -1,4 +1,4 @@
-//! What a new op takes: the stages add ops to a copy of the sources by hand-written lines alone, and look at all that follows.
+//! Checks what a new op requires: the stages add ops to a copy of the sources and check everything that is generated from them.
 
 mod copy;
 pub(super) mod family;

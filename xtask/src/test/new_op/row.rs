@@ -1,4 +1,5 @@
-//! A new pointwise op is one row: a copy of the sources gets one more, and everything that is made from rows must have it.
+//! Checks that a new pointwise op is one row: a copy of the sources gets one more row, and everything that is generated from
+//! rows must include it.
 
 use super::copy::{self, Change};
 use std::collections::BTreeSet;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 /// The table that gets the row.
 const TABLE: &str = "crates/ops/src/pointwise.rs";
 
-/// The row goes before this one.
+/// The row is inserted before this one.
 const NEXT: &str = "            Add { name: \"add\",";
 
 const ROW: &str = r#"            Softcap { name: "softcap", class: Float, ulp: 8, doc: "The first, bent so that it stays within the second.",
@@ -16,7 +17,7 @@ const ROW: &str = r#"            Softcap { name: "softcap", class: Float, ulp: 8
                 python: npx, example: "np.array([1.0, -9.0]), 2.0" => "array([ 0.9242343, -1.9995064])" }
 "#;
 
-/// Its values, through the whole engine; a test that goes through all rows compares gradients with the values.
+/// Tests its values through the whole engine; another test checks the gradients of all rows.
 const TEST: &str = r#"//! The new row has the values of its body.
 
 mod common;
@@ -34,7 +35,7 @@ fn the_new_row_is_computed() {
 }
 "#;
 
-/// Generated files, and what of the new op they must show.
+/// Generated files, and what they must contain of the new op.
 const SHOWN: &[(&str, &str)] = &[
     ("docs/reference.md", "`softcap(x1, x2)`"),
     ("docs/catalogue.json", "\"name\": \"softcap\", \"tier\": \"pointwise\", \"inputs\": [\"x1\", \"x2\"]"),
@@ -42,19 +43,19 @@ const SHOWN: &[(&str, &str)] = &[
     ("python/forerun/_pointwise_npx.py", "def softcap(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:"),
 ];
 
-/// Tests that go through all rows: every instruction set and dtype; machine code; gradients against finite differences.
+/// Tests over all rows: every instruction set and dtype, machine code, gradients against finite differences.
 const TESTED: &[&str] = &["--test", "pointwise", "--test", "jit", "--test", "gradients", "--test", "new_row"];
 
-/// What the copy has more than the sources.
+/// The changes to the copy.
 pub(super) const CHANGES: &[Change] =
     &[Change::before(TABLE, NEXT, ROW), Change::new("crates/grad/tests/new_row.rs", TEST)];
 
-/// What the stage looks at, from the root.
+/// The inputs of the stage, from the root.
 pub(crate) fn covered() -> Result<BTreeSet<PathBuf>, String> {
     copy::covered(&["xtask/src/test/new_op/row.rs"], &["array", "base", "cpu", "cuda", "grad", "ops", "plan"])
 }
 
-/// Adds the row to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
+/// Adds the row to a copy and checks everything that depends on it; `kernels` is the path of the device compiler.
 pub(crate) fn check(kernels: &str) -> Result<(), String> {
     let copy = copy::Copy::make()?;
     copy.shows(SHOWN)?;
