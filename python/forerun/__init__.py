@@ -23,10 +23,9 @@ from typing import Any as _Any
 
 from forerun import _forerun
 
-# Locs name the user's lines: those of files under the package's root are skipped, but for the tour's, a program.
+# Locs name the user's lines: those of files under the package's root are skipped.
 # Not normalised: code objects name their files as the import system found them.
-_HERE = _path.dirname(__file__)
-_forerun.pass_over(_HERE, [_path.join(_HERE, "tour")], _path.dirname(_os.__file__))
+_forerun.pass_over(_path.dirname(__file__), _path.dirname(_os.__file__))
 
 # CUDA's libraries may have come with packages of their own.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])

@@ -76,7 +76,7 @@ pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;
     environment.install_wheel(&build(Profile::Release)?)?;
-    run(environment.python(&["-m", "forerun.tour"]).args(args).current_dir(here))
+    run(environment.python(&["-m", "tour"]).args(args).current_dir(here).env("PYTHONPATH", tree::root()))
 }
 
 fn wheels(folder: &PathBuf) -> Vec<PathBuf> {

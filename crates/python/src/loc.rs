@@ -123,8 +123,6 @@ static PACKAGE: OnceLock<Package> = OnceLock::new();
 struct Package {
     /// The package's own.
     root: String,
-    /// Folders under the root whose files are programs that use the package.
-    programs: Vec<String>,
     /// Python's own library; installed packages may lie in folders below it.
     library: String,
 }
@@ -132,7 +130,7 @@ struct Package {
 impl Package {
     fn owner_of(&self, file: &str) -> Owner {
         let installed = || ["site-packages", "dist-packages"].iter().any(|folder| file.contains(folder));
-        if is_under(file, &self.root) && !self.programs.iter().any(|program| is_under(file, program)) {
+        if is_under(file, &self.root) {
             Owner::Package
         } else if file.starts_with("<frozen ") || is_under(file, &self.library) && !installed() {
             Owner::Library
@@ -158,10 +156,9 @@ pub(crate) fn start() {
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
 }
 
-/// Names the root of the package's own Python files, the folders of programs under it, and the folder of Python's
-/// library. The first call wins.
-pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
-    let _ = PACKAGE.set(Package { root, programs, library });
+/// Names the root of the package's own Python files and the folder of Python's library. The first call wins.
+pub(crate) fn pass_over(root: String, library: String) {
+    let _ = PACKAGE.set(Package { root, library });
 }
 
 thread_local! {

@@ -12,14 +12,14 @@ use crate::wheel::{self, Profile};
 use std::fs;
 
 /// What ruff looks at.
-const PAGES: &[&str] = &["python", "tests/python", "benches"];
+const PAGES: &[&str] = &["python", "tests/python", "benches", "tour"];
 
 /// Checks that need neither the package nor anything built.
 pub(super) fn lint(ledger: &Ledger, environment: &Environment) {
     ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(PAGES)));
     ledger
         .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(PAGES)));
-    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun", "tour"])));
 }
 
 /// Runs the suite, its modes, and the examples of the documentation.
