@@ -53,6 +53,8 @@ mod _forerun {
         scatter_add, softmax, take,
     };
     #[pymodule_export]
+    use crate::initialise::initialize;
+    #[pymodule_export]
     use crate::loc::{user_line, user_line_id, work_for_line};
     #[pymodule_export]
     use crate::losses::loss;
