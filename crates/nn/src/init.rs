@@ -4,7 +4,8 @@ use crate::terms::{extents, two, value};
 use forerun_array::{Arg, Array, Index, on_device, ops};
 use forerun_base::{DType, Loc, Result, Scalar, Shape};
 use forerun_grad::pause;
-use forerun_ops::{Completeness, Linalg, Point};
+use forerun_ops::family::linalg::Completeness;
+use forerun_ops::{Linalg, Point};
 
 /// What a parameter starts as.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,8 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, ErrorKind, Loc, Result};
 use forerun_grad::record;
 use forerun_nn::{
-    Activation, BatchNorm, Dense, Draw, Dropout, Embedding, Fan, Flatten, Init, Layer, LayerNorm, Parameter, Scaling, Sequential,
+    Activation, BatchNorm, Dense, Draw, Dropout, Embedding, Fan, Flatten, Init, Layer, LayerNorm, Parameter, Scaling,
+    Sequential,
 };
 
 fn names(net: &dyn Layer) -> Vec<String> {
@@ -118,7 +119,7 @@ fn starts_of_a_structure() {
         init.write("start", &array, Loc::UNKNOWN).unwrap();
         values(&array)
     };
-    for (shape, rows, columns) in [(vec![3, 5], 3, 5), (vec![6, 2, 2], 6, 4), (vec![4], 4, 1)] {
+    for (shape, rows, columns) in [(vec![3, 5], 3usize, 5usize), (vec![6, 2, 2], 6, 4), (vec![4], 4, 1)] {
         for draw in [Draw::Uniform, Draw::Normal] {
             let found = start(Init::Orthogonal { scale: 2.0, draw }, &shape);
             // Rows of a wide matrix and columns of a tall one are orthogonal.
