@@ -22,12 +22,12 @@ use crate::ledger::{Budget, Ledger};
 use crate::parker;
 use crate::pool::{JOIN_BOUND, without_signals};
 use crate::ready::{ReadyQueue, TaskFilter};
-use crate::run::{Role, panic_text};
+use crate::run::Role;
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
 use crate::work::{Driver, Enqueued, Fed, LaneTicket, Need, TaskSpec};
-use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
+use forerun_base::{BytesLedger, Error, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -314,7 +314,7 @@ impl Engine {
             // SAFETY: the task was started by this thread; it is settled, by whichever thread, after this.
             match unsafe { task.work() } {
                 Some(work) => catch_unwind(AssertUnwindSafe(|| work.enqueue())).unwrap_or_else(|panic| {
-                    let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("launch", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                     Enqueued::Nothing
                 }),
@@ -379,7 +379,7 @@ impl Engine {
                 if let Some(work) = unsafe { task.work() }
                     && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
                 {
-                    let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("settling", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                 }
                 // SAFETY: as above; the reference is not used any more.

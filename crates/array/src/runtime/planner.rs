@@ -18,7 +18,7 @@ use crate::runtime::record::{InputRef, InputWord, Record};
 use crate::runtime::segment::{Lists, SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
-use forerun_base::Error;
+use forerun_base::{DType, Error};
 use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
 use std::time::{Duration, Instant};
@@ -61,6 +61,15 @@ pub(crate) struct ResolvedInput {
     /// Elements before the first one seen; `None` if the value is seen as it is.
     pub(crate) view: Option<u64>,
     pub(crate) foreign: bool,
+}
+
+impl ResolvedInput {
+    /// The address of the first element seen, given that of the value. On a device, addresses are numbers.
+    #[inline(always)]
+    pub(crate) fn address(&self, base: *mut u8, dtype: DType) -> *const u8 {
+        // The view was checked when it was made: the offset stays inside the value.
+        base.wrapping_add(self.view.unwrap_or(0) as usize * dtype.size())
+    }
 }
 
 /// Resolves an operand of the record at `index`.
