@@ -47,7 +47,7 @@ pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], co
         return;
     }
     // SAFETY: whoever calls a loop of a set promises its features.
-    unsafe { S::vectorize(Job { to, from, count, kind: PhantomData::<K> }) }
+    unsafe { S::assume() }.vectorize(Job { to, from, count, kind: PhantomData::<K> })
 }
 
 /// An operand: elements in a row, or one for all.

@@ -20,9 +20,8 @@ pub(crate) fn initialize(
     rnd_type: &str,
     factor_type: &str,
 ) -> PyResult<()> {
-    let unknown = |option: &str, of: &str, given: &str| {
-        PyValueError::new_err(format!("{kind}: {option} is {of}, not '{given}'"))
-    };
+    let unknown =
+        |option: &str, of: &str, given: &str| PyValueError::new_err(format!("{kind}: {option} is {of}, not '{given}'"));
     let draw = match rnd_type {
         "uniform" => Draw::Uniform,
         "gaussian" | "normal" => Draw::Normal,

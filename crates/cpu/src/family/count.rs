@@ -2,10 +2,10 @@
 //!
 //! Pieces of the elements are counted in tables of their own, which are added up: sums of whole numbers, so any cut gives the same.
 
-use super::order::with_features;
 use super::search::places_of;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
+use crate::simd::with_features;
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
 use forerun_ops::Count;
 use forerun_ops::count::Widths;

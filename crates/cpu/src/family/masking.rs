@@ -123,8 +123,8 @@ unsafe fn pack_places(
     to: *mut i64,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: the caller's promise; the backend has checked the instruction set.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features.
         return unsafe { crate::routine::pack::places(mask, range, places, to) };
     }
     #[cfg(target_arch = "x86_64")]
@@ -151,8 +151,8 @@ unsafe fn pack_elements<T: Element>(
     to: *mut T,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: the caller's promise; the backend has checked the instruction set, and the sizes are those of the types.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features, and the sizes are those of the types.
         unsafe {
             match size_of::<T>() {
                 4 => return crate::routine::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
@@ -179,10 +179,10 @@ unsafe fn pack_elements<T: Element>(
     unsafe { pack(mask, range, places, to, |i| from[i]) }
 }
 
-/// Whether eight elements are packed at a time. Every processor with AVX2 counts bits, but nobody promises that.
+/// Whether eight elements are packed at a time.
 #[cfg(target_arch = "x86_64")]
 fn packs_eight(isa: Isa) -> bool {
-    isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
+    matches!(isa, Isa::Avx2(_))
 }
 
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::routine::keys::{Key, Ordered};
 use crate::routine::lines::{each_line, each_line_near, teams};
 use crate::routine::radix::{Far, Near, Places, radix};
 use crate::routine::select::{argpartition, partition, quantile};
-use crate::simd::{Isa, Work};
+use crate::simd::{Isa, with_features};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::Order;
 use forerun_ops::order::{Sorting, Top};
@@ -84,33 +84,6 @@ fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mu
         // SAFETY: pieces of the line that do not overlap.
         each(start, unsafe { std::slice::from_raw_parts_mut(first.get().add(start), PIECE.min(count - start)) });
     });
-}
-
-/// Something done to a piece of a line, with an instruction set's features.
-struct Piece<W>(W);
-
-impl<W: FnMut()> Work for Piece<W> {
-    type Out = ();
-    #[inline(always)]
-    fn run(mut self) {
-        (self.0)()
-    }
-}
-
-/// Runs `work` with the features of an instruction set, which the backend has checked.
-#[inline(always)]
-pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the processor has the set.
-    unsafe {
-        match isa {
-            Isa::Avx512 => return <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work)),
-            Isa::Avx2 => return <crate::simd::Avx2 as crate::simd::Set>::vectorize(Piece(work)),
-            Isa::Baseline => {}
-        }
-    }
-    _ = isa;
-    Piece(work).run()
 }
 
 /// The result holds the keys while they are put in order, so nothing is allocated.
