@@ -8,7 +8,7 @@ from tour.page import Page
 
 
 def wait_for_all(a: np.ndarray) -> np.ndarray:
-    """Multiply, and wait for whatever there is."""
+    """Multiply, and wait for everything."""
     b = np.dot(a, a)
     npx.waitall()
     return b

@@ -1,4 +1,4 @@
-"""Blockers: calls that look harmless and have to wait for a value."""
+"""Blockers: calls that look harmless but wait for a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIDE = 250
 
 
 def prepare() -> int:
-    """Stand for what a program does by itself in every step: reading, logging, deciding."""
+    """Simulate the other work of a program in each step: reading, logging, deciding."""
     return sum(range(20_000))
 
 
@@ -39,7 +39,7 @@ def read_once(a: np.ndarray) -> float:
 
 
 def product(a: np.ndarray, look: Callable[[np.ndarray], object]) -> object:
-    """Multiply, and look at the product in one way or another."""
+    """Multiply, and read the product in different ways."""
     return look(np.dot(a, a))
 
 

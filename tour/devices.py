@@ -1,4 +1,4 @@
-"""An exercise: is a product on the CPU asynchronous, and what of a CPU and a GPU at once."""
+"""An exercise: whether a product on the CPU is asynchronous, and a CPU and a GPU used together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUICK_SIDES = [64, 256, 1024]
 
 
 def multiply(a: np.ndarray) -> list[np.ndarray]:
-    """Multiply ten times, and keep what comes out."""
+    """Multiply ten times, and keep the results."""
     return [np.dot(a, a) for _ in range(10)]
 
 

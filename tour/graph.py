@@ -1,4 +1,4 @@
-"""What depends on what: three statements and the graph that follows from them."""
+"""The dependency graph of three statements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def program() -> np.ndarray:
 
 
 def drawing(seen: engine.Graph) -> str:
-    """Draw a graph: a line an op, and what it waits for."""
+    """Draw a graph: one line per op, with its dependencies."""
     names = seen.names()
     lines = []
     for entry in seen:
@@ -43,7 +43,7 @@ def drawing(seen: engine.Graph) -> str:
 
 
 def vertices(seen: engine.Graph) -> list[plot.Vertex]:
-    """Return a box for each op: the op, its shape, the statement it stands in, and the boxes it needs."""
+    """Return a box for each op: the op, its shape, its statement, and the boxes it depends on."""
     lines, first = inspect.getsourcelines(program)
     places: dict[int, int] = {}
     boxes = []

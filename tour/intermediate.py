@@ -1,4 +1,4 @@
-"""An exercise: `waitall` against `wait_to_read`, on a result in the middle of what was submitted."""
+"""An exercise: `waitall` compared with `wait_to_read`, for an intermediate result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHAIN = 12
 
 
 def chain(a: np.ndarray) -> list[np.ndarray]:
-    """Multiply again and again, and keep every product."""
+    """Multiply repeatedly, and keep every product."""
     products = [np.dot(a, a)]
     for _ in range(CHAIN - 1):
         products.append(np.dot(products[-1], a))
@@ -22,7 +22,7 @@ def chain(a: np.ndarray) -> list[np.ndarray]:
 
 
 def measure(a: np.ndarray, place: int) -> tuple[float, float]:
-    """Return the seconds until one product of a chain is there, and until all are."""
+    """Return the times in seconds until one product of a chain is computed, and until all are."""
     npx.waitall()
     start = time.perf_counter()
     products = chain(a)

@@ -1,4 +1,4 @@
-"""Issuing work against finishing it: ten random matrices, each multiplied by itself."""
+"""Submission compared with completion: ten random matrices, each multiplied by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_numpy() -> None:
 
 
 def with_numpy_float32() -> None:
-    """Compute with NumPy in the precision that Forerun uses by default."""
+    """Compute with NumPy in Forerun's default precision."""
     generator = numpy.random.default_rng()
     for _ in range(10):
         a = generator.standard_normal(SIZE, dtype=numpy.float32)
@@ -29,7 +29,7 @@ def with_numpy_float32() -> None:
 
 
 def with_forerun() -> list[np.ndarray]:
-    """Issue the same with Forerun, and keep what comes out."""
+    """Submit the same with Forerun, and keep the results."""
     kept = []
     for _ in range(10):
         a = np.random.normal(size=SIZE)
@@ -38,7 +38,7 @@ def with_forerun() -> list[np.ndarray]:
 
 
 def without_keeping() -> None:
-    """Issue the same with Forerun, and let each product go."""
+    """Submit the same with Forerun, and drop each product."""
     for _ in range(10):
         a = np.random.normal(size=SIZE)
         np.dot(a, a)

@@ -1,4 +1,4 @@
-"""The examples in the docstrings run and show what they say."""
+"""The examples in docstrings run and give the documented output."""
 
 from __future__ import annotations
 

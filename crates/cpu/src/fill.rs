@@ -1,6 +1,6 @@
-//! Fills: values made from parameters alone.
+//! Fills: values computed from parameters alone.
 //!
-//! Invariant: element `i` is a function of `i` and the scalars; the cut into pieces does not show.
+//! Invariant: element `i` depends only on `i` and the immediates, not on the split into pieces.
 
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
@@ -8,11 +8,11 @@ use crate::simd::{Isa, Set, by_set, with_features};
 use forerun_base::{BFloat16, Complex, DType, Float16, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
 
-/// Elements of a piece: a multiple of what a batch of random blocks makes.
+/// Elements per piece: a multiple of a batch of random blocks.
 const PIECE: usize = 64 * 1024;
 const _: () = assert!(PIECE.is_multiple_of(4 * BATCH));
 
-/// How many counter blocks drawing `size` elements uses up; 0 for what is not random.
+/// The number of counter blocks that `size` elements use; 0 if the fill is not random.
 pub fn blocks_for(kind: FillKind, dtype: DType, size: usize) -> u64 {
     draw_of(kind, dtype).map_or(0, |draw| size.div_ceil(draw.per_block()) as u64)
 }
@@ -71,7 +71,7 @@ impl Filler {
     unsafe fn eye(&self, diagonal: i64, start: usize, to: *mut u8, count: usize) {
         let size = self.fill.dtype.size();
         let rank = self.fill.shape.rank();
-        // SAFETY: the caller promises `count` elements.
+        // SAFETY: the caller guarantees `count` elements.
         unsafe { std::ptr::write_bytes(to, 0, count * size) };
         if rank < 2 {
             return;
@@ -99,12 +99,12 @@ impl Executable for Filler {
             return;
         }
         if self.size <= PIECE || team.width() == 1 {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             return unsafe { self.piece(io, 0, self.size) };
         }
         let shared = Shared(io);
         team.split(self.size.div_ceil(PIECE), &|i| {
-            // SAFETY: pieces do not overlap, and the caller's promise covers each.
+            // SAFETY: pieces do not overlap, and the caller's guarantee covers each.
             unsafe { self.piece(shared.get(), i * PIECE, self.size.min((i + 1) * PIECE)) }
         });
     }
@@ -113,7 +113,7 @@ impl Executable for Filler {
 /// # Safety
 /// `count` elements of `size` bytes must be writable.
 pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; the sizes are those of the types.
+    // SAFETY: guaranteed by the caller; the sizes match the types.
     unsafe {
         match size {
             1 => std::ptr::write_bytes(to, bits as u8, count),
@@ -123,7 +123,7 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
                 .fill(std::mem::MaybeUninit::new(bits as u32)),
             8 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
                 .fill(std::mem::MaybeUninit::new(bits)),
-            // A complex128 whose imaginary part is zero.
+            // A complex128 number with imaginary part 0.
             _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<[u64; 2]>>(), count)
                 .fill(std::mem::MaybeUninit::new([bits, 0])),
         }
@@ -136,7 +136,7 @@ unsafe fn arange(isa: Isa, dtype: DType, bits: [u64; 2], first: usize, to: *mut 
     with_features(
         isa,
         #[inline(always)]
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         || unsafe { arange_in(dtype, bits, first, to, count) },
     );
 }
@@ -149,7 +149,8 @@ unsafe fn arange_in(dtype: DType, [start, step]: [u64; 2], first: usize, to: *mu
     let float = |i: f64| real + i * real_step;
     let whole = (start as i64).wrapping_add((first as i64).wrapping_mul(step as i64));
     let (step, first) = (step as i64, first as f64);
-    // SAFETY: the caller promises `count` elements of the dtype. Positions are exact as doubles, so adding eight to one is too.
+    // SAFETY: the caller guarantees `count` elements of the dtype. Positions are exact as doubles, and so is adding
+    // eight to one.
     unsafe {
         match dtype {
             DType::F16 => march(to, count, first, |i, k| i + k as f64, |i| Float16::from_f64(float(i))),
@@ -172,8 +173,8 @@ fn advance(value: i64, places: usize, step: i64) -> i64 {
     value.wrapping_add((places as i64).wrapping_mul(step))
 }
 
-/// Writes `value(x)` for the states from `first` on, which `after` moves on by a number of places. Eight states side by side are
-/// what a compiler makes vectors of.
+/// Writes `value(state)` for consecutive states; `after` advances a state by a number of elements. Eight states at a
+/// time let the compiler vectorize the loop.
 ///
 /// # Safety
 /// `count` elements must be writable.
@@ -189,7 +190,7 @@ unsafe fn march<S: Copy, T>(
     let mut states: [S; 8] = std::array::from_fn(|k| after(first, k));
     let whole = count - count % 8;
     for i in (0..whole).step_by(8) {
-        // SAFETY: eight elements below `count`. Written as one block, or the compiler makes scattered writes of them.
+        // SAFETY: eight elements below `count`. One block write prevents the compiler from emitting scattered writes.
         unsafe { to.add(i).cast::<[T; 8]>().write_unaligned(states.map(&value)) };
         states = states.map(|state| after(state, 8));
     }

@@ -7,12 +7,12 @@ use forerun_grad::pause;
 use forerun_ops::family::linalg::Completeness;
 use forerun_ops::{Linalg, Point};
 
-/// What a parameter starts as.
+/// How a parameter is initialised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// Normal numbers around 0 with this standard deviation.
+    /// Normal numbers with mean 0 and this standard deviation.
     Normal(f64),
-    /// Uniform numbers between minus this and this.
+    /// Uniform numbers between minus and plus this bound.
     Uniform(f64),
     /// Random numbers whose scale keeps the variance from layer to layer. For matrices and beyond.
     Xavier(Scaling),
@@ -28,11 +28,11 @@ pub enum Init {
     Bilinear,
     /// 0, and this number in the second quarter: the bias of the forget gate of an LSTM.
     LstmBias(f64),
-    /// One number everywhere.
+    /// One number for all elements.
     Constant(f64),
-    /// 0 everywhere.
+    /// All zeros.
     Zero,
-    /// 1 everywhere.
+    /// All ones.
     One,
 }
 
@@ -75,7 +75,7 @@ impl Default for Scaling {
 }
 
 impl Init {
-    /// What weights start as where nobody said otherwise.
+    /// The default initialiser of weights.
     pub(crate) const DEFAULT: Init = Init::Uniform(0.07);
 
     /// Writes every element of a parameter's array, on its device. Nothing goes on the tape.

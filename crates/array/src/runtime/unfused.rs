@@ -1,5 +1,5 @@
 //! Runs the records of a fused kernel one by one after an input failed or an output found no memory, so that only the
-//! results that depend on the failure fail. Slow, and never used while all ops succeed.
+//! results that depend on the failure fail. This path is slow and never used while all ops succeed.
 
 use crate::observe::trace;
 use crate::runtime::buffer::{Buffer, BufferRef};
@@ -24,20 +24,20 @@ struct Made {
     result: Result<Owned, Failed>,
 }
 
-/// Why one record made nothing, and what its cell held before.
+/// Why a record produced nothing, and the previous value of its cell.
 struct Failed {
     error: Error,
     last_good: Option<LastGood>,
 }
 
 impl Made {
-    /// The value itself, or the good one from before it.
+    /// The value itself, or the last good one before it.
     fn last_good(&self) -> Option<LastGood> {
         match &self.result {
             Ok(owned) if self.bytes > INLINE => Some(LastGood::good(GoodBytes::Shared(owned.share()))),
             Ok(owned) => {
                 let mut words = [0; INLINE / 8];
-                // SAFETY: the record made so many bytes, and they fit into the words.
+                // SAFETY: the record produced `self.bytes` bytes, and they fit into the words.
                 unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), words.as_mut_ptr().cast(), self.bytes) };
                 Some(LastGood::good(GoodBytes::Inline(words)))
             }
@@ -51,17 +51,17 @@ struct Owned(*mut Buffer);
 
 impl Owned {
     fn ptr(&self) -> *mut u8 {
-        // SAFETY: we hold the buffer's count.
+        // SAFETY: we hold a reference to the buffer.
         unsafe { &*self.0 }.ptr()
     }
 
-    /// A share in the buffer, for a value that failed later.
+    /// Shares the buffer with a value that failed later.
     fn share(&self) -> BufferRef {
-        // SAFETY: we hold the buffer's count.
+        // SAFETY: we hold a reference to the buffer.
         unsafe { BufferRef::share(self.0) }
     }
 
-    /// Gives the buffer, with its count, to a value.
+    /// Transfers the reference to a value.
     fn give(self) -> *mut Buffer {
         let buffer = self.0;
         std::mem::forget(self);
@@ -71,13 +71,13 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the count taken when it was allocated, given up once.
+        // SAFETY: the reference taken at allocation is released once.
         unsafe { Buffer::release(self.0) };
     }
 }
 
 impl KernelTask {
-    /// Runs the records of the kernel one by one and publishes each output by itself.
+    /// Runs the records of the kernel one by one and publishes each output separately.
     pub(crate) fn run_unfused(&self, team: &dyn Team) {
         for (output, result) in self.make_unfused(None, team) {
             match result {
@@ -152,7 +152,7 @@ fn find<'a>(made: &'a [Made], node: &Node) -> Option<&'a Made> {
     made.iter().find(|m| std::ptr::eq(m.node, node))
 }
 
-/// The address of what an operand holds, or why there is nothing.
+/// The address of an operand's value, or the error of a missing value.
 fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
     match find(made, node) {
         Some(Made { result: Ok(owned), .. }) => Ok(owned.ptr()),
@@ -188,7 +188,7 @@ fn run_record(
         }
         // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
         (CompiledKernel::Host(_), None) => unsafe { single.run(address, &record.immediates, target, team) },
-        _ => Err(Error::new(ErrorKind::Runtime, "it does not run on its device")),
+        _ => Err(Error::new(ErrorKind::Runtime, "it was not compiled for its device")),
     };
     ran.map_err(blame)?;
     Ok(owned)

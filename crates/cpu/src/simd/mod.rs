@@ -1,4 +1,4 @@
-//! Vectors: the types that pointwise bodies are instantiated with, one set an instruction set.
+//! Vectors: the types that pointwise bodies are instantiated with, for each instruction set.
 //!
 //! Invariant: every vector of a set has the same number of lanes, whatever its dtype, so that casts, comparisons and
 //! choices need no bookkeeping. Methods are `#[inline(always)]`, and fast only inside a function

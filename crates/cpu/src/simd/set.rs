@@ -1,15 +1,15 @@
-//! What a vector must offer besides arithmetic, and what an instruction set must offer.
+//! The traits of vectors (besides arithmetic) and of instruction sets.
 
 use crate::loops::Loop;
 use crate::philox::Words;
 use forerun_base::Settings;
 use forerun_ops::{Body, Num, NumBits, NumFloat, NumWhole};
 
-/// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
+/// Vectors and masks in memory. A mask is stored as truth values, one byte each.
 pub(crate) trait Memory: Copy {
     /// One element.
     type Elem: Copy;
-    /// Elements in a vector.
+    /// Elements per vector.
     const LANES: usize;
 
     /// # Safety
@@ -20,7 +20,7 @@ pub(crate) trait Memory: Copy {
     /// `LANES` elements must be writable.
     unsafe fn store(self, to: *mut Self::Elem);
 
-    /// The first `count` elements, less than `LANES`, and zeros after them.
+    /// Loads the first `count < LANES` elements; the other lanes are zero.
     ///
     /// # Safety
     /// `count` elements must be readable.
@@ -40,7 +40,7 @@ pub(crate) trait Memory: Copy {
 /// An instruction set: its vectors, and loops compiled for it. A value of the set is the proof that the processor has its
 /// features.
 pub(crate) trait Set: Copy + Send + Sync + 'static {
-    /// Whether comparisons give mask registers, which an instruction turns into bytes.
+    /// Whether comparisons produce mask registers, which one instruction converts to bytes.
     const HAS_MASKS: bool = false;
     /// Single precision.
     type F32: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f32>;
@@ -64,14 +64,14 @@ pub(crate) trait Set: Copy + Send + Sync + 'static {
     /// The proof, where a caller has promised the features: loops are reached by plain addresses.
     ///
     /// # Safety
-    /// The processor must have the set's features.
+    /// The CPU must support the set.
     unsafe fn assume() -> Self;
     /// A batch of random blocks, as [`crate::philox::words`] makes them.
     #[inline(always)]
     fn philox(self, key: u64, first: u64) -> Words {
         crate::philox::words(key, first)
     }
-    /// Four words a block, one block after another: element `4 b + w` is `words[w][b]`.
+    /// Interleaves four words per block: element `4 b + w` is `words[w][b]`.
     #[inline(always)]
     fn interleave(self, words: [[u32; 16]; 4]) -> [u32; 64] {
         let mut out = [0; 64];
@@ -82,15 +82,15 @@ pub(crate) trait Set: Copy + Send + Sync + 'static {
         }
         out
     }
-    /// Calls `work` in a function that has the set's features.
+    /// Calls `work` in a function with the set's features enabled.
     fn vectorize<W: Work>(self, work: W) -> W::Out;
 }
 
-/// Something to run with a set's features enabled; `run` must be `#[inline(always)]`.
+/// Code to run with a set's features enabled; `run` must be `#[inline(always)]`.
 pub(crate) trait Work {
-    /// What it gives.
+    /// The result.
     type Out;
-    /// Does it.
+    /// Runs the code.
     fn run(self) -> Self::Out;
 }
 
@@ -148,7 +148,7 @@ tokens! {
 /// The instruction sets there are kernels for; each is the proof that the processor has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
-    /// What every processor of the architecture has.
+    /// The features that every CPU of the architecture has.
     Baseline,
     /// AVX2 with fused multiply-add.
     Avx2(Avx2),

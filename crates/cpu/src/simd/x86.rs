@@ -1,9 +1,9 @@
-//! What the float vectors of the x86 sets have in common: each row of [`x86_float!`] names the instruction of a method.
+//! The common part of the float vectors of x86 sets: each row of [`x86_float!`] names the instruction of a method.
 //!
 //! Methods are safe because a vector is itself the proof that the processor has the set's features: one comes from `load` or `splat`,
 //! whose callers promise them, or from other vectors. Bodies make constants, but only bodies that have vectors to apply them to.
 
-/// Implements the number traits for a register of floats; what differs between sets comes in as small functions.
+/// Implements the number traits for a register of floats; small functions provide the parts that differ between sets.
 macro_rules! x86_float {
     (
         $vector:ident($register:ty) of $lanes:literal $elem:ident, mask $mask:ident, format $format:ty;
@@ -16,13 +16,13 @@ macro_rules! x86_float {
         impl $vector {
             #[inline(always)]
             fn lanes(self) -> [$elem; $lanes] {
-                // SAFETY: the register and the array have the same size, and any bits are floats.
+                // SAFETY: the register and the array have the same size, and every bit pattern is a valid float.
                 unsafe { std::mem::transmute(self.0) }
             }
 
             #[inline(always)]
             fn from_lanes(lanes: [$elem; $lanes]) -> Self {
-                // SAFETY: as above.
+                // SAFETY: the register and the array have the same size, and every bit pattern is a valid float.
                 $vector(unsafe { std::mem::transmute::<[$elem; $lanes], $register>(lanes) })
             }
 
@@ -33,7 +33,7 @@ macro_rules! x86_float {
                 unsafe { Self::splat(value) }
             }
 
-            /// For what has no instruction: the reference, lane by lane.
+            /// The reference, lane by lane, for methods without an instruction.
             #[inline(never)]
             fn each(self, other: Self, f: fn($elem, $elem) -> $elem) -> Self {
                 let (a, b) = (self.lanes(), other.lanes());
@@ -86,7 +86,7 @@ macro_rules! x86_float {
             }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
-                // Nearly all vectors need none of the special cases.
+                // Nearly all vectors are free of special cases.
                 if power::is_plain(self, other).holds() { power::plain_power(self, other) } else { power::power(self, other) }
             }
             #[inline(always)]
@@ -212,7 +212,7 @@ macro_rules! x86_set {
             fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::unary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -224,7 +224,7 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::binary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -236,7 +236,7 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::choice::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -248,7 +248,7 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::ternary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
