@@ -4,8 +4,8 @@
 //! that reads a value of another window first has that window planned up to the producer, so a record always sees all
 //! its inputs. The lock is held for a bounded number of records.
 //!
-//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that iteration N
-//! + 1 is cut like iteration N and its plan is found in the cache. Time decides only at the end of the window: a waiter
+//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that every
+//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window: a waiter
 //! cuts at once, and an idle worker after the window has been quiet for a time that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
