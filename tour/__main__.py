@@ -63,14 +63,14 @@ def main() -> None:
         f"{platform.system()} on {platform.machine()}, Python {platform.python_version()}, NumPy {numpy.__version__}."
     )
     if chosen.quick:
-        page.say("The quick tour: every figure is a single run on little work, and moves from run to run.")
+        page.say("The quick tour: every figure is a single run on little work, and varies from run to run.")
     for section in SECTIONS:
         section.show(page, chosen.quick)
     page.title("In short")
     page.table(["what", "here"], page.findings)
     page.say(
-        "Read on in README.md for the settings, and in ARCHITECTURE.md for how a line of a program travels through "
-        "the engine."
+        "README.md describes the settings, and ARCHITECTURE.md describes how a line of a program passes through the"
+        " engine."
     )
     if chosen.report is not None:
         chosen.report.write_text(report.html(page), encoding="utf-8")

@@ -47,8 +47,8 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("4. Blockers")
     page.say(
-        "Whatever turns an array into something Python can look at must have its value, and so waits for it: printing, "
-        "conversion to NumPy, conversion to a number. Each of these is a barrier in disguise. One product, then:"
+        "Every call that converts an array to a Python object needs its value, and waits for it: printing, "
+        "conversion to NumPy, conversion to a number. Each of these is an implicit barrier. One product, then:"
     )
     a = np.random.normal(size=(1000, 1000))
     looks: list[tuple[str, Callable[[np.ndarray], object]]] = [
@@ -67,10 +67,10 @@ def show(page: Page, quick: bool) -> None:
         functools.partial(plot.bars, label="seconds that ways of looking at a product take", rows=shown),
     )
     page.say(
-        "Once is no harm. A small number fetched at every step is, because the program can no longer run ahead: while "
-        "it waits it does nothing of its own, and while it does something of its own the engine has nothing to do. "
-        "The remedy is to leave the number where it is and to fetch it once. `prepare` stands for a quarter of a "
-        "millisecond or so of plain Python:"
+        "A single wait does no harm. Reading a small number in every step does, because the program can no longer "
+        "run ahead: while it waits it does no other work, and while it does other work the engine is idle. Instead,"
+        " keep the number in an array and read it once. `prepare` stands for about a quarter of a millisecond of "
+        "plain Python:"
     )
     page.listing(read_at_every_step, read_once)
     a = np.ones((SIDE, SIDE)) / SIDE

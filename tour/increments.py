@@ -195,7 +195,7 @@ def show_stations(page: Page, sizes: Sequence[Size]) -> None:
         for name, colour, i in stations
     ]
     page.figure(
-        "What one increment takes on each side. Where the line of t2 lies above that of t1, the engine sets the pace.",
+        "The time of one increment in each stage. Where t2 is above t1, the engine is the bottleneck.",
         functools.partial(
             plot.curves,
             label="t1 and t2 against the size of the array",
@@ -255,10 +255,10 @@ def show(page: Page, quick: bool) -> None:
     page.say("Add one to an array many times over, waiting after each addition, and then only after the last:")
     page.listing(synchronous, asynchronous)
     page.say(
-        "Call t1 what it takes to submit one addition, t2 to execute it, t3 to give its result back. Waiting each "
-        "time, n additions take n (t1 + t2 + t3). Running ahead, submitting overlaps with executing and giving back "
-        "happens once, so they take about t1 + n t2 + t3. Measured with every addition executed on its own "
-        "(`FORERUN_DROP_DEAD=0`, `FORERUN_FUSE=0`):"
+        "Let t1 be the time to submit one addition, t2 the time to execute it, and t3 the time to return its "
+        "result. With a wait after each, n additions take n (t1 + t2 + t3). Without, submission overlaps with "
+        "execution and the result is returned once, so they take about t1 + n t2 + t3. Measured with every addition"
+        " executed separately (`FORERUN_DROP_DEAD=0`, `FORERUN_FUSE=0`):"
     )
     sizes = []
     with Progress("increments of every size", len(QUICK_SHAPES if quick else SHAPES)) as progress:
@@ -267,24 +267,25 @@ def show(page: Page, quick: bool) -> None:
             progress.step()
     show_stations(page, sizes)
     page.say(
-        f"Exercise: why does that sum need {COUNT} t2 > {COUNT - 1} t1? Because it charges nothing for submitting but "
-        "the first time. That is right only while the engine is the slower side and always finds the next addition "
-        "waiting. If the engine is the faster side it runs dry between two submissions, and what counts is how "
-        "fast the program asks: the loop takes about n t1. Below, the loops, what the slower side alone "
-        "would take, and the sum as it stands; where the condition fails, the sum promises too much:"
+        f"Exercise: why does that formula require {COUNT} t2 > {COUNT - 1} t1? Because it counts submission only "
+        "once. That is correct only if the engine is slower than the program and always finds the next addition in "
+        "the queue. If the engine is faster, it is idle between two submissions, and the submission rate limits the"
+        " loop: it takes about n t1. The table below shows the loops, the time of the slower side alone, and the "
+        "formula; where the condition fails, the formula predicts too little time:"
     )
     show_totals(page, sizes)
     first = crossing(sizes)
     if first is None:
-        page.say("On this machine submitting was the slower side up to the largest size: the program set the pace.")
+        page.say("On this machine submission was slower than execution at every size: the program was the bottleneck.")
     else:
         page.say(
-            f"Here {COUNT} t2 > {COUNT - 1} t1 holds from {first} elements on, of the sizes tried. There the engine "
-            "sets the pace and submitting is hidden behind it; below, the program does, and the engine waits for work."
+            f"Here {COUNT} t2 > {COUNT - 1} t1 holds from {first} elements on, among the tested sizes. There the "
+            "engine is the bottleneck and hides the submission; for smaller arrays the program is, and the engine "
+            "waits for work."
         )
     x = np.ones((1, 2))
     page.say(
-        f"With both switches back on, nobody looks at any but the last of {MORE} additions, and the loop takes "
+        f"With both settings back on, only the last of {MORE} additions is read, and the loop takes "
         f"{seconds(clock.best(lambda: asynchronous(x, MORE)))}."
     )
 

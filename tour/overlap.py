@@ -201,13 +201,13 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("7. Exercise: an overlap of one batch")
     page.say(
-        "How must the training loop change if b(t) is to be over before b(t+2) begins, while b(t+1) may overlap with "
-        "both? Keep what each batch gives, and before submitting a batch wait for the last but one:"
+        "How must the training loop change so that b(t) ends before b(t+2) begins, while b(t+1) may overlap with "
+        "both? Keep the loss of each batch, and before submitting a batch wait for the loss of the last but one:"
     )
     page.listing(one_ahead)
     page.say(
-        "A loss is only half of a batch: the walk back and the update come after it. Who means the whole batch waits "
-        "for its update, of which `submit` brings back a few numbers besides the loss:"
+        "A loss is only half of a batch: the backward pass and the update follow. To wait for the whole batch, wait"
+        " for its update; `submit` returns a few of its numbers besides the loss:"
     )
     page.listing(one_whole_ahead, train)
     count = QUICK_BATCHES if quick else BATCHES
@@ -235,10 +235,10 @@ def show(page: Page, quick: bool) -> None:
         ],
     )
     page.say(
-        "The columns say for how many t the batch b(t+1) began before b(t) was over; how many batches were begun and "
-        "not over at once, at most; and for how many t the loss of b(t) was there, and all of b(t) was done, in time: "
-        "before the program began with b(t+2). Even the "
-        "barrier of section 6 waits for half a batch: the walk back of b(t) may go on while b(t+1) is submitted."
+        "The columns show: for how many t the batch b(t+1) began before b(t) ended; the maximum number of batches "
+        "in flight; and for how many t the loss of b(t), and all of b(t), were done before the program began "
+        "b(t+2). Even the barrier of section 6 waits for half a batch only: the backward pass of b(t) may continue "
+        "while b(t+1) is submitted."
     )
     for name, notes in list(noted.items())[2:]:
         rows = timeline(notes)

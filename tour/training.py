@@ -211,8 +211,8 @@ def show(page: Page, quick: bool) -> None:
     page.say("A network of three layers, batches of random numbers, and plain gradient descent:")
     page.listing(build, draw_batches)
     page.say(
-        "The chapter measures memory by asking `ps` for the size of the process. Here the system is asked every few "
-        "milliseconds as well, and the engine counts the bytes of its arrays, `forerun.memory_stats()`."
+        "The chapter measures memory with `ps`, as the size of the process. Here the system is also queried every "
+        "few milliseconds, and the engine counts the bytes of its arrays, `forerun.memory_stats()`."
     )
     page.listing(memory.get_mem)
     page.say("First with a barrier after every batch, then the same lines without it:")
@@ -225,17 +225,17 @@ def show(page: Page, quick: bool) -> None:
     figures(page, barrier, free)
     if free.held > 0:
         page.say(
-            f"Without the barrier the program was held for {seconds(free.held)}: a window has room for so many records "
-            "and no more, and a program that is a whole window ahead waits for room."
+            f"Without the barrier the program waited for {seconds(free.held)}: a window holds a limited number of "
+            "records, and a program that is a full window ahead waits."
         )
     same = "the same" if barrier.loss == free.loss else "not the same"
     page.say(
-        "An engine that started whatever it is given would hold the data and the intermediate results of every batch "
-        "submitted so far. This one takes memory for an op when the op starts, begins with the oldest work, and lets "
-        "random numbers run ahead only within an allowance; so the barrier has little left to save. The size of the "
-        "process counts more than arrays, and moves by several MiB from run to run. Where the times of the two loops "
-        "differ and their processor times do not, something else was running beside one of them. "
-        f"After the same seed, the mean loss of the last batch is {same} number with and without the barrier."
+        "An engine that started everything at once would hold the data and the intermediate results of every "
+        "submitted batch. This one allocates memory for an op when the op starts, prefers the oldest work, and lets"
+        " random numbers run ahead only within an allowance; so a barrier saves little. The size of the process "
+        "includes more than arrays, and varies by several MiB from run to run. If the times of the two loops differ"
+        " and their processor times do not, another process was running. After the same seed, the mean loss of the "
+        f"last batch is {same} number with and without the barrier."
     )
     page.say("When the program without a barrier was done, these lines held the most memory:")
     page.table(

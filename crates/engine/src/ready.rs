@@ -247,10 +247,10 @@ impl Tasks {
         if self.early_bytes().saturating_add(task.bytes) > self.prefetch {
             return false;
         }
-        let turns = || self.early.iter().filter(|early| early.line == task.line);
+        let same_line = || self.early.iter().filter(|early| early.line == task.line);
         task.line == 0
-            || turns().count() < ITERATIONS_AHEAD
-            || turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= SMALL_BYTES
+            || same_line().count() < ITERATIONS_AHEAD
+            || same_line().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= SMALL_BYTES
     }
 
     fn start(&mut self, task: &Task, ledger: &Ledger) {

@@ -279,7 +279,7 @@ def histogram(
     """
     x = to_array(a)
     if weights is not None and to_array(weights).shape != x.shape:
-        raise ValueError(f"histogram: weights {to_array(weights).shape} are not as many as {x.shape}")
+        raise ValueError(f"histogram: weights {to_array(weights).shape} do not match the shape {x.shape}")
     _refuse_nonfinite("histogram", a, bins, range)
     edges = _edges(x.reshape(-1), bins, range, "histogram", weights is not None)
     x = in_floats(x.reshape(-1))

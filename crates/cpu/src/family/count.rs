@@ -116,7 +116,7 @@ fn numbers<T: Whole>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
     *largest = if from.is_empty() { 0 } else { most as i64 + 1 };
     if *largest > to.len() as i64 {
-        // Some pieces may have counted before another one found that the table is too short.
+        // Discard the counts of pieces whose integers all fit.
         to.fill(0);
     }
     Ok(())
