@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 
 /// Writes every element of a parameter's array. `number` is the scale, deviation, magnitude or value of the kind.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the options of all initialisers")]
 #[pyo3(signature = (name, data, kind, number = 0.0, rnd_type = "uniform", factor_type = "avg"))]
 pub(crate) fn initialize(
     py: Python<'_>,
