@@ -170,8 +170,12 @@ fn run_record(
     team: &dyn Team,
 ) -> Result<Owned, Error> {
     let Submitted { record, operands } = submitted;
-    let signature = &record.recipe.signature;
-    let bases: Vec<*mut u8> = operands.iter().map(|operand| base_of(operand.node, made)).collect::<Result<_, _>>()?;
+    let (signature, single) = (&record.recipe.signature, record.recipe.single());
+    // A kernel may not need every operand: an update of all elements does not read what was there before.
+    let mut bases = vec![std::ptr::null_mut(); operands.len()];
+    for k in single.inputs.iter().map(|k| *k as usize) {
+        bases[k] = base_of(operands[k].node, made)?;
+    }
     let address = |k: usize| operands[k].address(bases[k], signature.inputs[k].dtype);
     let (op, loc, bytes) = (signature.op.name(), Loc::from_id(record.loc), signature.out.bytes);
     let blame = |error: Error| runtime().blame(error, op, loc);
@@ -179,15 +183,14 @@ fn run_record(
     fail_point!("apart.room", _error => return Err(blame(no_memory(device, bytes))));
     let buffer = Buffer::alloc(device, bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(device, bytes)))?;
     let owned = Owned(buffer);
-    let (single, target) = (record.recipe.single(), owned.ptr());
     let ran = match (&single.kernel, device) {
         (CompiledKernel::Device(kernel), Some(device)) => {
             operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
             // SAFETY: inputs are there when the lane comes to this; the result is as large as its meta says and ours alone.
-            single.with_io(address, &record.immediates, target, |io| unsafe { kernel.launch(io) })
+            single.with_io(address, &record.immediates, owned.ptr(), |io| unsafe { kernel.launch(io) })
         }
         // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
-        (CompiledKernel::Host(_), None) => unsafe { single.run(address, &record.immediates, target, team) },
+        (CompiledKernel::Host(_), None) => unsafe { single.run(address, &record.immediates, owned.ptr(), team) },
         _ => Err(Error::new(ErrorKind::Runtime, "it was not compiled for its device")),
     };
     ran.map_err(blame)?;
