@@ -47,7 +47,7 @@ class Tour(NamedTuple):
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     folder = tmp_path_factory.mktemp("tour")
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "tour", "--quick"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
     assert shown.returncode == 0, shown.stderr
