@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         ["supply"] => supply::check(),
         ["gen"] => generated::write(&tree::root()),
         ["gen", "--check"] => generated::check(&tree::root()),
-        ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
+        ["wheel"] => wheel::build(wheel::Profile::Local).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
         ["wheel", "--sdist"] => sdist::build(),
         ["wheel", "--only-for", python] => wheel::build_only_for(python).map(drop),

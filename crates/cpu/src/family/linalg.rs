@@ -1,6 +1,6 @@
 //! Linear algebra on stacks of matrices. Pieces of the stack run in parallel; each matrix uses one thread.
 
-use crate::need::PACKED;
+use crate::scratch_bound::PACKED;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, most_elements, total_elements};
 use forerun_base::{DType, Error, ErrorKind, Result, Shape, Team};
