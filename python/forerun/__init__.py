@@ -23,10 +23,9 @@ from typing import Any as _Any
 
 from forerun import _forerun
 
-# Source locations skip files under the package's root, except for the tour, which is a program. The path is not
-# normalised, because code objects store file names as the import system found them.
-_HERE = _path.dirname(__file__)
-_forerun.pass_over(_HERE, [_path.join(_HERE, "tour")], _path.dirname(_os.__file__))
+# Locs name the user's lines: those of files under the package's root are skipped.
+# Not normalised: code objects name their files as the import system found them.
+_forerun.pass_over(_path.dirname(__file__), _path.dirname(_os.__file__))
 
 # CUDA libraries may be installed as separate Python packages.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])

@@ -10,11 +10,11 @@ import pytest
 
 import forerun
 
-#: Every module of the package, except for the tour, which has its own test, and modules that run when imported.
+#: Every module of the package but the compiled one.
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(forerun.__path__, "forerun.")
-    if not module.name.startswith("forerun.tour") and not module.name.endswith(("__main__", "._forerun"))
+    if not module.name.endswith("._forerun")
 )
 MODULES.append("forerun")
 

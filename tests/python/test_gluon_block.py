@@ -139,7 +139,7 @@ def test_initialisers_draw_what_they_say() -> None:
     assert abs(float(x.asnumpy().std()) / (2 / 300) ** 0.5 - 1) < 0.02
     init.Constant([7.0] * 200)("weight", x)
     assert (x.asnumpy() == 7).all()
-    with pytest.raises(ValueError, match=r"Xavier: w of shape \(3,\) has fewer than 2 dimensions"):
+    with pytest.raises(ValueError, match=r"xavier: `w` of shape \(3,\) has fewer than 2 dimensions"):
         init.Xavier()("w", np.zeros((3,)))
     with pytest.raises(ValueError, match="unknown initialiser 'nothing'"):
         init.create("nothing")

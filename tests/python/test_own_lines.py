@@ -19,8 +19,7 @@ import forerun
 from forerun import _forerun, gluon, np, npx, torch
 
 PACKAGE = pathlib.Path(forerun.__file__).parent
-#: Every folder of the package except for the tour, which is a program.
-FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py") if "tour" not in path.relative_to(PACKAGE).parts})
+FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 
 
 def own(text: str) -> list[str]:
@@ -36,11 +35,11 @@ def test_every_folder_is_passed_over(folder: pathlib.Path) -> None:
     assert __file__ in names["line"]
 
 
-def test_neighbours_of_the_package_and_the_tour_are_programs() -> None:
-    for file in (PACKAGE.with_name("forerunner") / "x.py", PACKAGE / "tour" / "x.py"):
-        names: dict[str, Any] = {"user_line": _forerun.user_line}
-        exec(compile("line = user_line()", str(file), "exec"), names)
-        assert str(file) in names["line"]
+def test_neighbours_of_the_package_are_programs() -> None:
+    file = PACKAGE.with_name("forerunner") / "x.py"
+    names: dict[str, Any] = {"user_line": _forerun.user_line}
+    exec(compile("line = user_line()", str(file), "exec"), names)
+    assert str(file) in names["line"]
 
 
 @pytest.mark.parametrize("name", MODULES)

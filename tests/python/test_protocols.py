@@ -359,7 +359,7 @@ def test_pickles_of_what_numpy_has_no_dtype_for(protocol: int) -> None:
         back = pickle.loads(pickle.dumps(view, protocol))
         assert back.dtype == "bfloat16" and back.shape == view.shape
         assert back.tobytes() == view.tobytes() and len(view.tobytes()) == 2 * view.size
-    with pytest.raises(BufferError, match="no format for bfloat16"):
+    with pytest.raises(BufferError, match="no buffer format for bfloat16"):
         memoryview(x)
     numpy.testing.assert_array_equal(numpy.asarray(x).astype("float32"), numpy.arange(6).reshape(2, 3))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import subprocess
@@ -11,9 +12,10 @@ import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
 import pytest
+from conftest import ROOT
 
-from forerun.tour import page
-from forerun.tour.__main__ import SECTIONS
+from tour import page
+from tour.__main__ import SECTIONS
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -45,8 +47,9 @@ class Tour(NamedTuple):
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     folder = tmp_path_factory.mktemp("tour")
-    command = [sys.executable, "-m", "forerun.tour", "--quick"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tour", "--quick"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
     assert shown.returncode == 0, shown.stderr
     assert [path.name for path in folder.iterdir()] == ["forerun-tour.html"]
     return Tour(shown.stdout, ET.parse(folder / "forerun-tour.html").getroot())
@@ -182,7 +185,7 @@ def test_plots_are_drawn_for_two_widths(tour: Tour) -> None:
 
 
 def test_a_report_has_a_place_or_there_is_none(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from forerun.tour.__main__ import arguments
+    from tour.__main__ import arguments
 
     assert arguments([]).report == pathlib.Path("forerun-tour.html")
     assert arguments(["--report", str(tmp_path / "a.html")]).report == tmp_path / "a.html"

@@ -10,10 +10,10 @@ from html import unescape
 import pytest
 
 from forerun import np
-from forerun.tour import increments, intermediate, overlap, page, plot, report, training
-from forerun.tour.increments import Parts, Size
-from forerun.tour.memory import Sampler
-from forerun.tour.progress import Progress
+from tour import increments, intermediate, overlap, page, plot, report, training
+from tour.increments import Parts, Size
+from tour.memory import Sampler
+from tour.progress import Progress
 
 SVG = "{http://www.w3.org/2000/svg}"
 

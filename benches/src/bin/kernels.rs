@@ -278,7 +278,7 @@ fn fused(backend: &CpuBackend, pool: &Pool, team: &dyn Team) {
         let mut ours = || go(&exe, &[x.cast(), y.cast()], &[z.cast()], &scalars, team);
         let mut tiles = || go(&interpreted, &[x.cast(), y.cast()], &[z.cast()], &scalars, team);
         #[cfg(target_arch = "x86_64")]
-        if backend.isa() == forerun_cpu::Isa::Avx512 {
+        if backend.isa().is_avx512() {
             let mut hand = || by_hand::chain(x, y, z, n, team);
             let [ours, tiles, hand] = best_in_turn([&mut ours, &mut tiles, &mut hand]).map(|time| time * 1e3);
             let ratio = ours / hand;

@@ -40,4 +40,4 @@ pub use fill::blocks_for;
 pub use jit::CodeStats;
 pub use pool::{Block, Pool, PoolStats};
 pub use scratch::ScratchAllocator;
-pub use simd::Isa;
+pub use simd::{Avx2, Avx512, Isa};

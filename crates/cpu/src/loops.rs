@@ -11,7 +11,7 @@
 use crate::casts;
 use crate::complex;
 use crate::each;
-use crate::simd::{Baseline, Isa, Lanes, Memory, Set};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set, by_set};
 use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
@@ -239,7 +239,7 @@ macro_rules! table {
 
 forerun_ops::for_each_point!(table);
 
-fn find_of<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
+fn find_of<S: Set>(_: S, op: Point, dtype: DType, out: DType) -> Option<Loop> {
     whole::find::<S>(op, dtype).or_else(|| find_in::<S>(op, dtype, out))
 }
 
@@ -255,15 +255,7 @@ pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Vect
     if let Some(run) = complex::find(op, dtype).or_else(|| find_move(op, dtype)) {
         return Some(VectorLoop { run, lanes: complex::LANES });
     }
-    let run = match isa {
-        Isa::Baseline => find_of::<Baseline>(op, dtype, out),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => find_of::<crate::simd::Avx2>(op, dtype, out),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => find_of::<crate::simd::Avx512>(op, dtype, out),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => find_of::<Baseline>(op, dtype, out),
-    };
+    let run = by_set!(isa, set => find_of(set, op, dtype, out));
     let lanes = match op {
         Point::Cast if casts::is_fast(dtype, out) => lanes(isa),
         Point::Cast => 8,
@@ -305,7 +297,7 @@ fn find_move(op: Point, dtype: DType) -> Option<Loop> {
 /// Elements per vector of the set.
 pub(crate) const fn lanes(isa: Isa) -> usize {
     match isa {
-        Isa::Baseline | Isa::Avx2 => 8,
-        Isa::Avx512 => 16,
+        Isa::Baseline | Isa::Avx2(_) => 8,
+        Isa::Avx512(_) => 16,
     }
 }

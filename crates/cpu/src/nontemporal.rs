@@ -15,8 +15,8 @@ pub(crate) const WORTH: usize = 16 << 20;
 pub(crate) fn find(isa: Isa) -> Option<NontemporalCopy> {
     #[cfg(target_arch = "x86_64")]
     return Some(match isa {
-        Isa::Avx512 => x86::wide,
-        Isa::Avx2 => x86::middle,
+        Isa::Avx512(_) => x86::wide,
+        Isa::Avx2(_) => x86::middle,
         Isa::Baseline => x86::narrow,
     });
     #[cfg(not(target_arch = "x86_64"))]

@@ -22,12 +22,12 @@ use crate::ledger::{Budget, Ledger};
 use crate::parker;
 use crate::pool::{JOIN_BOUND, without_signals};
 use crate::ready::{ReadyQueue, TaskFilter};
-use crate::run::{Role, panic_text};
+use crate::run::Role;
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
 use crate::work::{Driver, Enqueued, Fed, LaneTicket, Need, TaskSpec};
-use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
+use forerun_base::{BytesLedger, Error, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -315,7 +315,7 @@ impl Engine {
             // SAFETY: this thread started the task, and the task is settled, by any thread, only after this call.
             match unsafe { task.work() } {
                 Some(work) => catch_unwind(AssertUnwindSafe(|| work.enqueue())).unwrap_or_else(|panic| {
-                    let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("launch", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                     Enqueued::Nothing
                 }),
@@ -382,7 +382,7 @@ impl Engine {
                 if let Some(work) = unsafe { task.work() }
                     && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
                 {
-                    let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("settling", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                 }
                 // SAFETY: as above; `work` is not used after this.

@@ -78,11 +78,18 @@ fn sources_follow_the_current_device() {
     forerun::seed(3);
     let here = (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]));
     forerun::seed(3);
-    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2])));
+    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]))).unwrap();
     assert_eq!((there.0.device(), there.2.device()), (GPU, GPU));
     assert_eq!(bits(&here.0), bits(&there.0));
     assert_eq!(bits(&here.1), bits(&there.1));
     assert_eq!(bits(&here.2), bits(&there.2));
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    slow_devices();
+    let error = on_device(Device::Gpu(9), || ()).unwrap_err();
+    assert_eq!(error.to_string(), "no device gpu(9): 4 GPUs are present");
 }
 
 /// A bad index is detected when the lane reaches it, long after later commands were enqueued.
@@ -152,7 +159,7 @@ fn allocations_wait_for_memory_and_then_fail() {
         drop(parts);
         sum.wait_to_read().unwrap();
     }
-    let huge = on_device(FULL, || ones(&[MEMORY]));
+    let huge = on_device(FULL, || ones(&[MEMORY])).unwrap();
     let error = huge.wait_to_read().unwrap_err().to_string();
     assert!(error.contains("on gpu(3)") && error.contains("devices.rs:"), "{error}");
     assert!(error.contains("are held by"), "names who holds the memory: {error}");

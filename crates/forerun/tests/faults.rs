@@ -468,7 +468,7 @@ fn run_checkpoint(site: &Site, how: How) {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("net");
     let net = nn::Dense::new(3).in_units(20);
-    net.initialize(nn::Init::Xavier).unwrap();
+    net.initialize(nn::Init::Xavier(nn::Scaling::default())).unwrap();
     let values = || net.parameters().iter().map(|p| p.array().unwrap().to_vec().unwrap()).collect::<Vec<_>>();
     nn::save(&net.parameters(), &path).unwrap();
     nn::load(&net.parameters(), &path).unwrap();

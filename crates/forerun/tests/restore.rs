@@ -1,6 +1,7 @@
 //! Restoring: after a failed write only that write is lost.
 
 use forerun::memory::memory_stats;
+use forerun::nn::rules::{Preparation, WeightUpdate};
 use forerun::runtime::{Mode, cancel_pending, engine};
 use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
@@ -167,10 +168,11 @@ fn a_failed_update_leaves_weights_and_states() {
     let _alone = alone();
     for n in SIZES {
         let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones(&[n]));
-        let how = ops::Preparation { rescale: 1.0, clip: None };
-        let loc = Loc::caller();
+        let preparation = Preparation { rescale: 1.0, clip: None };
         let step = |grad: &Array| {
-            ops::sgd_update(&[&weight], &[grad], Some(&[&momentum]), &[0.5], &[0.1], 0.9, how, loc).unwrap();
+            let (weights, gradients): (&[&Array], &[&Array]) = (&[&weight], &[grad]);
+            let update = WeightUpdate { weights, gradients, rates: &[0.5], decays: &[0.1], preparation };
+            update.sgd(Some(&[&momentum]), 0.9, None, Loc::caller()).unwrap();
         };
         step(&ones(&[n]));
         let good = (values(&weight), values(&momentum));

@@ -1,10 +1,9 @@
 //! Optimisers: one call updates all parameters. Rates are scalars in the records, so a new rate needs no new plan.
 
 use crate::parameter::Parameter;
-use crate::rules::{self, Correction, WeightUpdate};
+use crate::rules::{self, Correction, Preparation, WeightUpdate};
 use crate::terms::value;
-use forerun_array::ops::{self, Preparation};
-use forerun_array::{Array, Wait, on_device};
+use forerun_array::{Array, Wait, on_device, ops};
 use forerun_base::{Loc, Result, Scalar};
 
 /// The update rule of an optimiser.

@@ -138,10 +138,7 @@ impl Parameter {
         }
         match &state.array {
             None => Ok(()),
-            Some(array) => pause(|| {
-                let fresh = state.init.array(&array.shape(), state.dtype, loc).map_err(|e| self.named(e))?;
-                ops::assign(array, Arg::Array(&fresh), loc)
-            }),
+            Some(array) => state.init.write(&self.name, array, loc),
         }
     }
 
@@ -184,7 +181,7 @@ impl Parameter {
         let Some(shape) = known(&state.dims) else {
             return Err(self.fail("has no shape yet: the first call of its layer determines it"));
         };
-        let array = pause(|| state.init.array(&shape, state.dtype, loc)).map_err(|e| self.named(e))?;
+        let array = pause(|| state.init.array(&self.name, &shape, state.dtype, loc))?;
         self.begin(state, array.clone(), loc)?;
         Ok(array)
     }
@@ -199,10 +196,6 @@ impl Parameter {
 
     fn fail(&self, text: &str) -> Error {
         value("parameter", format!("`{}` {text}", self.name))
-    }
-
-    fn named(&self, error: Error) -> Error {
-        Error::new(error.kind(), format!("`{}`: {error}", self.name)).in_op("parameter")
     }
 }
 

@@ -7,7 +7,8 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, ErrorKind, Loc, Result};
 use forerun_grad::record;
 use forerun_nn::{
-    Activation, BatchNorm, Dense, Dropout, Embedding, Flatten, Init, Layer, LayerNorm, Parameter, Sequential,
+    Activation, BatchNorm, Dense, Draw, Dropout, Embedding, Fan, Flatten, Init, Layer, LayerNorm, Parameter, Scaling,
+    Sequential,
 };
 
 fn names(net: &dyn Layer) -> Vec<String> {
@@ -97,7 +98,7 @@ fn parameters_use_the_given_initialiser() {
     let normal = start(Init::Normal(0.5));
     let spread = (normal.iter().map(|x| x * x).sum::<f64>() / 2048.0).sqrt();
     assert!(mean(&normal).abs() < 0.06 && (spread - 0.5).abs() < 0.04, "{} {spread}", mean(&normal));
-    let bounds = [(Init::Uniform(0.3), 0.3), (Init::Xavier, (3.0f64 / 48.0).sqrt())];
+    let bounds = [(Init::Uniform(0.3), 0.3), (Init::Xavier(Scaling::default()), (3.0f64 / 48.0).sqrt())];
     for (init, bound) in bounds {
         let drawn = start(init);
         let most = drawn.iter().fold(0.0f64, |most, x| most.max(x.abs()));
@@ -106,6 +107,37 @@ fn parameters_use_the_given_initialiser() {
     assert_eq!(start(Init::Constant(1.5)), [1.5; 2048]);
     assert_eq!(start(Init::Zero), [0.0; 2048]);
     assert_eq!(start(Init::One), [1.0; 2048]);
+    let scaling = Scaling { draw: Draw::Normal, fan: Fan::Out, magnitude: 16.0 };
+    let spread = (start(Init::Xavier(scaling)).iter().map(|x| x * x).sum::<f64>() / 2048.0).sqrt();
+    assert!((spread - 0.5).abs() < 0.04, "{spread}");
+}
+
+#[test]
+fn starts_of_a_structure() {
+    let start = |init: Init, shape: &[usize]| {
+        let array = ops::empty(shape, DType::F64, Loc::UNKNOWN).unwrap();
+        init.write("start", &array, Loc::UNKNOWN).unwrap();
+        values(&array)
+    };
+    for (shape, rows, columns) in [(vec![3, 5], 3usize, 5usize), (vec![6, 2, 2], 6, 4), (vec![4], 4, 1)] {
+        for draw in [Draw::Uniform, Draw::Normal] {
+            let found = start(Init::Orthogonal { scale: 2.0, draw }, &shape);
+            // Rows of a wide matrix and columns of a tall one are orthogonal.
+            let (lines, length) = (rows.min(columns), rows.max(columns));
+            let at = |line, i| if rows < columns { found[line * columns + i] } else { found[i * columns + line] };
+            for (a, b) in (0..lines).flat_map(|a| (0..lines).map(move |b| (a, b))) {
+                let dot: f64 = (0..length).map(|i| at(a, i) * at(b, i)).sum();
+                assert!((dot - if a == b { 4.0 } else { 0.0 }).abs() < 1e-12, "{shape:?} {a} {b} {dot}");
+            }
+        }
+    }
+    assert_eq!(start(Init::LstmBias(1.5), &[8]), [0.0, 0.0, 1.5, 1.5, 0.0, 0.0, 0.0, 0.0]);
+    let row = [0.25, 0.75, 0.75, 0.25];
+    let image: Vec<f64> = row.iter().flat_map(|y| row.map(|x| x * y)).collect();
+    assert_eq!(start(Init::Bilinear, &[1, 2, 4, 4]), [image.clone(), image].concat());
+    let array = ops::empty(&[2, 2], DType::F32, Loc::UNKNOWN).unwrap();
+    let error = Init::Bilinear.write("image", &array, Loc::UNKNOWN).unwrap_err();
+    assert_eq!(error.to_string(), "bilinear: `image` of shape (2, 2) does not have 4 dimensions");
 }
 
 #[test]
@@ -135,9 +167,9 @@ impl Layer for Alone {
 #[test]
 fn user_defined_layers() {
     let layer = Alone(Parameter::weight("vector", &[None]));
-    layer.initialize(Init::Xavier).unwrap();
+    layer.initialize(Init::Xavier(Scaling::default())).unwrap();
     let error = failure(layer.forward(&array(&[1.0; 3], &[3])));
-    assert_eq!(error.to_string(), "parameter: `vector`: xavier: needs at least two dimensions, not 1");
+    assert_eq!(error.to_string(), "xavier: `vector` of shape (3,) has fewer than 2 dimensions");
     layer.initialize(Init::One).unwrap();
     let net = Sequential::new().then(layer);
     assert_eq!(values(&net.forward(&array(&[5.0; 3], &[3])).unwrap()), [1.0; 3]);

@@ -10,7 +10,7 @@ use crate::operand;
 use crate::pycall;
 use crate::submit;
 use crate::wait;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::ops::{self, Item};
 use forerun::{Array, DType, Error, ErrorKind, Kind, Scalar};
 use pyo3::exceptions::PyIndexError;

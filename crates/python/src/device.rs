@@ -123,11 +123,7 @@ pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
 pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() -> R) -> PyResult<R> {
     match device {
         None => Ok(make()),
-        Some(device) => {
-            let device = device.get().0;
-            check_device(device).map_err(raise)?;
-            Ok(on_device(device, make))
-        }
+        Some(device) => on_device(device.get().0, make).map_err(raise),
     }
 }
 

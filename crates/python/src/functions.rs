@@ -9,7 +9,7 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::pycall;
 use crate::submit;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::frontend::samples::Value;
 use forerun::frontend::{Attribute, AttributeKind, Encoded};
 use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, ops};

@@ -13,7 +13,7 @@ use crate::loc::here;
 use crate::operand::{self, Operand};
 use crate::pycall;
 use crate::submit;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::{Arg, Array, ReduceKind, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -3,8 +3,7 @@
 use crate::autograd::{Arrays, handles};
 use crate::error::raise;
 use crate::loc::here;
-use forerun::nn::rules::{AdamOptions, Correction, WeightUpdate};
-use forerun::ops::Preparation;
+use forerun::nn::rules::{AdamOptions, Correction, Preparation, WeightUpdate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -55,8 +55,8 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     if dtype == DType::Bool || meta.bytes <= INLINE || !meta.device.is_host() || seen {
         return full(&shape, Scalar::Int(0), dtype, loc);
     }
-    let no_memory = || no_memory(meta.bytes).in_op("empty").submitted_at(loc);
-    let buffer = Buffer::alloc(meta.bytes, "empty", loc).ok_or_else(no_memory)?;
+    let no_memory = || no_memory(None, meta.bytes).in_op("empty").submitted_at(loc);
+    let buffer = Buffer::alloc(None, meta.bytes, "empty", loc).ok_or_else(no_memory)?;
     // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
@@ -232,13 +232,13 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
     node.begin(generation);
     let array = Array::own(node);
     let target = if meta.bytes > INLINE {
-        match Buffer::alloc(meta.bytes, "array", loc) {
+        match Buffer::alloc(None, meta.bytes, "array", loc) {
             Some(buffer) => {
                 node.set_buffer(buffer);
                 node.data()
             }
             None => {
-                let error = no_memory(meta.bytes).in_op("array").submitted_at(loc);
+                let error = no_memory(None, meta.bytes).in_op("array").submitted_at(loc);
                 node.publish_failed(generation, error.clone(), None);
                 return Err(error);
             }

@@ -179,7 +179,7 @@ pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()>
 }
 
 /// The same for an op with more operands: `x = op(x, values...)`.
-pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
+pub fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
     if let &[value] = values
         && let Some((point, _)) = simpler(point, Arg::Array(x), value)
     {

@@ -10,7 +10,7 @@ use crate::runtime::buffer::Buffer;
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::kernel_task::{Addresses, BoundOutput, KernelTask};
 use crate::runtime::lower::CompiledKernel;
-use crate::runtime::memory::{no_memory, no_memory_on};
+use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use forerun_base::{Error, ErrorKind, Loc, fail_point};
 use forerun_engine::{Enqueued, LaneTicket, Status};
@@ -35,10 +35,7 @@ impl KernelTask {
     /// The error for a kernel that finds no memory on the device.
     pub(crate) fn lacks_memory(&self) -> Error {
         let bytes = self.outputs.iter().map(|output| output.bytes).max().unwrap_or(0);
-        match self.outputs.first().and_then(|output| devices::of(output.node.meta().device)) {
-            Some(device) => no_memory_on(device, bytes),
-            None => no_memory(bytes),
-        }
+        no_memory(self.outputs.first().and_then(|output| devices::of(output.node.meta().device)), bytes)
     }
 
     /// Enqueues the kernel, or returns why it cannot.

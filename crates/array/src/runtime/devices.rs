@@ -169,8 +169,8 @@ fn make(count: usize, options: SimOptions) -> Vec<Present> {
 /// The accelerator that a device refers to; `None` for the host.
 ///
 /// # Panics
-/// If the accelerator cannot be opened. [`check_device`] reports the reason and runs before anything is placed on a
-/// device.
+/// If nobody has checked it: every device that a program names goes through [`check_device`], which says why one cannot be
+/// opened, before anything is placed there.
 pub(crate) fn of(device: Device) -> Option<&'static OwnDevice> {
     let opened = |number: usize| all()[number].own(number);
     device.accelerator().map(|number| opened(number).unwrap_or_else(|e| panic!("{device} was not checked: {e}")))
@@ -215,7 +215,7 @@ pub fn set_current_device(device: Device) -> Result<Device> {
     Ok(CURRENT.replace(device))
 }
 
-/// Runs `f` with another current device. The device must exist.
+/// Runs `f` with another device as the current one: that of an array, or one that [`check_device`] has accepted.
 pub fn on_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
     struct Back(Device);
     impl Drop for Back {

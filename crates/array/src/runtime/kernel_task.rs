@@ -187,7 +187,9 @@ impl KernelTask {
                 buffers.donors.push((o, node));
                 Some(buffer)
             });
-            match donated.or_else(|| self.alloc(output)) {
+            // Where it lives: a copy out of a device ends on the host.
+            let home = devices::of(output.node.meta().device);
+            match donated.or_else(|| Buffer::alloc(home, output.bytes, output.op, output.loc)) {
                 Some(buffer) => buffers.list.push(Some(buffer)),
                 None => {
                     buffers.give_back();
@@ -196,14 +198,6 @@ impl KernelTask {
             }
         }
         Ok(buffers)
-    }
-
-    /// Allocates a buffer for an output on its device.
-    fn alloc(&self, output: &BoundOutput) -> Option<*mut Buffer> {
-        match devices::of(output.node.meta().device) {
-            None => Buffer::alloc(output.bytes, output.op, output.loc),
-            Some(device) => Buffer::alloc_on(device, output.bytes, output.op, output.loc),
-        }
     }
 
     pub(crate) fn finish(&self) {
@@ -224,12 +218,8 @@ impl KernelTask {
 
     pub(crate) fn blame(&self, error: Error, output: usize) -> Error {
         let blamed = self.outputs.get(output).or(self.outputs.first());
-        let error = match blamed {
-            Some(output) => error.in_op(output.op).submitted_at(output.loc),
-            None => error,
-        };
-        runtime().note_failure(&error);
-        error
+        let (op, loc) = blamed.map_or(("", Loc::UNKNOWN), |output| (output.op, output.loc));
+        runtime().blame(error, op, loc)
     }
 }
 
@@ -265,7 +255,7 @@ impl Work for KernelTask {
         let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
         let mut buffers = match self.buffers(&mut addresses) {
             Ok(buffers) => buffers,
-            Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
+            Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(None, self.outputs[o].bytes), o)),
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
             // SAFETY: the offset stays inside the value: the view was checked when it was created.

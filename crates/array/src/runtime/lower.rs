@@ -4,7 +4,6 @@ use crate::observe::origin::Origin;
 use crate::observe::trace;
 use crate::runtime::devices::{self, has_buffer};
 use crate::runtime::flights::Flight;
-use crate::runtime::inline::panic_text;
 use crate::runtime::kernel_task::{BoundInput, BoundOutput, KernelTask, Release, Releases};
 use crate::runtime::last_good::LastGood;
 use crate::runtime::node::Node;
@@ -12,7 +11,7 @@ use crate::runtime::planner::Planner;
 use crate::runtime::segment::{SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
-use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
+use forerun_base::{DType, Error, Loc, fail_point};
 use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
 use forerun_plan::{
     DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
@@ -70,7 +69,7 @@ impl Planner {
                         self.plans.keep(&self.key, made.clone());
                         made
                     }
-                    Err(panic) => return give_up(draft, panic_text(&*panic)),
+                    Err(panic) => return give_up(draft, &Error::panicked("planning", &*panic)),
                 }
             }
         };
@@ -218,17 +217,14 @@ pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
 }
 
 /// Fails every result of the segment after a panic in planning.
-fn give_up(draft: &SegmentBuilder, text: &str) {
-    for submitted in draft.submitted.iter() {
-        fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
-    }
+fn give_up(draft: &SegmentBuilder, error: &Error) {
+    draft.submitted.iter().for_each(|submitted| fail(submitted, error.clone()));
 }
 
 /// Fails the result of a record that will not run, and ends its uses.
 pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
-    let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
-    runtime().note_failure(&error);
+    let error = runtime().blame(error, record.recipe.op().name(), Loc::from_id(record.loc));
     let last_good = submitted.former().and_then(Node::last_good).map(LastGood::after_failed_write);
     submitted.out().publish_failed(record.generation, error, last_good);
     release(submitted);

@@ -4,9 +4,9 @@
 //! that reads a value of another window first has that window planned up to the producer, so a record always sees all
 //! its inputs. The lock is held for a bounded number of records.
 //!
-//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that iteration N
-//! + 1 is cut like iteration N and its plan is found in the cache. Time decides only at the end of the window: a waiter
-//! cuts at once, and an idle worker after no record has arrived for a time that grows with the work at stake.
+//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that every
+//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window:
+//! a waiter cuts at once, and an idle worker after no record has arrived for a time that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
 use crate::runtime::inline::{Attempt, run_inline};
@@ -18,7 +18,7 @@ use crate::runtime::record::{InputRef, InputWord, Record};
 use crate::runtime::segment::{Lists, SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
-use forerun_base::Error;
+use forerun_base::{DType, Error};
 use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
 use std::time::{Duration, Instant};
@@ -61,6 +61,15 @@ pub(crate) struct ResolvedInput {
     /// Offset of a view in elements; `None` if the whole value is read.
     pub(crate) view: Option<u64>,
     pub(crate) foreign: bool,
+}
+
+impl ResolvedInput {
+    /// The address of the first element seen, given that of the value. On a device, addresses are numbers.
+    #[inline(always)]
+    pub(crate) fn address(&self, base: *mut u8, dtype: DType) -> *const u8 {
+        // The view was checked when it was made: the offset stays inside the value.
+        base.wrapping_add(self.view.unwrap_or(0) as usize * dtype.size())
+    }
 }
 
 /// Resolves an operand of the record at `index`.

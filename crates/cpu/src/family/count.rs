@@ -3,10 +3,10 @@
 //! Each piece counts into its own table, and the tables are added. Integer sums do not depend on how the elements are
 //! split.
 
-use super::order::with_features;
 use super::search::places_of;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
+use crate::simd::with_features;
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
 use forerun_ops::Count;
 use forerun_ops::count::Widths;

@@ -124,8 +124,8 @@ unsafe fn pack_places(
     to: *mut i64,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: guaranteed by the caller; the backend has checked the instruction set.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features.
         return unsafe { crate::routine::pack::places(mask, range, places, to) };
     }
     #[cfg(target_arch = "x86_64")]
@@ -152,8 +152,8 @@ unsafe fn pack_elements<T: Element>(
     to: *mut T,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: guaranteed by the caller; the backend has checked the instruction set, and the sizes match the types.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features, and the sizes are those of the types.
         unsafe {
             match size_of::<T>() {
                 4 => return crate::routine::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
@@ -180,11 +180,10 @@ unsafe fn pack_elements<T: Element>(
     unsafe { pack(mask, range, places, to, |i| from[i]) }
 }
 
-/// Whether the CPU can pack eight elements at a time. Every CPU with AVX2 also has POPCNT, but the architecture does
-/// not guarantee it.
+/// Whether eight elements are packed at a time.
 #[cfg(target_arch = "x86_64")]
 fn packs_eight(isa: Isa) -> bool {
-    isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
+    matches!(isa, Isa::Avx2(_))
 }
 
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {

@@ -8,9 +8,9 @@
 use super::call::{Args, Element};
 use super::keys::{Key, Ordered};
 use super::lines::{each_line, each_line_near, teams};
-use crate::family::order::with_features;
 use crate::pointwise::Shared;
 use crate::simd::Isa;
+use crate::simd::with_features;
 use forerun_base::{Result, Team};
 use forerun_ops::order::{Partitioning, Quantiles};
 
@@ -382,7 +382,7 @@ mod tests {
                     let key = keys[place];
                     let less = keys.partition_point(|k| *k < key);
                     let want = Found { key, less, equal: keys.partition_point(|k| *k <= key) - less };
-                    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                    for isa in Isa::available() {
                         assert_eq!(select(&from, place, isa, &Solo), want, "{name} {count} {place} {isa:?}");
                     }
                 }

@@ -345,7 +345,7 @@ fn run_one(
 
 /// The instruction sets that this CPU supports.
 pub(crate) fn isas() -> Vec<Isa> {
-    Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
+    Isa::available()
 }
 
 /// A program of one instruction over dense inputs.

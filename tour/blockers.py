@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 
 from forerun import np
-from forerun.tour import clock, plot
-from forerun.tour.page import Page
+from tour import clock, plot
+from tour.page import Page
 
 STEPS = 200
 SIDE = 250

@@ -14,11 +14,11 @@ import forerun
 from forerun import autograd, engine, gluon, np, npx
 from forerun._types import Holder
 from forerun.gluon import nn
-from forerun.tour import memory, plot
-from forerun.tour.memory import MIB
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
-from forerun.tour.svg import Point
+from tour import memory, plot
+from tour.memory import MIB
+from tour.page import Page, seconds
+from tour.progress import Progress
+from tour.svg import Point
 
 BATCHES = 150
 QUICK_BATCHES = 8

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from forerun import np, npx
-from forerun.tour import clock
-from forerun.tour.page import Page
+from tour import clock
+from tour.page import Page
 
 
 def wait_for_all(a: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ import functools
 import inspect
 
 from forerun import engine, np
-from forerun.tour import plot
-from forerun.tour.page import Page
+from tour import plot
+from tour.page import Page
 
 KNOWN = """
     ones (1, 2)     ones (1, 2)

@@ -12,7 +12,7 @@ import numpy
 
 import forerun
 from forerun import npx
-from forerun.tour import (
+from tour import (
     barriers,
     blockers,
     devices,
@@ -24,7 +24,7 @@ from forerun.tour import (
     report,
     training,
 )
-from forerun.tour.page import Page
+from tour.page import Page
 
 SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, intermediate, devices)
 
@@ -32,7 +32,7 @@ SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, int
 def arguments(line: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m forerun.tour",
+        prog="python -m tour",
         description="The book's chapter on asynchronous computation, live, with this machine's own figures.",
     )
     parser.add_argument("--quick", action="store_true", help="fewer batches, sizes and repetitions")

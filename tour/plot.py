@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from forerun.tour.svg import Canvas, Point, text_width
+from tour.svg import Canvas, Point, text_width
 
 # Below this width, labels are above their items instead of beside them.
 NARROW = 500

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forerun import autograd, np, npx
-from forerun.tour import plot
-from forerun.tour.page import Page
-from forerun.tour.training import Model, warmed_up
+from tour import plot
+from tour.page import Page
+from tour.training import Model, warmed_up
 
 BATCHES = 10
 QUICK_BATCHES = 5

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.increments import short
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
+from tour import clock, plot
+from tour.increments import short
+from tour.page import Page, seconds
+from tour.progress import Progress
 
 SIDES = [64, 128, 256, 512, 1024, 1536]
 QUICK_SIDES = [64, 256, 1024]

@@ -1,7 +1,7 @@
 """The benefit of running ahead: many increments, with a wait after each or only after the last.
 
 The measurements run in a separate process without dead-code elimination and fusion, so that n increments are n
-executions: ``python -m forerun.tour.increments`` prints one line of JSON per size.
+executions: ``python -m tour.increments`` prints one line of JSON per size.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
+from tour import clock, plot
+from tour.page import Page, seconds
+from tour.progress import Progress
 
 SHAPES = [(1, 2), (10, 10), (32, 32), (100, 100), (200, 200), (500, 500), (1000, 1000)]
 QUICK_SHAPES = [(1, 2), (100, 100), (500, 500)]
@@ -153,7 +153,7 @@ def measure(shape: tuple[int, int], gate: np.ndarray, quick: bool) -> Size:
 
 def sweep(quick: bool) -> Iterator[Size]:
     """Measure every size in another process, with both settings off from the start."""
-    command = [sys.executable, "-m", "forerun.tour.increments", *(["--quick"] if quick else [])]
+    command = [sys.executable, "-m", "tour.increments", *(["--quick"] if quick else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -11,7 +11,7 @@ import re
 import tokenize
 from html import escape
 
-from forerun.tour.page import Drawing, Figure, Listing, Page, Paragraph, Part, Section, Table
+from tour.page import Drawing, Figure, Listing, Page, Paragraph, Part, Section, Table
 
 WIDE, NARROW = 760, 344
 

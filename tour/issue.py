@@ -7,8 +7,8 @@ import functools
 import numpy
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.page import Page, seconds
+from tour import clock, plot
+from tour.page import Page, seconds
 
 SIZE = (1000, 1000)
 

@@ -6,9 +6,9 @@ import functools
 import time
 
 from forerun import np, npx
-from forerun.tour import plot
-from forerun.tour.page import Page
-from forerun.tour.progress import Progress
+from tour import plot
+from tour.page import Page
+from tour.progress import Progress
 
 CHAIN = 12
 
