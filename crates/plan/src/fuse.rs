@@ -84,8 +84,9 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     let live = live_records(records, options);
     let scalars: Vec<bool> =
         (0..records.len()).map(|i| options.fuse && live[i] && is_scalar(records, &live, i)).collect();
-    let with_reader: Vec<bool> =
-        (0..records.len()).map(|i| options.fuse && live[i] && !scalars[i] && goes_with_reader(records, &live, i)).collect();
+    let with_reader: Vec<bool> = (0..records.len())
+        .map(|i| options.fuse && live[i] && !scalars[i] && goes_with_reader(records, &live, i))
+        .collect();
     let mut groups: Vec<OpenGroup> = Vec::new();
     let mut group_of = vec![NOWHERE; records.len()];
     for (i, record) in records.iter().enumerate() {
