@@ -23,11 +23,13 @@ pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
-    /// Shares everything with the tests' build; used by the tests.
+    /// Cargo's profile `dev`: shares everything with the tests' build; used by the tests.
     Dev,
-    /// Full optimisation; used by the tour and the benchmarks.
-    Release,
-    /// As published: link-time optimisation of everything, with a long link time.
+    /// Cargo's profile `release`, for this machine: optimised, with a short link time. `cargo xtask wheel` builds it
+    /// without options, as do the tour and the benchmarks.
+    Local,
+    /// Cargo's profile `wheel`, as published: link-time optimisation of everything, with a long link time. This is
+    /// `cargo xtask wheel --release`.
     Published,
 }
 
@@ -35,7 +37,7 @@ impl Profile {
     fn name(self) -> &'static str {
         match self {
             Profile::Dev => "dev",
-            Profile::Release => "release",
+            Profile::Local => "release",
             Profile::Published => "wheel",
         }
     }
@@ -91,7 +93,7 @@ pub(crate) fn workshop() -> Result<Environment, String> {
 pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;
-    environment.install_wheel(&build(Profile::Release)?)?;
+    environment.install_wheel(&build(Profile::Local)?)?;
     run(environment.python(&["-m", "tour"]).args(args).current_dir(here).env("PYTHONPATH", tree::root()))
 }
 

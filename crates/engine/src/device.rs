@@ -38,7 +38,7 @@ pub(crate) const MOST_DEVICES: usize = 16;
 /// Maximum number of tasks enqueued before the thread checks for a pause.
 const MOST_AT_ONCE: usize = 32;
 /// Idle time after which a device's thread sleeps.
-const SILENCE: Duration = Duration::from_micros(200);
+const IDLE_LIMIT: Duration = Duration::from_micros(200);
 /// Maximum time for which a device's thread blocks while its lanes are busy.
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
@@ -424,11 +424,11 @@ fn main(engine: &Engine, number: usize) {
     let device = engine.device(number);
     let _role = Role::Searches.assume();
     let parker = parker::current();
-    let mut silent_since: Option<Instant> = None;
+    let mut idle_since: Option<Instant> = None;
     while !state.pool.is_stopped() {
         gate::checkpoint();
         if engine.attend(number, TaskFilter::ANY) {
-            silent_since = None;
+            idle_since = None;
             continue;
         }
         // The workers may all be busy with long tasks, and records must be planned before they can be enqueued.
@@ -436,7 +436,7 @@ fn main(engine: &Engine, number: usize) {
         if fed == Fed::Progress {
             engine.published();
             engine.share_work();
-            silent_since = None;
+            idle_since = None;
             continue;
         }
         let at_most = match fed {
@@ -452,11 +452,11 @@ fn main(engine: &Engine, number: usize) {
             continue;
         }
         let now = Instant::now();
-        if now - *silent_since.get_or_insert(now) < SILENCE {
+        if now - *idle_since.get_or_insert(now) < IDLE_LIMIT {
             std::hint::spin_loop();
             continue;
         }
-        silent_since = None;
+        idle_since = None;
         let timeout = (fed != Fed::Empty).then_some(at_most);
         let look = || state.pool.is_stopped() || device.has_ready(TaskFilter::ANY) || device.is_busy();
         device.signals.sleep.sleep(&parker, timeout, &device.signals.counters, look);

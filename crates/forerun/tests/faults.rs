@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const PYTHON: [&str; 4] = ["file.", "function.", "await.", "fork."];
 
 /// Maximum number of hits of a site that are made to fail, one run each.
-const MOST: u64 = 40;
+const MOST_HITS: u64 = 40;
 
 /// Sites that the synchronous engine cannot reach: a kernel has one record, so that none is run record by record, and
 /// an array is settled before it can be awaited.
@@ -186,7 +186,7 @@ fn run_program(subject: Subject, site: &Site, how: How) {
         level()
     };
     let (mut hit, mut nth, mut missed) = (0, 0, 0);
-    while nth < MOST {
+    while nth < MOST_HITS {
         nth += 1;
         // Records of an aborted run must not meet the next fault.
         let _ = wait_all();
@@ -267,7 +267,7 @@ fn found_twice(subject: Subject) -> (bool, bool) {
 fn run_unread(subject: Subject, site: &Site, how: How) {
     let former = set_drop_dead(false);
     let mut told = 0;
-    for nth in 1..=MOST {
+    for nth in 1..=MOST_HITS {
         let n = if site.name == "plan.make" { 50_000 + 8 * nth as usize + how as usize } else { 40_000 };
         fail::arm(site.name, nth, how).unwrap();
         // Copying host data in fails in the call.

@@ -4,8 +4,8 @@
 //!
 //! The gradient of a complex number is complex: its parts are the gradients of the real and the imaginary part.
 //!
-//! Invariant: every row has a rule, and the matches below have no wildcard, so a new op does not compile without a
-//! decision about its gradient.
+//! Invariant: a new op does not compile without a decision about its gradient. Every pointwise row has a rule, the
+//! matches below have no wildcard, and `Family::needs` of routines has no default.
 
 use crate::point::flows;
 use crate::{Op, Point, ReduceKind};

@@ -10,16 +10,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
 /// An index of integers only, `x[i]` and `x[i, j]`, as loops use. The numbers, and how many there are.
-pub(crate) struct Positions([isize; MOST], usize);
+pub(crate) struct Positions([isize; MOST_INDICES], usize);
 
-/// Longer indices take the general path.
-const MOST: usize = 8;
+/// Maximum number of indices; longer ones take the general path.
+const MOST_INDICES: usize = 8;
 
 impl Positions {
     /// The index, if it consists only of Python integers.
     #[inline]
     pub(crate) fn of(index: &Bound<'_, PyAny>) -> Option<Positions> {
-        let mut found = Positions([0; MOST], 1);
+        let mut found = Positions([0; MOST_INDICES], 1);
         if let Some(position) = position(index) {
             found.0[0] = position;
             return Some(found);

@@ -59,7 +59,7 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
     }
     suite("pytest, long fuzzing", &everything, &[extent.variable()]);
     suite("pytest, long, one at a time", &alone, &[extent.variable()]);
-    if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Release)?)).is_some() {
+    if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Local)?)).is_some() {
         suite("pytest, release build", &everything, &[]);
         for (stage, variable, value) in modes::MODES {
             suite(&format!("{stage}, everything"), &everything, &[(variable, value)]);

@@ -20,7 +20,6 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn"]),
     // A frontend uses the catalogue for its functions, and `forerun` for the rest.
     ("python", &["base", "ops", "forerun"]),
-    ("capi", &["base", "ops", "forerun"]),
 ];
 
 /// Every dependency that is not allowed.

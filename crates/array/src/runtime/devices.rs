@@ -69,7 +69,7 @@ impl Driver for Driven {
 }
 
 /// Maximum number of accelerators.
-const MOST: usize = 16;
+const MOST_ACCELERATORS: usize = 16;
 
 /// A detected accelerator. It is opened at its first use, because that may take a while.
 struct Present {
@@ -117,7 +117,7 @@ pub(crate) fn lose_all() {
 fn present(find: impl FnOnce() -> Vec<Present>) -> &'static [Present] {
     PRESENT.get_or_init(|| {
         let mut found = find();
-        found.truncate(MOST);
+        found.truncate(MOST_ACCELERATORS);
         found
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! A thread that reads a value has nothing else to do. Spawning tasks and waking a worker takes about two microseconds.
 //! A few records that take less, or one that is too short to split over two cores, finish sooner on the waiting thread.
-//! Fusion would save passes over memory, so this covers at most [`MOST`] records.
+//! Fusion would save passes over memory, so this covers at most [`MOST_BY_WAITER`] records.
 //!
 //! Work is counted in elements of a plain pass over memory, roughly a tenth of a nanosecond each.
 
@@ -15,7 +15,7 @@ use forerun_ops::{Op, Point};
 use std::sync::LazyLock;
 
 /// Maximum number of records that a waiter runs one by one.
-const MOST: usize = 3;
+const MOST_BY_WAITER: usize = 3;
 /// Maximum work in one record: above it two cores are faster, including the cost of tasks.
 const WORK: usize = 192 * 1024;
 /// Maximum work in several records: above it a fused pass is faster, including the cost of a task.
@@ -27,7 +27,7 @@ const STEPS_PER_PASS: usize = 16;
 /// The element limit below which a waiter runs the records from `head` to `tail` inline, or `tiny` if they are too much
 /// work.
 pub(crate) fn limit(planner: &Planner, window: &Window, head: u64, tail: u64, tiny: usize) -> usize {
-    if tiny == 0 || tail - head > 2 * MOST as u64 {
+    if tiny == 0 || tail - head > 2 * MOST_BY_WAITER as u64 {
         return tiny;
     }
     let (mut index, mut records, mut total, mut largest) = (head, 0, 0usize, 0);
@@ -43,7 +43,7 @@ pub(crate) fn limit(planner: &Planner, window: &Window, head: u64, tail: u64, ti
     }
     let fits = match records {
         1 => total <= WORK,
-        _ => records <= MOST && total <= SHARED_WORK,
+        _ => records <= MOST_BY_WAITER && total <= SHARED_WORK,
     };
     if fits { largest.max(tiny) } else { tiny }
 }

@@ -22,13 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Size at which a window begins another set: more than the memo has entries, so that a set that begins with those has
 /// room.
-const MOST: usize = 2048;
+const MOST_IN_SET: usize = 2048;
 
 type Set = HashMap<usize, Arc<dyn Any + Send + Sync>, WordHash>;
 
 /// Recipes that the records of a window refer to. The newest set grows. The previous set only ages, so that a recipe
 /// held for a record that is not submitted yet (it follows at once, after the few views that it reads) is held for at
-/// least [`MOST`] / 2 more additions. Older sets wait until every record that was submitted before they had aged is
+/// least [`MOST_IN_SET`] / 2 more additions. Older sets wait until every record that was submitted before they had aged is
 /// done.
 #[derive(Default)]
 pub(crate) struct RecipeRefs {
@@ -42,7 +42,7 @@ impl RecipeRefs {
     /// Adds an entry; returns false if the newest set is full and the caller must begin another.
     pub(crate) fn add<T: Send + Sync + 'static>(&mut self, held: &Arc<T>) -> bool {
         self.new.entry(Arc::as_ptr(held) as usize).or_insert_with(|| held.clone());
-        self.new.len() < MOST
+        self.new.len() < MOST_IN_SET
     }
 
     /// Begins another set with the entries of the memo. `next` is the index of the next record.

@@ -5,8 +5,8 @@
 //! its inputs. The lock is held for a bounded number of records.
 //!
 //! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that every
-//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window: a waiter
-//! cuts at once, and an idle worker after the window has been quiet for a time that grows with the work at stake.
+//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window:
+//! a waiter cuts at once, and an idle worker after no record has arrived for a time that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
 use crate::runtime::inline::{Attempt, run_inline};
@@ -236,7 +236,7 @@ impl Planner {
         (tail, records == MOST_RECORDS)
     }
 
-    /// How long to wait for more records before cutting here; `None` if the window was quiet long enough.
+    /// How long to wait for more records before cutting here; `None` if none arrived for long enough.
     fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
@@ -247,8 +247,8 @@ impl Planner {
         let now = Instant::now();
         match side.seen_at {
             Some(at) if side.seen_tail == tail => {
-                let quiet = now.duration_since(at);
-                (quiet < patience).then(|| patience - quiet)
+                let unchanged = now.duration_since(at);
+                (unchanged < patience).then(|| patience - unchanged)
             }
             _ => {
                 side.seen_tail = tail;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 
 /// Maximum number of failures kept whole.
-const MOST: usize = 1000;
+const MOST_LISTED: usize = 1000;
 /// Maximum number of distinct failures counted beyond those.
 const MOST_COUNTED: usize = 1 << 16;
 
@@ -22,7 +22,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// Adds a failure.
     pub(crate) fn note(&mut self, error: &Error) {
-        if self.listed.len() < MOST {
+        if self.listed.len() < MOST_LISTED {
             return self.listed.push(error.clone());
         }
         let key = self.key(error);

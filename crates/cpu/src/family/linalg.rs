@@ -1,8 +1,8 @@
 //! Linear algebra on stacks of matrices. Pieces of the stack run in parallel; each matrix uses one thread.
 
-use crate::need::PACKED;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, most_elements, total_elements};
+use crate::scratch_bound::PACKED;
 use forerun_base::{DType, Error, ErrorKind, Result, Shape, Team};
 use forerun_linear::{Complex, Failure, Field, Half, Parts, Triangle};
 use forerun_ops::linalg::{self as ops, Completeness, Inversion, Stack, Triangular};

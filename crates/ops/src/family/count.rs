@@ -1,5 +1,6 @@
 //! Counting: `bincount` and `histogram`.
 
+use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{Sample, Values, call, x};
 use forerun_base::DType::{self, Bool, F32, F64, I32, I64, U8};
@@ -68,6 +69,10 @@ impl Family for Count {
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
         given.iter().map(|(_, shape)| shape.size()).fold(out.1.size(), usize::saturating_add)
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        None
     }
 
     fn samples() -> Vec<Sample> {

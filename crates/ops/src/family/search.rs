@@ -1,5 +1,6 @@
 //! Searching in sorted arrays.
 
+use crate::gradient::Needs;
 use crate::routine::{Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
 use forerun_base::DType::{self, C64, F32, F64, I32, I64};
@@ -106,6 +107,11 @@ impl Family for Search {
 
     fn takes_complex(self) -> bool {
         matches!(self, Search::Sorted | Search::Among)
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        // The others give indices or booleans. While a gradient is recorded, Python composes `interp` of other ops.
+        None
     }
 
     fn samples() -> Vec<Sample> {

@@ -3,6 +3,7 @@
 //! The number of groups depends on the data: it is the last element of the result of [`Unique::Groups`]. A caller that
 //! wants one result per group reads that number and passes it to [`Unique::Starts`].
 
+use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
 use forerun_base::DType::{self, F32, I64};
@@ -82,6 +83,10 @@ impl Family for Unique {
 
     fn takes_complex(self) -> bool {
         true
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        None
     }
 
     fn samples() -> Vec<Sample> {

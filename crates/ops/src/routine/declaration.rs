@@ -25,11 +25,9 @@ pub(crate) trait Family: Copy {
     fn samples() -> Vec<Sample>;
 
     /// The values that the gradient of input `i` reads; `None` if the input has no gradient.
-    fn needs(self, _: usize) -> Option<Needs> {
-        None
-    }
+    fn needs(self, i: usize) -> Option<Needs>;
 
-    /// The gradient of each input, for a routine with [`Self::needs`]. It must not read values that `needs` does not
+    /// The gradient of each input, for a routine whose [`Self::needs`] returns something. It must not read values that `needs` does not
     /// name.
     fn gradient<B: GradientBuilder>(self, _: &B, _: &[i64]) -> Flows<B> {
         unreachable!("a routine without needs is never on the tape")
