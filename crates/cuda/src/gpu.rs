@@ -29,7 +29,6 @@ pub struct Gpu {
     tf32: AtomicBool,
     /// Whether the compute stream is being captured.
     pub(crate) captures: AtomicBool,
-    generic: OnceLock<Arc<Unit>>,
 }
 
 // SAFETY: the handles of a context may be used by any thread that makes the context its own, which every call does.
@@ -118,7 +117,6 @@ impl Gpu {
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
             captures: AtomicBool::new(false),
-            generic: OnceLock::new(),
         }))
     }
 
@@ -158,18 +156,9 @@ impl Gpu {
         Arc::new(LaunchableKernel::new(self.clone(), kernel))
     }
 
-    /// Starts compiling what serves while other kernels are compiled.
+    /// Lets the driver load its assembler in the background: the first link of a process takes longer than others.
     pub fn warm_up(&self) {
-        self.generic();
-    }
-
-    pub(crate) fn generic(&self) -> &Arc<Unit> {
-        self.generic.get_or_init(|| {
-            if let Some(text) = crate::text::empty_ptx(self.arch) {
-                self.compiler.prepare_links(text);
-            }
-            self.compiler.unit(crate::text::generic_text())
-        })
+        self.compiler.prepare_links(crate::text::empty_ptx());
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {
@@ -398,12 +387,7 @@ impl Gpu {
         self.compiler.stop();
     }
 
-    /// Why the driver does not link texts in PTX, once it has refused one. Their kernels are compiled then, which takes longer.
-    pub fn link_failure(&self) -> Option<&str> {
-        self.compiler.link_failure()
-    }
-
-    /// How often kernels were compiled, found, and stood in for.
+    /// How often kernels were compiled, and found.
     pub fn counts(&self) -> Counts {
         self.compiler.counts()
     }

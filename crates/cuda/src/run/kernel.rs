@@ -30,13 +30,8 @@ pub(crate) trait Run: Send + Sync {
         unsafe { self.run(gpu, io) }.map(|()| false)
     }
 
-    /// Whether its fastest kernel is compiled.
+    /// Whether its own kernel is compiled.
     fn is_ready(&self) -> bool;
-
-    /// Whether its fastest kernel or a slower specialised one is compiled.
-    fn serves(&self) -> bool {
-        self.is_ready()
-    }
 }
 
 /// A kernel that can be enqueued any number of times.
@@ -85,13 +80,8 @@ impl LaunchableKernel {
         unsafe { self.run.run_marked(&self.gpu, io, mark) }
     }
 
-    /// Whether its fastest kernel is compiled; until then a slower one stands in.
+    /// Whether its own kernel is compiled; until then a launch waits for it, or others stand in for it.
     pub fn is_ready(&self) -> bool {
         self.run.is_ready()
-    }
-
-    /// Whether a specialised kernel is compiled; a faster one may still be compiling.
-    pub fn serves(&self) -> bool {
-        self.run.serves()
     }
 }

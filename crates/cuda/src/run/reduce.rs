@@ -1,7 +1,7 @@
 //! Reductions, with the program that feeds them evaluated where it is folded.
 
 use super::kernel::Run;
-use super::pointwise::run_generic;
+use super::pointwise::Pointwise;
 use crate::compile::Unit;
 use crate::gpu::{DeviceIo, Gpu};
 use crate::text::{Evaluator, ReduceShape, finish_text, partial_size, reduce_text};
@@ -17,8 +17,8 @@ pub(super) struct Reducer {
     /// For addresses that are not aligned; made when the first comes.
     plain: OnceLock<Variant>,
     finish: OnceLock<Arc<Unit>>,
-    /// What serves while a fused kernel is compiled: the program with one more output, and a reduction of that.
-    stand_in: OnceLock<Option<(Program, Box<Reducer>)>>,
+    /// What serves while a fused kernel is compiled: the program with one more output, which is linked sooner, and a reduction of that.
+    stand_in: OnceLock<Option<(Pointwise, Box<Reducer>)>>,
 }
 
 struct Variant {
@@ -40,7 +40,6 @@ const MOST_BETWEEN: usize = 64 << 20;
 
 impl Reducer {
     pub(super) fn new(gpu: &Gpu, reduce: &Reduce) -> Reducer {
-        gpu.generic();
         Reducer {
             packed: Variant::new(gpu, reduce, Evaluator::of_reduce(reduce)),
             plain: OnceLock::new(),
@@ -50,7 +49,7 @@ impl Reducer {
         }
     }
 
-    /// Runs the program by the generic kernel, and reduces its result by another. Returns false if a kernel is not compiled yet.
+    /// Runs the program by a kernel of its own, and reduces its result by another. Returns false if that is not compiled yet.
     ///
     /// # Safety
     /// As for [`Run::run`].
@@ -58,11 +57,8 @@ impl Reducer {
         let Some((program, reducer)) = self.stand_in.get_or_init(|| stand_in(gpu, &self.reduce)) else {
             return Ok(false);
         };
-        if !reducer.packed.unit.is_ready() || !gpu.generic().is_ready() {
-            return Ok(false);
-        }
-        let bytes = program.shape.size() * self.reduce.dtype.size();
-        if bytes > MOST_BETWEEN {
+        let bytes = self.reduce.program.shape.size() * self.reduce.dtype.size();
+        if bytes > MOST_BETWEEN || !reducer.packed.unit.is_ready() {
             return Ok(false);
         }
         let between = gpu.memory.scratch(bytes)?;
@@ -71,18 +67,16 @@ impl Reducer {
         outputs.push(between);
         let bound = DeviceIo { outputs: &outputs, ..io };
         // SAFETY: the caller promises the addresses, and the scratch takes the program's result.
-        let mut ran = unsafe { run_generic(gpu, program, bound) };
-        if let Ok(true) = ran {
-            let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
-            // SAFETY: the program's result is in the scratch; the caller promises the output.
-            ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
-        }
+        let ran = unsafe { program.run(gpu, bound) };
+        let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
+        // SAFETY: the program's result is in the scratch; the caller promises the output.
+        let ran = ran.and_then(|()| unsafe { reducer.run(gpu, io) });
         gpu.memory.give_scratch(between, bytes)?;
-        ran
+        ran.map(|()| true)
     }
 }
 
-fn stand_in(gpu: &Gpu, reduce: &Reduce) -> Option<(Program, Box<Reducer>)> {
+fn stand_in(gpu: &Gpu, reduce: &Reduce) -> Option<(Pointwise, Box<Reducer>)> {
     if reduce.program.code.is_empty() {
         return None;
     }
@@ -95,7 +89,7 @@ fn stand_in(gpu: &Gpu, reduce: &Reduce) -> Option<(Program, Box<Reducer>)> {
     let inputs = vec![ProgramInput { dtype, layout: Layout::dense(shape) }];
     let bare = Program { shape, inputs, scalars: vec![], code: vec![], outputs: vec![], temps: 0 };
     let bare = Reduce { program: bare, arg: Reg::Input(0), ..reduce.clone() };
-    Some((program, Box::new(Reducer::new(gpu, &bare))))
+    Some((Pointwise::new(gpu, &program), Box::new(Reducer::new(gpu, &bare))))
 }
 
 impl Run for Reducer {
@@ -109,8 +103,7 @@ impl Run for Reducer {
         let variant = if self.packed.evaluator.takes(bound) {
             &self.packed
         } else {
-            let watched = Some((reduce.arg, reduce.dtype));
-            self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program, watched)))
+            self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program)))
         };
         // SAFETY: the caller promises the addresses.
         if !variant.unit.is_ready() && unsafe { self.run_unfused(gpu, io)? } {

@@ -1,34 +1,47 @@
 //! PTX of casts, with the bits of the functions in `prelude.cuh`.
 
-use super::ptx_verbs::{Bank, Code};
+use super::ptx_verbs::{Bank, Code, Parts};
 use forerun_base::{DType, Kind};
 
-/// A value of one dtype as another; nothing for complex numbers.
-pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &str) -> Option<String> {
-    let (bank, target) = (Bank::of(from)?, Bank::of(to)?);
+/// A value of one dtype as another: of a complex number the real part, but to truth whether one of the two is not 0.
+pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &Parts) -> Parts {
+    let (is_complex, to_complex) = (from.kind() == Kind::Complex, to.kind() == Kind::Complex);
+    match (is_complex, to_complex) {
+        (true, true) => value.iter().map(|part| cast_part(code, from.carrier(), to.carrier(), part)).collect(),
+        (false, true) => vec![cast_part(code, from, to.carrier(), &value[0]), zero(to.carrier()).to_owned()],
+        (true, false) if to == DType::Bool => {
+            let [re, im] = [0, 1].map(|n| cast_part(code, from.carrier(), to, &value[n]));
+            vec![code.make(Bank::Truth, "or.pred", &[&re, &im])]
+        }
+        (true, false) => vec![cast_part(code, from.carrier(), to, &value[0])],
+        (false, false) => vec![cast_part(code, from, to, &value[0])],
+    }
+}
+
+fn cast_part(code: &mut Code, from: DType, to: DType, value: &str) -> String {
     if from == to {
-        return Some(value.to_owned());
+        return value.to_owned();
     }
     // Half floats go by way of singles, truth by way of 1 and 0.
     match from {
         DType::F16 => {
             let single = single_of_f16(code, value);
-            return cast(code, DType::F32, to, &single);
+            return cast_part(code, DType::F32, to, &single);
         }
         DType::BF16 => {
             let bits = code.make(Bank::Word, "shl.b32", &[value, "16"]);
             let single = code.make(Bank::Single, "mov.b32", &[&bits]);
-            return cast(code, DType::F32, to, &single);
+            return cast_part(code, DType::F32, to, &single);
         }
         DType::Bool => {
             let number = code.number(value);
-            return cast(code, DType::I32, to, &number);
+            return cast_part(code, DType::I32, to, &number);
         }
         _ => {}
     }
     let number = number_type(from);
     let float = from.kind() == Kind::Float;
-    Some(match to {
+    match to {
         DType::Bool => {
             let differs = if float { "setp.neu" } else { "setp.ne" };
             code.make(Bank::Truth, &format!("{differs}.{number}"), &[value, zero(from)])
@@ -38,10 +51,10 @@ pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &str) -> Opti
             if to == DType::F16 { f16_of(code, &single) } else { bf16_of(code, &single) }
         }
         DType::F64 if from == DType::F32 => code.make(Bank::Double, "cvt.f64.f32", &[value]),
-        DType::F32 | DType::F64 => code.make(target, &format!("cvt.rn.{}.{number}", number_type(to)), &[value]),
+        DType::F32 | DType::F64 => code.make(Bank::of(to), &format!("cvt.rn.{}.{number}", number_type(to)), &[value]),
         _ if float => integer_of_float(code, from, to, value),
-        _ => integer_of_integer(code, bank, number, to, value),
-    })
+        _ => integer_of_integer(code, Bank::of(from), number, to, value),
+    }
 }
 
 /// The type of what is in a dtype's registers.
