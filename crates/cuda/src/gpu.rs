@@ -158,7 +158,7 @@ impl Gpu {
 
     /// Lets the driver load its assembler in the background: the first link of a process takes longer than others.
     pub fn warm_up(&self) {
-        self.compiler.prepare_links(crate::text::empty_ptx());
+        self.compiler.prepare_links(crate::text::first_ptx());
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {

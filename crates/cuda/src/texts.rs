@@ -2,7 +2,7 @@
 
 use crate::routine_texts::routine_texts;
 use crate::text::{
-    Evaluator, ReduceShape, copy_text, empty_ptx, fill_text, finish_text, pointwise_ptx, product_text, put_text,
+    Evaluator, ReduceShape, copy_text, fill_text, finish_text, first_ptx, pointwise_ptx, product_text, put_text,
     reduce_text, scatter_text, take_text, transpose_text,
 };
 use forerun_base::{DType, Kind, Layout, Shape};
@@ -60,9 +60,8 @@ fn casts(dtype: DType, complex: bool, shape: Shape) -> Program {
 
 /// Names and texts of the kernels in PTX: every row of the catalogue in every dtype, every way to read an operand.
 pub fn ptx_texts() -> Vec<(String, String)> {
-    let print = |program: &Program| pointwise_ptx(program, &Evaluator::of_program(program));
-    let all = programs().into_iter().map(|(name, program)| (name, print(&program)));
-    all.chain([("empty".to_owned(), empty_ptx())]).collect()
+    let all = programs().into_iter().map(|(name, program)| (name, pointwise_ptx(&program).1));
+    all.chain([("first".to_owned(), first_ptx())]).collect()
 }
 
 /// Every row, every way that an operand may lie, and longer programs.
@@ -106,8 +105,10 @@ fn copies() -> Vec<(String, Program)> {
 
 /// Names and texts of the kernels in CUDA C: reductions of every row of the catalogue, and every kind of structured kernel.
 pub fn texts() -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> =
-        programs().into_iter().filter_map(|(name, program)| Some((format!("{name} summed"), summed(program)?))).collect();
+    let mut all: Vec<(String, String)> = programs()
+        .into_iter()
+        .filter_map(|(name, program)| Some((format!("{name} summed"), summed(program)?)))
+        .collect();
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
@@ -258,6 +259,6 @@ mod tests {
             assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
         assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
-        assert!(ptx_texts().iter().all(|(_, text)| text.contains(".visible .entry run") && !text.contains('<')));
+        assert!(ptx_texts().iter().all(|(_, text)| text.contains(".visible .entry run") && !text.contains("<n>")));
     }
 }

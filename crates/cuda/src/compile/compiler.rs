@@ -301,9 +301,8 @@ mod tests {
 
     #[test]
     fn links_go_first() {
-        let unit = |text: &str, is_ptx| {
-            Job::Load(Arc::new(Unit { text: text.to_owned(), is_ptx, loaded: OnceLock::new() }))
-        };
+        let unit =
+            |text: &str, is_ptx| Job::Load(Arc::new(Unit { text: text.to_owned(), is_ptx, loaded: OnceLock::new() }));
         let name = |job| match job {
             Job::Load(unit) => unit.text.clone(),
             Job::FirstLink(text) => text,

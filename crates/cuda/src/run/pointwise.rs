@@ -23,8 +23,8 @@ const THREADS: usize = 256;
 
 impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
-        let evaluator = Evaluator::of_program(program);
-        let unit = gpu.compiler.linked_unit(pointwise_ptx(program, &evaluator));
+        let (evaluator, text) = pointwise_ptx(program);
+        let unit = gpu.compiler.linked_unit(text);
         Pointwise { size: program.shape.size(), evaluator, unit }
     }
 }
@@ -66,12 +66,12 @@ impl Pointwise {
         if self.size == 0 {
             return Ok(false);
         }
-        let pack = if self.evaluator.takes(io) { self.evaluator.pack } else { 1 };
-        let packed = if pack > 1 { self.size / pack * pack } else { 0 };
+        let pack = self.evaluator.pack;
+        let whole = if self.evaluator.takes(io) { self.size / pack * pack } else { 0 };
         let grid = Gpu::grid(self.size, THREADS * pack);
         let mark = mark.filter(|_| grid == 1);
         let mut words = self.evaluator.bind(io);
-        words.push(packed as u64);
+        words.push(whole as u64);
         words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
         // SAFETY: the caller promises the addresses; the words are those of the source.
         unsafe { gpu.launch_kernel(&self.unit, grid, THREADS, &words)? };

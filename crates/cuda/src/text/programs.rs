@@ -5,7 +5,6 @@ use super::index::{Collapsed, divisor};
 use crate::gpu::DeviceIo;
 use forerun_base::{DType, Layout};
 use forerun_ops::Point;
-use forerun_ops::symbol::script;
 use forerun_plan::{Program, Reduce, Reg};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -55,14 +54,10 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    /// The evaluator of a pointwise program.
-    pub(crate) fn of_program(program: &Program) -> Evaluator {
+    /// The evaluator of a pointwise program, with packs of so many elements at the most.
+    pub(super) fn of_program(program: &Program, most: usize) -> Evaluator {
         let space = space_of(program);
-        let mut pack = pack_of(program, &space, None, 0);
-        let steps: usize = program.code.iter().map(|instr| steps_of(instr.op, instr.dtype)).sum();
-        while pack > 1 && pack * steps > MOST_STEPS {
-            pack /= 2;
-        }
+        let pack = pack_of(program, &space, None, 0).min(most);
         Evaluator::with_pack(program, &space, pack)
     }
 
@@ -247,14 +242,6 @@ fn space_of(program: &Program) -> Collapsed {
     Collapsed::new(program.shape, &layouts)
 }
 
-/// Steps of a pack, at the most: a step takes the driver about a tenth of a millisecond to link.
-const MOST_STEPS: usize = 320;
-
-/// About how many steps an instruction is.
-fn steps_of(op: Point, dtype: DType) -> usize {
-    script(op, dtype).map_or(8, |script| script.steps.len())
-}
-
 /// Elements of a pack: 16 bytes of the widest that is read or written in place, if the innermost dimension is made of packs. A
 /// reduction folds elements of the `watched` dtype.
 fn pack_of(program: &Program, space: &Collapsed, watched: Option<DType>, row: usize) -> usize {
@@ -295,21 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn one_text_serves_all_shapes_of_a_class() {
-        let text = |m: usize, n: usize| {
-            let shape = Shape::of(&[m, n]);
-            let row = Layout::dense(Shape::of(&[n])).broadcast_to(shape).unwrap();
-            Evaluator::new(&add(shape, Layout::dense(shape), row), None, 0).text
-        };
-        assert_eq!(text(8, 16), text(100, 400));
-        assert_ne!(text(8, 16), text(8, 15), "rows that are not made of packs");
-    }
-
-    #[test]
     fn packs_need_aligned_addresses() {
         let shape = Shape::of(&[100]);
         let dense = Layout::dense(shape);
-        let evaluator = Evaluator::new(&add(shape, dense, dense), None, 0);
+        let evaluator = Evaluator::of_program(&add(shape, dense, dense), 16);
         assert_eq!(evaluator.pack, 4);
         let bound = |inputs| DeviceIo { inputs, outputs: &[512], scalars: &[], status: 0 };
         assert!(evaluator.takes(bound(&[256, 1024])) && !evaluator.takes(bound(&[256, 1028])));
@@ -321,8 +297,10 @@ mod tests {
     fn strided_operands_are_walked() {
         let shape = Shape::of(&[6, 8]);
         let turned = Layout::dense(Shape::of(&[8, 6])).permute(&[1, 0]);
-        let evaluator = Evaluator::new(&add(shape, Layout::dense(shape), turned), None, 0);
-        assert!(evaluator.text.contains("gather<4>") && evaluator.text.contains("quotient(at"));
+        let program = add(shape, Layout::dense(shape), turned);
+        let evaluator = Evaluator::of_program(&program, 16);
+        let text = evaluator.text(&program, Reg::Out(0), DType::F32);
+        assert!(text.contains("gather<4>") && text.contains("quotient(at"));
         let words = evaluator.bind(DeviceIo { inputs: &[16, 32], outputs: &[64], scalars: &[], status: 0 });
         assert_eq!(words, [48, 8, divisor(8), 16, 32, 64, 1, 6]);
     }

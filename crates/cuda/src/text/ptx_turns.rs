@@ -57,7 +57,8 @@ impl Code {
             Bank::Single => ("f32", "0f3E800000", "0f40800000"),
             _ => ("f64", "0d3FD0000000000000", "0d4010000000000000"),
         };
-        let mut of = |instruction: &str, a: &str, b: &str| self.make(bank, &format!("{instruction}.rn.{name}"), &[a, b]);
+        let mut of =
+            |instruction: &str, a: &str, b: &str| self.make(bank, &format!("{instruction}.rn.{name}"), &[a, b]);
         let s = of("sub", a, b);
         let t = of("sub", &s, a);
         let above = of("sub", &s, &t);
@@ -70,7 +71,8 @@ impl Code {
         let low = of("add", &low, &lost);
         let turns = of("mul", n, quarter);
         let whole = self.make(bank, &format!("cvt.rmi.{name}.{name}"), &[&turns]);
-        let mut of = |instruction: &str, a: &str, b: &str| self.make(bank, &format!("{instruction}.rn.{name}"), &[a, b]);
+        let mut of =
+            |instruction: &str, a: &str, b: &str| self.make(bank, &format!("{instruction}.rn.{name}"), &[a, b]);
         let whole = of("mul", &whole, four);
         [of("sub", n, &whole), high, low]
     }

@@ -16,6 +16,7 @@ pub(super) type Parts = Vec<String>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bank {
     Truth,
+    Half,
     Word,
     Long,
     Single,
@@ -23,8 +24,9 @@ pub(super) enum Bank {
 }
 
 /// Each kind with its type and the letter of its names.
-const BANKS: [(Bank, &str, char); 5] = [
+const BANKS: [(Bank, &str, char); 6] = [
     (Bank::Truth, "pred", 'p'),
+    (Bank::Half, "b16", 'h'),
     (Bank::Word, "b32", 'r'),
     (Bank::Long, "b64", 'l'),
     (Bank::Single, "f32", 'f'),
@@ -112,49 +114,82 @@ impl Code {
         format!("%{}{}", BANKS[bank as usize].2, *used - 1)
     }
 
-    /// Reads as many adjacent elements, at most 16 bytes of them.
-    pub(super) fn load(&mut self, space: &str, dtype: DType, address: &str, count: usize) -> Vec<Parts> {
-        let (bank, parts) = (Bank::of(dtype), parts_of(dtype));
-        let is_packed = dtype.size() < 4 && count > 4;
-        let (bank, number, registers) = match bank {
-            _ if is_packed => (Bank::Word, "b32", count * dtype.size() / 4),
-            Bank::Truth => (Bank::Word, memory_type(dtype), count),
-            bank => (bank, memory_type(dtype), count * parts),
-        };
-        let mut read: Parts = (0..registers).map(|_| self.register(bank)).collect();
-        self.line(&format!("ld.{space}{}.{number} {}, [{address}]", width(registers), vector(&read)));
-        if is_packed {
-            let sign = if matches!(dtype, DType::I8 | DType::I16) { "s32" } else { "u32" };
-            let (extract, bits) = (format!("bfe.{sign}"), 8 * dtype.size());
-            let place = |e: usize| (e * bits / 32, (e * bits % 32).to_string());
-            let mut element = |e| self.make(Bank::Word, &extract, &[&read[place(e).0], &place(e).1, &bits.to_string()]);
-            read = (0..count).map(&mut element).collect();
-        }
-        if dtype == DType::Bool {
-            read = read.iter().map(|byte| self.make(Bank::Truth, "setp.ne.u32", &[byte, "0"])).collect();
-        }
-        read.chunks(parts).map(<[String]>::to_vec).collect()
+    /// Registers for as many elements as they are in memory.
+    pub(super) fn raw(&mut self, dtype: DType, count: usize) -> Parts {
+        let bank = if dtype == DType::Bool { Bank::Word } else { Bank::of(dtype) };
+        (0..count * parts_of(dtype)).map(|_| self.register(bank)).collect()
     }
 
-    /// Writes adjacent elements, at most 16 bytes of them.
-    pub(super) fn store(&mut self, dtype: DType, address: &str, elements: &[Parts]) {
-        let mut values: Parts = elements.concat();
-        let mut number = memory_type(dtype);
+    /// Reads one element, which nothing else writes to.
+    pub(super) fn load(&mut self, space: &str, dtype: DType, address: &str) -> Parts {
+        let raw = self.raw(dtype, 1);
+        self.line(&format!("ld.{space}{}.{} {}, [{address}]", width(raw.len()), memory_type(dtype), vector(&raw)));
+        self.values(dtype, raw).remove(0)
+    }
+
+    /// Reads adjacent elements at once, at most 16 bytes of them.
+    pub(super) fn load_pack(&mut self, dtype: DType, address: &str, to: &[String]) {
+        if dtype.size() >= 4 || to.len() <= 4 {
+            let (width, number) = (width(to.len()), memory_type(dtype));
+            return self.line(&format!("ld.global{width}.{number} {}, [{address}]", vector(to)));
+        }
+        let bits = 8 * dtype.size();
+        let words: Parts = (0..to.len() * bits / 32).map(|_| self.register(Bank::Word)).collect();
+        self.line(&format!("ld.global{}.b32 {}, [{address}]", width(words.len()), vector(&words)));
+        let sign = if matches!(dtype, DType::I8 | DType::I16) { "s32" } else { "u32" };
+        for (e, to) in to.iter().enumerate() {
+            self.line(&format!("bfe.{sign} {to}, {}, {}, {bits}", words[e * bits / 32], e * bits % 32));
+        }
+    }
+
+    /// Reads those of adjacent elements that are there; the others are 0.
+    pub(super) fn load_each(&mut self, dtype: DType, address: &str, to: &[String], there: &[String]) {
+        let (parts, number) = (parts_of(dtype), memory_type(dtype));
+        let bits = if to[0].starts_with("%r") || to[0].starts_with("%f") { "b32" } else { "b64" };
+        for (e, (to, there)) in to.chunks(parts).zip(there).enumerate() {
+            to.iter().for_each(|to| self.line(&format!("mov.{bits} {to}, 0")));
+            let place = e * dtype.size();
+            self.line(&format!("@{there} ld.global{}.{number} {}, [{address}+{place}]", width(parts), vector(to)));
+        }
+    }
+
+    /// The values of elements as they are in memory.
+    pub(super) fn values(&mut self, dtype: DType, mut raw: Parts) -> Vec<Parts> {
         if dtype == DType::Bool {
-            values = values.iter().map(|truth| self.number(truth)).collect();
+            raw = raw.iter().map(|byte| self.make(Bank::Truth, "setp.ne.u32", &[byte, "0"])).collect();
         }
-        if dtype.size() < 4 && elements.len() > 4 {
-            let bits = 8 * dtype.size();
-            let insert = |(word, place): (String, usize), value: &String| {
-                let shift = (place * bits).to_string();
-                (self.make(Bank::Word, "bfi.b32", &[value, &word, &shift, &bits.to_string()]), place + 1)
-            };
-            let mut insert = insert;
-            let words = values.chunks(32 / bits);
-            values = words.map(|part| part[1..].iter().fold((part[0].clone(), 1), &mut insert).0).collect();
-            number = "b32";
+        raw.chunks(parts_of(dtype)).map(<[String]>::to_vec).collect()
+    }
+
+    /// Elements as they are in memory.
+    pub(super) fn stored(&mut self, dtype: DType, values: &[Parts]) -> Parts {
+        let values = values.iter().flatten();
+        if dtype == DType::Bool { values.map(|truth| self.number(truth)).collect() } else { values.cloned().collect() }
+    }
+
+    /// Writes adjacent elements at once, at most 16 bytes of them.
+    pub(super) fn store_pack(&mut self, dtype: DType, address: &str, raw: &[String]) {
+        if dtype.size() >= 4 || raw.len() <= 4 {
+            let (width, number) = (width(raw.len()), memory_type(dtype));
+            return self.line(&format!("st.global{width}.{number} [{address}], {}", vector(raw)));
         }
-        self.line(&format!("st.global{}.{number} [{address}], {}", width(values.len()), vector(&values)));
+        let bits = 8 * dtype.size();
+        let mut insert = |(word, place): (String, usize), value: &String| {
+            let shift = (place * bits).to_string();
+            (self.make(Bank::Word, "bfi.b32", &[value, &word, &shift, &bits.to_string()]), place + 1)
+        };
+        let words = raw.chunks(32 / bits).map(|part| part[1..].iter().fold((part[0].clone(), 1), &mut insert).0);
+        let words: Parts = words.collect();
+        self.line(&format!("st.global{}.b32 [{address}], {}", width(words.len()), vector(&words)));
+    }
+
+    /// Writes those of adjacent elements that are there.
+    pub(super) fn store_each(&mut self, dtype: DType, address: &str, raw: &[String], there: &[String]) {
+        let (parts, number) = (parts_of(dtype), memory_type(dtype));
+        for (e, (raw, there)) in raw.chunks(parts).zip(there).enumerate() {
+            let place = e * dtype.size();
+            self.line(&format!("@{there} st.global{}.{number} [{address}+{place}], {}", width(parts), vector(raw)));
+        }
     }
 
     /// Calls a function of `verbs.ptx`.
@@ -394,16 +429,23 @@ impl Code {
 
     /// A number times a power of two, in two steps.
     fn scale(&mut self, format: &Format, value: &str, power: &str) -> String {
-        let Format { bank, bits, name, raw, whole, .. } = *format;
-        let power = self.make(bits, &format!("cvt.rzi.{whole}.{name}"), &[power]);
-        let half = self.make(bits, &format!("shr.{whole}"), &[&power, "1"]);
-        let rest = self.make(bits, &format!("sub.{whole}"), &[&power, &half]);
+        let Format { bank, name, .. } = *format;
+        let power = self.make(Bank::Word, &format!("cvt.rzi.s32.{name}"), &[power]);
+        let half = self.make(Bank::Word, "shr.s32", &[&power, "1"]);
+        let rest = self.make(Bank::Word, "sub.s32", &[&power, &half]);
         let mut value = value.to_owned();
         for part in [half, rest] {
-            let biased = self.make(bits, &format!("add.{whole}"), &[&part, format.bias]);
-            let shifted = self.make(bits, &format!("shl.{raw}"), &[&biased, format.mantissa]);
-            let factor = self.make(bank, &format!("mov.{raw}"), &[&shifted]);
-            value = self.make(bank, &format!("mul.rn.{name}"), &[&value, &factor]);
+            let biased = self.make(Bank::Word, "add.s32", &[&part, format.bias]);
+            let factor = if bank == Bank::Single {
+                let bits = self.make(Bank::Word, "shl.b32", &[&biased, "23"]);
+                self.make(bank, "mov.b32", &[&bits])
+            } else {
+                let high = self.make(Bank::Word, "shl.b32", &[&biased, "20"]);
+                let low = self.make(Bank::Word, "mov.b32", &["0"]);
+                self.make(bank, "mov.b64", &[&format!("{{{low}, {high}}}")])
+            };
+            let is_one = value == constant(1f64.to_bits(), format.dtype);
+            value = if is_one { factor } else { self.make(bank, &format!("mul.rn.{name}"), &[&value, &factor]) };
         }
         value
     }
@@ -432,6 +474,7 @@ const NATURAL: Integer = Integer { bank: Bank::Long, number: "u64", bits: "b64",
 
 /// A float dtype: its registers and those of its bits, and its numbers.
 pub(super) struct Format {
+    dtype: DType,
     pub(super) bank: Bank,
     bits: Bank,
     pub(super) name: &'static str,
@@ -445,6 +488,7 @@ pub(super) struct Format {
 }
 
 const SINGLE: Format = Format {
+    dtype: DType::F32,
     bank: Bank::Single,
     bits: Bank::Word,
     name: "f32",
@@ -457,6 +501,7 @@ const SINGLE: Format = Format {
 };
 
 const DOUBLE: Format = Format {
+    dtype: DType::F64,
     bank: Bank::Double,
     bits: Bank::Long,
     name: "f64",
