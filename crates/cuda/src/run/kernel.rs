@@ -30,7 +30,7 @@ pub(crate) trait Run: Send + Sync {
         unsafe { self.run(gpu, io) }.map(|()| false)
     }
 
-    /// Whether its own kernel is compiled.
+    /// Whether its kernel is compiled.
     fn is_ready(&self) -> bool;
 }
 
@@ -60,7 +60,7 @@ impl LaunchableKernel {
         LaunchableKernel { gpu, run }
     }
 
-    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can stand in.
+    /// Enqueues the kernel on the compute stream. Blocks only until the kernel is compiled.
     ///
     /// # Safety
     /// Every address must reach as many elements as the kernel's layouts say, outputs must overlap nothing but donated
@@ -80,7 +80,7 @@ impl LaunchableKernel {
         unsafe { self.run.run_marked(&self.gpu, io, mark) }
     }
 
-    /// Whether its own kernel is compiled; until then a launch waits for it, or others stand in for it.
+    /// Whether its kernel is compiled; until then a launch waits for it.
     pub fn is_ready(&self) -> bool {
         self.run.is_ready()
     }

@@ -1,13 +1,11 @@
 //! Reductions, with the program that feeds them evaluated where it is folded.
 
 use super::kernel::Run;
-use super::pointwise::Pointwise;
 use crate::compile::Unit;
 use crate::gpu::{DeviceIo, Gpu};
 use crate::text::{Evaluator, ReduceShape, finish_text, partial_size, reduce_text};
-use forerun_base::{Layout, Result, Shape};
-use forerun_ops::Point;
-use forerun_plan::{Instr, Program, ProgramInput, Reduce, Reg};
+use forerun_base::Result;
+use forerun_plan::Reduce;
 use std::sync::{Arc, OnceLock};
 
 /// A reduction.
@@ -17,8 +15,6 @@ pub(super) struct Reducer {
     /// For addresses that are not aligned; made when the first comes.
     plain: OnceLock<Variant>,
     finish: OnceLock<Arc<Unit>>,
-    /// What serves while a fused kernel is compiled: the program with one more output, which is linked sooner, and a reduction of that.
-    stand_in: OnceLock<Option<(Pointwise, Box<Reducer>)>>,
 }
 
 struct Variant {
@@ -35,61 +31,15 @@ impl Variant {
     }
 }
 
-/// Bytes that may lie between a program and the reduction that stands in: such memory stays.
-const MOST_BETWEEN: usize = 64 << 20;
-
 impl Reducer {
     pub(super) fn new(gpu: &Gpu, reduce: &Reduce) -> Reducer {
         Reducer {
             packed: Variant::new(gpu, reduce, Evaluator::of_reduce(reduce)),
             plain: OnceLock::new(),
             finish: OnceLock::new(),
-            stand_in: OnceLock::new(),
             reduce: reduce.clone(),
         }
     }
-
-    /// Runs the program by a kernel of its own, and reduces its result by another. Returns false if that is not compiled yet.
-    ///
-    /// # Safety
-    /// As for [`Run::run`].
-    unsafe fn run_unfused(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<bool> {
-        let Some((program, reducer)) = self.stand_in.get_or_init(|| stand_in(gpu, &self.reduce)) else {
-            return Ok(false);
-        };
-        let bytes = self.reduce.program.shape.size() * self.reduce.dtype.size();
-        if bytes > MOST_BETWEEN || !reducer.packed.unit.is_ready() {
-            return Ok(false);
-        }
-        let between = gpu.memory.scratch(bytes)?;
-        let last = io.outputs.len() - 1;
-        let mut outputs = io.outputs[..last].to_vec();
-        outputs.push(between);
-        let bound = DeviceIo { outputs: &outputs, ..io };
-        // SAFETY: the caller promises the addresses, and the scratch takes the program's result.
-        let ran = unsafe { program.run(gpu, bound) };
-        let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
-        // SAFETY: the program's result is in the scratch; the caller promises the output.
-        let ran = ran.and_then(|()| unsafe { reducer.run(gpu, io) });
-        gpu.memory.give_scratch(between, bytes)?;
-        ran.map(|()| true)
-    }
-}
-
-fn stand_in(gpu: &Gpu, reduce: &Reduce) -> Option<(Pointwise, Box<Reducer>)> {
-    if reduce.program.code.is_empty() {
-        return None;
-    }
-    let mut program = reduce.program.clone();
-    let dst = Reg::Out(program.outputs.len() as u8);
-    let dtype = reduce.dtype;
-    program.outputs.push(dtype);
-    program.code.push(Instr { op: Point::Copy, dtype, out: dtype, dst, args: [reduce.arg; 3] });
-    let shape = Shape::of(&[reduce.outer, reduce.reduced, reduce.inner]);
-    let inputs = vec![ProgramInput { dtype, layout: Layout::dense(shape) }];
-    let bare = Program { shape, inputs, scalars: vec![], code: vec![], outputs: vec![], temps: 0 };
-    let bare = Reduce { program: bare, arg: Reg::Input(0), ..reduce.clone() };
-    Some((Pointwise::new(gpu, &program), Box::new(Reducer::new(gpu, &bare))))
 }
 
 impl Run for Reducer {
@@ -105,10 +55,6 @@ impl Run for Reducer {
         } else {
             self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program)))
         };
-        // SAFETY: the caller promises the addresses.
-        if !variant.unit.is_ready() && unsafe { self.run_unfused(gpu, io)? } {
-            return Ok(());
-        }
         let share = variant.shape.share();
         let (rounds, total) = variant.shape.rounds(&share);
         let (size, out) = (partial_size(reduce), io.outputs[last]);

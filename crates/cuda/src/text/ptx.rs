@@ -344,39 +344,20 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Types that functions are printed for, and what stands for their names there.
-const TYPES: [(&str, &[(&str, &str)]); 6] = [
-    ("s32", &[("<b>", "b32")]),
-    ("u32", &[("<b>", "b32")]),
-    ("s64", &[("<b>", "b64")]),
-    ("u64", &[("<b>", "b64")]),
+/// Types that functions are printed for, and what stands for names there.
+const TYPES: [(&str, &str); 6] = [
+    ("s32", "<b> b32"),
+    ("u32", "<b> b32"),
+    ("s64", "<b> b64"),
+    ("u64", "<b> b64"),
     (
         "f32",
-        &[
-            ("<b>", "b32"),
-            ("<u>", "u32"),
-            ("<0>", "0f00000000"),
-            ("<1>", "0f3F800000"),
-            ("<half>", "0f3F000000"),
-            ("<nan>", "0f7FFFFFFF"),
-            ("<infinity>", "0f7F800000"),
-            ("<mantissa>", "23"),
-            ("<spare>", "8"),
-        ],
+        "<b> b32 <u> u32 <mantissa> 23 <spare> 8 <0> 0f00000000 <half> 0f3F000000 <1> 0f3F800000 <infinity> 0f7F800000 <nan> 0f7FFFFFFF",
     ),
     (
         "f64",
-        &[
-            ("<b>", "b64"),
-            ("<u>", "u64"),
-            ("<0>", "0d0000000000000000"),
-            ("<1>", "0d3FF0000000000000"),
-            ("<half>", "0d3FE0000000000000"),
-            ("<nan>", "0d7FFFFFFFFFFFFFFF"),
-            ("<infinity>", "0d7FF0000000000000"),
-            ("<mantissa>", "52"),
-            ("<spare>", "11"),
-        ],
+        "<b> b64 <u> u64 <mantissa> 52 <spare> 11 <0> 0d0000000000000000 <half> 0d3FE0000000000000 <1> 0d3FF0000000000000 \
+         <infinity> 0d7FF0000000000000 <nan> 0d7FFFFFFFFFFFFFFF",
     ),
 ];
 
@@ -387,17 +368,16 @@ fn functions(text: &str) -> String {
     for paragraph in FUNCTIONS.trim_end().split("\n\n").skip(1).collect::<Vec<_>>().into_iter().rev() {
         let function = &paragraph[paragraph.find(".func").unwrap_or(0)..];
         let name = function.split(") ").nth(1).and_then(|rest| rest.split('(').next()).unwrap_or_default();
+        let mut copies = String::new();
         let is_called = |name: &str| [text, &made].iter().any(|text| text.contains(&format!("), {name}, (")));
-        let copies: String = TYPES
-            .iter()
-            .filter(|(number, _)| {
-                is_called(&name.replace("<n>", number)) && (name.contains("<n>") || name.ends_with(number))
-            })
-            .map(|(number, names)| {
-                let typed = function.replace("<n>", number);
-                names.iter().fold(typed, |text, (name, value)| text.replace(name, value)) + "\n"
-            })
-            .collect();
+        for (number, names) in TYPES.iter().filter(|(number, _)| name.contains("<n>") || name.ends_with(number)) {
+            if is_called(&name.replace("<n>", number)) {
+                let names: Vec<&str> = names.split(' ').collect();
+                let copy =
+                    names.chunks(2).fold(function.replace("<n>", number), |text, name| text.replace(name[0], name[1]));
+                copies = copy + "\n" + &copies;
+            }
+        }
         made.insert_str(0, &copies);
     }
     let turns: Vec<u64> = SINGLE_TURNS.iter().flatten().map(|part| part.to_bits()).collect();

@@ -27,6 +27,10 @@ fn cast_part(code: &mut Code, from: DType, to: DType, value: &str) -> String {
         DType::F16 => {
             let half = code.make(Bank::Half, "cvt.u16.u32", &[value]);
             let single = code.make(Bank::Single, "cvt.f32.f16", &[&half]);
+            // NaN has no sign any more.
+            let high = code.make(Bank::Word, "shl.b32", &[value, "16"]);
+            let sign = code.make(Bank::Single, "mov.b32", &[&high]);
+            let single = code.make(Bank::Single, "copysign.f32", &[&sign, &single]);
             return cast_part(code, DType::F32, to, &single);
         }
         DType::BF16 => {
@@ -49,7 +53,21 @@ fn cast_part(code: &mut Code, from: DType, to: DType, value: &str) -> String {
         }
         DType::F16 => {
             let half = code.make(Bank::Half, &format!("cvt.rn.f16.{number}"), &[value]);
-            code.make(Bank::Word, "cvt.u32.u16", &[&half])
+            let half = code.make(Bank::Word, "cvt.u32.u16", &[&half]);
+            if !float {
+                return half;
+            }
+            // NaN has no sign any more: the last 15 bits are these, the others those of the number.
+            let bits = match from {
+                DType::F32 => code.make(Bank::Word, "mov.b32", &[value]),
+                _ => {
+                    let bits = code.make(Bank::Long, "mov.b64", &[value]);
+                    let high = code.make(Bank::Long, "shr.u64", &[&bits, "32"]);
+                    code.make(Bank::Word, "cvt.u32.u64", &[&high])
+                }
+            };
+            let high = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
+            code.make(Bank::Word, "lop3.b32", &[&half, &high, "0x7fff", "0xe4"])
         }
         DType::BF16 => {
             let single = single_to_round(code, from, value);
