@@ -1,4 +1,4 @@
-"""The extension module: arrays, dtypes, devices, and what the Python files of the package build on."""
+"""The extension module: arrays, dtypes, devices, and the primitives of the Python package."""
 
 import builtins
 import os
@@ -73,7 +73,7 @@ def set_default_float(double: builtins.bool) -> None: ...
 def result_type(*operands: ndarray | Number | DTypeLike) -> dtype: ...
 
 class Device:
-    """A place where arrays live: ``cpu(0)``, ``gpu(1)``. In a ``with`` statement, where its thread makes new arrays."""
+    """A device: ``cpu(0)``, ``gpu(1)``. As a context manager it sets the device for new arrays of the thread."""
 
     def __new__(cls, device_type: str, device_id: int = 0) -> Device: ...
     @property
@@ -99,7 +99,7 @@ def reset_gpu_peak(device: Device) -> None: ...
 def set_tf32(device: Device, on: builtins.bool) -> None: ...
 
 class ndarray:
-    """An asynchronous array: a handle that is there at once, on a value that may still be computed."""
+    """An asynchronous array: a handle that is returned at once, for a value that may still be computed."""
 
     __array_priority__: float
     __hash__: None  # type: ignore[assignment]
@@ -503,7 +503,7 @@ def adam_update(
 ) -> None: ...
 
 class Captured:
-    """What a function submitted, ready to be submitted again on other inputs."""
+    """The ops that a function submitted, which can be submitted again with other inputs."""
 
     def replay(self, inputs: Sequence[ndarray]) -> list[ndarray]: ...
     def __len__(self) -> int: ...

@@ -73,7 +73,7 @@ def create(initializer: str | Initializer, **arguments: Any) -> Initializer:
         return initializer
     cls = _BY_NAME.get(initializer.lower())
     if cls is None:
-        raise ValueError(f"no initialiser {initializer!r}; there are {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown initialiser {initializer!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 
@@ -273,6 +273,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

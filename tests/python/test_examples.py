@@ -1,4 +1,4 @@
-"""The examples in the docstrings run and show what they say."""
+"""The examples in docstrings run and give the documented output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import forerun
 
-#: Every module of the package; a tour is run by its own test, and modules that run when imported are not for that.
+#: Every module of the package, except for the tour, which has its own test, and modules that run when imported.
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(forerun.__path__, "forerun.")

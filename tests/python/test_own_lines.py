@@ -1,4 +1,4 @@
-"""No line of the package itself is ever blamed: not in errors, traces, holders or blockers, whatever the folder."""
+"""Errors, traces, holders and blockers never name a line of the package itself."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import forerun
 from forerun import _forerun, gluon, np, npx, torch
 
 PACKAGE = pathlib.Path(forerun.__file__).parent
-#: Every folder of the package but the tour's, which is a program.
+#: Every folder of the package except for the tour, which is a program.
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py") if "tour" not in path.relative_to(PACKAGE).parts})
 
 
 def own(text: str) -> list[str]:
-    """List the package's own lines that a text names."""
+    """Return the package's own lines that a text names."""
     return re.findall(rf"{re.escape(str(PACKAGE))}[/\\]\S+", text)
 
 
@@ -50,7 +50,7 @@ def test_what_the_examples_submit_is_theirs(name: str) -> None:
     _forerun.note_submissions(True)
     try:
         for test in doctest.DocTestFinder().find(module):
-            # Only what is submitted counts: an example that fails is another test's matter.
+            # Only submissions matter here: another test checks the examples.
             doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
             for op, _, _, _, file, line in _forerun.note_submissions(True):
                 if own(file):
@@ -65,11 +65,11 @@ def singular(*shape: int) -> Any:
 
 
 def failed() -> Any:
-    """Give an array whose value failed."""
+    """Return an array whose value failed."""
     return np.take(np.ones((3,)), np.array([7]))
 
 
-#: Calls whose failure shows when a value is read.
+#: Calls that fail when a value is read.
 LATE: dict[str, Callable[[], Any]] = {
     "inv": lambda: np.linalg.inv(singular(2, 2)),
     "solve": lambda: np.linalg.solve(singular(2, 2), np.ones((2,))),

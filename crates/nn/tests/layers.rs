@@ -36,12 +36,12 @@ fn dense_flattens_or_keeps_dimensions() {
 }
 
 #[test]
-fn shapes_are_decided_at_the_first_call() {
+fn the_first_call_determines_shapes() {
     let net = Dense::new(4);
     let weight = named(&net, "weight");
     assert_eq!(weight.shape(), None);
     let error = failure(weight.array());
-    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer decides it");
+    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer determines it");
     assert!(weight.gradient().is_none());
     net.forward(&array(&[1.0; 6], &[2, 3])).unwrap();
     assert_eq!(*weight.array().unwrap().shape(), [4, 3]);
@@ -61,12 +61,12 @@ fn mistakes_are_errors() {
     assert!(Dense::new(usize::MAX).in_units(usize::MAX).forward(&array(&[1.0; 2], &[1, 2])).is_err());
     let weight = named(&Dense::new(2).in_units(3), "weight");
     let error = failure(weight.set(&array(&[1.0; 4], &[2, 2])));
-    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) cannot be of shape (2, 2)");
+    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) does not accept shape (2, 2)");
     assert_eq!(failure(Dense::new(1).cast(DType::I32)).kind(), ErrorKind::Type);
 }
 
 #[test]
-fn names_are_places() {
+fn names_are_paths() {
     let inner = Sequential::new().then(Dense::new(2)).then(BatchNorm::new());
     let net = Sequential::new().then(Activation::Tanh).then(inner).then(Embedding::new(3, 2));
     let expected =
@@ -86,7 +86,7 @@ fn errors_name_the_line_that_called_the_network() {
 }
 
 #[test]
-fn parameters_start_as_told() {
+fn parameters_use_the_given_initialiser() {
     let start = |init: Init| {
         let net = Dense::new(64).in_units(32);
         net.initialize(init).unwrap();
@@ -109,7 +109,7 @@ fn parameters_start_as_told() {
 }
 
 #[test]
-fn starting_anew_keeps_the_parameter_and_its_gradient() {
+fn reinitialising_keeps_the_parameter_and_its_gradient() {
     let net = Dense::new(2);
     net.initialize(Init::One).unwrap();
     let y = net.forward(&array(&[1.0, 2.0], &[1, 2])).unwrap();
@@ -133,7 +133,7 @@ impl Layer for Alone {
 }
 
 #[test]
-fn layers_of_the_programs_own() {
+fn user_defined_layers() {
     let layer = Alone(Parameter::weight("vector", &[None]));
     layer.initialize(Init::Xavier).unwrap();
     let error = failure(layer.forward(&array(&[1.0; 3], &[3])));
@@ -145,7 +145,7 @@ fn layers_of_the_programs_own() {
 }
 
 #[test]
-fn layer_norm_brings_rows_to_mean_0_and_variance_1() {
+fn layer_norm_normalises_rows() {
     let net = LayerNorm::new().epsilon(0.0);
     let x = array(&[1.0, 3.0, -2.0, 4.0], &[2, 2]);
     assert_close(&net.forward(&x).unwrap(), &[-1.0, 1.0, -1.0, 1.0], 1e-6);
@@ -157,7 +157,7 @@ fn layer_norm_brings_rows_to_mean_0_and_variance_1() {
 }
 
 #[test]
-fn batch_norm_trains_by_the_batch_and_predicts_by_what_it_kept() {
+fn batch_norm_uses_batch_statistics_in_training_and_running_ones_otherwise() {
     let net = BatchNorm::new().epsilon(0.0);
     let x = array(&[1.0, 10.0, 3.0, 30.0], &[2, 2]);
     let statistics = || ["running_mean", "running_var"].map(|name| named(&net, name).array().unwrap());
@@ -189,7 +189,7 @@ fn dropout_acts_in_training_only() {
 }
 
 #[test]
-fn embedding_gives_rows() {
+fn embedding_returns_rows() {
     let net = Embedding::new(3, 2);
     set(&net, "weight", &[0.0, 1.0, 10.0, 11.0, 20.0, 21.0], &[3, 2]);
     let y = net.forward(&array(&[2.0, 0.0], &[1, 2])).unwrap();
@@ -221,7 +221,7 @@ fn gradients_of_a_network() {
 }
 
 #[test]
-fn gradients_of_rows_that_are_named_twice() {
+fn gradients_of_rows_with_repeated_indices() {
     let net = Embedding::new(3, 2);
     let rows = ops::from_slice(&[2i64, 0, 2, 1], &[4], Loc::default()).unwrap();
     net.forward(&rows).unwrap();

@@ -1,4 +1,4 @@
-"""A guided tour: the book's chapter on asynchronous computation, live, with this machine's own figures.
+"""A guided tour: the book's chapter on asynchronous computation, with measurements from this machine.
 
-``python -m forerun.tour`` shows it. Every listing it prints is the source of the function it then runs.
+``python -m forerun.tour`` runs it. Every listing it prints is the source of the function it then runs.
 """

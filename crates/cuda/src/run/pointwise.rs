@@ -29,11 +29,11 @@ impl Pointwise {
     }
 }
 
-/// A program that is nothing but a copy of a strided input, by way of tiles.
+/// A program that is a copy of a strided input, done through tiles.
 pub(super) struct Transposition(Mover);
 
 impl Transposition {
-    /// The transposing copy that a program is, if it is one.
+    /// The transposing copy that a program consists of, if any.
     pub(super) fn of(gpu: &Gpu, program: &Program) -> Option<Transposition> {
         let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else {
             return None;
@@ -48,7 +48,7 @@ impl Transposition {
 
 impl Run for Transposition {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises both addresses.
+        // SAFETY: the caller guarantees both addresses.
         unsafe { self.0.run(gpu, io.inputs[0], io.outputs[0]) }
     }
 
@@ -81,12 +81,12 @@ impl Pointwise {
 
 impl Run for Pointwise {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, None) }.map(drop)
     }
 
     unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, Some(mark)) }
     }
 

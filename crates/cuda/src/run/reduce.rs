@@ -1,4 +1,4 @@
-//! Reductions, with the program that feeds them evaluated where it is folded.
+//! Reductions. The program that feeds a reduction is evaluated where it is folded.
 
 use super::kernel::Run;
 use crate::compile::Unit;
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct Reducer {
     reduce: Reduce,
     packed: Variant,
-    /// For addresses that are not aligned; made when the first comes.
+    /// For unaligned addresses; created at first use.
     plain: OnceLock<Variant>,
     finish: OnceLock<Arc<Unit>>,
 }
@@ -61,12 +61,12 @@ impl Run for Reducer {
         let partials = if total > 0 { gpu.memory.scratch(total * size)? } else { 0 };
         let mut words = variant.evaluator.bind(bound);
         words.extend(variant.shape.words(&share, out, partials));
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         let mut done = unsafe { gpu.launch_kernel(&variant.unit, share.grid, 256, &words) };
         for round in &rounds {
             let finish = self.finish.get_or_init(|| gpu.compiler.unit(finish_text(reduce)));
             let words = variant.shape.round_words(round, out, partials, size);
-            // SAFETY: as above; partial results lie in the scratch.
+            // SAFETY: as above; partial results are in the scratch.
             done = done.and_then(|()| unsafe { gpu.launch_kernel(finish, round.grid, round.threads, &words) });
         }
         if total > 0 {

@@ -84,7 +84,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     True
     """
     if tensor.ndim != 2:
-        raise ValueError(f"xavier_uniform_: a matrix is needed, not the shape {tensor.shape}")
+        raise ValueError(f"xavier_uniform_: needs a matrix, got shape {tensor.shape}")
     bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
     return uniform_(tensor, -bound, bound)
 
