@@ -29,7 +29,6 @@ pub struct Gpu {
     tf32: AtomicBool,
     /// Whether the compute stream is being captured.
     pub(crate) captures: AtomicBool,
-    generic: OnceLock<Arc<Unit>>,
 }
 
 // SAFETY: any thread that makes a context current may use its handles, and every call does so.
@@ -119,7 +118,6 @@ impl Gpu {
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
             captures: AtomicBool::new(false),
-            generic: OnceLock::new(),
         }))
     }
 
@@ -159,18 +157,9 @@ impl Gpu {
         Arc::new(LaunchableKernel::new(self.clone(), kernel))
     }
 
-    /// Starts compiling the generic kernels that stand in while other kernels are compiled.
+    /// Lets the driver load its assembler in the background: the first link of a process takes longer than others.
     pub fn warm_up(&self) {
-        self.generic();
-    }
-
-    pub(crate) fn generic(&self) -> &Arc<Unit> {
-        self.generic.get_or_init(|| {
-            if let Some(text) = crate::text::empty_ptx(self.arch) {
-                self.compiler.prepare_links(text);
-            }
-            self.compiler.unit(crate::text::generic_text())
-        })
+        self.compiler.prepare_links(crate::text::first_ptx());
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {
@@ -404,13 +393,7 @@ impl Gpu {
         self.compiler.stop();
     }
 
-    /// Why the driver does not link generated PTX, once it has failed to. Kernels are then compiled from C, which takes
-    /// longer.
-    pub fn link_failure(&self) -> Option<&str> {
-        self.compiler.link_failure()
-    }
-
-    /// How often kernels were compiled, found in the cache, and replaced by a stand-in.
+    /// How often kernels were compiled, and found.
     pub fn counts(&self) -> Counts {
         self.compiler.counts()
     }

@@ -3,7 +3,7 @@
 
 mod peers;
 
-use forerun_base::{DType, Device, Layout, Result, Scalar, Shape, Solo, Team};
+use forerun_base::{DType, Device, Kind, Layout, Result, Scalar, Shape, Solo, Team};
 use forerun_cuda::{DeviceIo, Gpu, Graph, LaunchableKernel};
 use forerun_ops::Point;
 use forerun_plan::{Fill, FillKind, Instr, Kernel, Lane, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
@@ -90,38 +90,45 @@ fn release(gpu: &Gpu, buffers: Vec<u64>, bytes: usize) -> Result<()> {
     gpu.empty_cache()
 }
 
-/// `tanh(x) * y + x * 2 - y / 3`; `salt` makes a source that is not in the kernel cache.
-fn chain(size: usize, salt: usize) -> Kernel {
+/// `op(x, y) * y + x * 2 - y / 3`; `salt` makes a text that nobody has compiled yet.
+fn chain(size: usize, op: Point, dtype: DType, salt: usize) -> Kernel {
     let shape = Shape::of(&[size]);
-    let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
-    let [x, y, a, b] = [Reg::Input(0), Reg::Input(1), Reg::Temp(0), Reg::Temp(1)];
-    let instr = |op, dst, args| Instr { op, dtype: F, out: F, dst, args };
+    let input = ProgramInput { dtype, layout: Layout::dense(shape) };
+    let carrier = dtype.carrier();
+    let [x, y, a, b] = [0, 1, 2, 3].map(Reg::Temp);
+    let instr = |op, dst, args| Instr { op, dtype: carrier, out: carrier, dst, args };
+    let cast = |from, out, dst, arg| Instr { op: Point::Cast, dtype: from, out, dst, args: [arg; 3] };
+    let divide = if dtype.kind() == Kind::Int { Point::FloorDivide } else { Point::Divide };
     let mut code = vec![
-        instr(Point::Tanh, a, [x; 3]),
+        cast(dtype, carrier, x, Reg::Input(0)),
+        cast(dtype, carrier, y, Reg::Input(1)),
+        instr(op, a, [x, y, x]),
         instr(Point::Multiply, a, [a, y, a]),
         instr(Point::Multiply, b, [x, Reg::Scalar(0), x]),
         instr(Point::Add, a, [a, b, a]),
-        instr(Point::Divide, b, [y, Reg::Scalar(1), y]),
+        instr(divide, b, [y, Reg::Scalar(1), y]),
     ];
     let mut left = salt;
     while left > 0 {
         code.push(instr([Point::Relu, Point::Abs, Point::Square][left % 3], b, [b; 3]));
         left /= 3;
     }
-    code.push(instr(Point::Subtract, Reg::Out(0), [a, b, a]));
-    Kernel::Pointwise(Program { shape, inputs: vec![input; 2], scalars: vec![F; 2], code, outputs: vec![F], temps: 2 })
+    code.push(instr(Point::Subtract, a, [a, b, a]));
+    code.push(cast(carrier, dtype, Reg::Out(0), a));
+    let (scalars, outputs) = (vec![carrier; 2], vec![dtype]);
+    Kernel::Pointwise(Program { shape, inputs: vec![input; 2], scalars, code, outputs, temps: 4 })
 }
 
-fn factors() -> [u64; 2] {
-    [Scalar::Float(2.0).to_bits(F), Scalar::Float(3.0).to_bits(F)]
+fn factors(dtype: DType) -> [u64; 2] {
+    [Scalar::Float(2.0).to_bits(dtype), Scalar::Float(3.0).to_bits(dtype)]
 }
 
 fn fused(gpu: &Arc<Gpu>) -> Result<()> {
     let size = 128 << 20;
     let buffers = filled(gpu, 3, size)?;
-    let launch = gpu.compile(&chain(size, 0));
+    let launch = gpu.compile(&chain(size, Point::Tanh, F, 0));
     ready(&launch);
-    let took = seconds(gpu, 20, || run(&launch, &buffers[..2], &buffers[2..], &factors()))?;
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..2], &buffers[2..], &factors(F)))?;
     line("tanh(x)*y + x*2 - y/3, 512 MiB arrays", 12.0 * size as f64 / took / 1e9, "GB/s", "ideal bytes");
     let shape = Shape::of(&[size]);
     let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
@@ -172,7 +179,7 @@ fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
     let fed = Reduce { program, arg: Reg::Temp(0), dtype: F, kind: ReduceKind::Sum, outer, reduced, inner };
     let launch = gpu.compile(&Kernel::Reduce(fed));
     ready(&launch);
-    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors()[..1]))?;
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors(F)[..1]))?;
     line("sum of exp(x - s) along rows, 16384 x 8192", 4.0 * size as f64 / took / 1e9, "GB/s", "");
     release(gpu, buffers, size * 4)
 }
@@ -360,31 +367,43 @@ fn arrays(raw: &Raw, address: u64) -> Result<()> {
     Ok(())
 }
 
+/// New chains: how long until each has its kernel, and how fast that is.
 fn compiling(gpu: &Arc<Gpu>) -> Result<()> {
-    let size = 1 << 20;
-    let buffers = filled(gpu, 3, size)?;
-    // Every process has its own chains.
+    let bytes = 512 << 20;
+    let buffers = filled(gpu, 3, bytes / 4)?;
+    // Every process has chains of its own.
     let salt = 243 + std::process::id() as usize % 486;
-    for n in 0..3 {
-        let kernel = chain(size, salt * 3 + n);
+    let chains = [
+        (Point::Tanh, F),
+        (Point::Tanh, F),
+        (Point::Tanh, DType::F64),
+        (Point::Tanh, DType::F16),
+        (Point::Tanh, DType::BF16),
+        (Point::Sin, F),
+        (Point::Sin, DType::F64),
+        (Point::Exp, F),
+        (Point::Power, F),
+        (Point::Fmod, F),
+        (Point::Add, F),
+        (Point::Add, DType::I8),
+        (Point::FloorDivide, DType::I32),
+        (Point::Gcd, DType::I64),
+    ];
+    for (n, (op, dtype)) in chains.into_iter().enumerate() {
+        let size = bytes / dtype.size();
+        let kernel = chain(size, op, dtype, salt * chains.len() + n);
+        let scalars = factors(dtype.carrier());
         let begun = Instant::now();
         let launch = gpu.compile(&kernel);
         let asked = begun.elapsed().as_secs_f64();
-        let stood_in = gpu.counts().generic;
-        run(&launch, &buffers[..2], &buffers[2..], &factors())?;
-        let launched = begun.elapsed().as_secs_f64();
-        let stood_in = gpu.counts().generic > stood_in;
-        while !launch.serves() {
-            std::thread::yield_now();
-        }
-        let serves = begun.elapsed().as_secs_f64();
         ready(&launch);
-        let more =
-            format!("compile() {:.2} ms, launched after {:.2} ms, generic: {stood_in}", asked * 1e3, launched * 1e3);
-        line("a new chain, until a kernel of its own serves", serves * 1e3, "ms", &more);
-        line("the same, until its fastest kernel does", begun.elapsed().as_secs_f64() * 1e3, "ms", "");
+        let there = begun.elapsed().as_secs_f64();
+        let took = seconds(gpu, 5, || run(&launch, &buffers[..2], &buffers[2..], &scalars))?;
+        let rate = 3.0 * bytes as f64 / took / 1e9;
+        let more = format!("then {rate:.0} GB/s; compile() {:.2} ms", asked * 1e3);
+        line(&format!("a new chain with {op}, {dtype}"), there * 1e3, "ms", &more);
     }
-    release(gpu, buffers, size * 4)
+    release(gpu, buffers, bytes)
 }
 
 fn memory(gpu: &Arc<Gpu>) -> Result<()> {

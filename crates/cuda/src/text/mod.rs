@@ -6,7 +6,6 @@
 
 mod bodies;
 mod fills;
-mod generic;
 mod index;
 mod moves;
 mod prelude;
@@ -21,12 +20,11 @@ mod routines;
 mod rows;
 
 pub(crate) use fills::{PHILOX, fill_text};
-pub(crate) use generic::{encode, generic_text};
 pub(crate) use index::{Collapsed, divisor};
 pub(crate) use moves::{copy_text, put_text, transpose_text};
 pub(crate) use products::product_text;
-pub(crate) use programs::{Evaluator, pointwise_text};
-pub(crate) use ptx::{empty_ptx, plain_ptx};
+pub(crate) use programs::Evaluator;
+pub(crate) use ptx::{first_ptx, pointwise_ptx};
 pub(crate) use reductions::{Shape as ReduceShape, finish_text, partial_size, reduce_text};
 pub(crate) use routines::{computed, define, function_text, indices, moved, ordered, routine_text};
 pub(crate) use rows::{scatter_text, take_text};

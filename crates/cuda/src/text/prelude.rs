@@ -90,9 +90,7 @@ mod tests {
         let (_, parts) = parts();
         assert!(parts.len() > 20 && parts.iter().all(|part| !part.names.is_empty()));
         let with = |name: &str| parts.iter().filter(|part| part.names.contains(name)).count();
-        for name in
-            ["n_add", "n_select", "turns_f32", "turns_f64", "to_c128", "scalar", "packed", "Pack", "load", "BY_PARTS"]
-        {
+        for name in ["n_add", "n_select", "turns_f32", "turns_f64", "to_c128", "scalar", "Pack", "load", "BY_PARTS"] {
             assert_eq!(with(name), 1, "{name}");
         }
     }

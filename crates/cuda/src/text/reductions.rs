@@ -197,7 +197,7 @@ fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
 /// The kernel of a reduction.
 pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape) -> String {
     let mut text = evaluator.opening(OWN_WORDS);
-    text.push_str(&evaluator.text);
+    text.push_str(&evaluator.text(&reduce.program, reduce.arg, reduce.dtype));
     text.push_str(&fold_text(reduce.kind, reduce.dtype, shape.columns));
     text.push_str(&format!(
         "#define THREADS {}\n#define EACH {}\n#define UNROLL {}\n",

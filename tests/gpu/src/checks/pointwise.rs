@@ -74,8 +74,8 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
         for dtype in DType::ALL {
             let outs = match op.row().types(dtype) {
                 _ if op == Point::Cast => DType::ALL.to_vec(),
-                // The planner casts other dtypes to carriers.
-                _ if dtype.carrier() != dtype && !matches!(op, Point::Copy | Point::Where) => continue,
+                // The planner casts the rest to carriers.
+                _ if dtype.carrier() != dtype && !matches!(op, Point::Copy | Point::Where | Point::Imag) => continue,
                 Ok((compute, out)) if compute == dtype => vec![out],
                 _ => continue,
             };
