@@ -32,7 +32,7 @@ pub enum EventKind {
     Planned {
         /// The number of the task.
         task: u64,
-        /// Its age: older ones go first.
+        /// Its age: older ones go first; 0 if a waiter ran it at once.
         age: u64,
     },
     /// A task, or a record on the spot, was run, from its start to its end.

@@ -4,16 +4,18 @@ use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::device_task::EnqueuedOn;
 use crate::runtime::devices::{self, OwnDevice};
+use crate::runtime::inline::panic_text;
 use crate::runtime::last_good::LastGood;
 use crate::runtime::lower::{CachedPlan, CompiledKernel};
 use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, Solo, Team, fail_point};
 use forerun_engine::{Enqueued, Status, Work};
 use forerun_plan::Io;
 use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -202,6 +204,15 @@ impl KernelTask {
         match devices::of(output.node.meta().device) {
             None => Buffer::alloc(output.bytes, output.op, output.loc),
             Some(device) => Buffer::alloc_on(device, output.bytes, output.op, output.loc),
+        }
+    }
+
+    /// Runs on the calling thread, which plans it and waits for it.
+    pub(crate) fn run_at_once(&self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(&Solo))) {
+            let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
+            // A second panic must not reach the waiter; the values stay pending then.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.fail(error)));
         }
     }
 
