@@ -39,7 +39,7 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> 
 }
 
 /// The scalars of the arguments as bits, in the dtype computed in.
-#[inline]
+#[inline(always)]
 fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
     // Two numbers and not an array: they stay in registers.
     let (mut first, mut second) = (0, 0);
