@@ -117,6 +117,15 @@ FLOORS = {
     "np.nonzero(m)": "waits for the number of true elements before the second op is submitted",
     "np.where(m)": "waits for the number of true elements before the second op is submitted",
     "np.bincount(i)": "waits for the largest number, then slices the counts",
+    **dict.fromkeys(
+        ["x.copy()", "x.argmax()", "x.argmin()", "out[:] = x"],
+        "the fixed cost of one record; NumPy's call is shorter than that",
+    ),
+    **dict.fromkeys(
+        ["np.array(x)", "np.empty_like(x)", "np.arange(n)", "np.concatenate([x, y])"],
+        "the fixed cost of one record, and of a Python function in between: its call and its frame",
+    ),
+    "out[1:] = x[:-1]": "two views, whose layouts of 32 places are large to copy",
 }
 
 
