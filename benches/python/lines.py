@@ -1,5 +1,5 @@
 # peers: numpy
-"""Common NumPy lines beside NumPy, with a wait for each result, at four sizes.
+"""Common NumPy statements at four sizes, compared with NumPy. Every result is waited for.
 
 ``cargo xtask bench lines --release [ROUNDS] [SIZE ...] [TEXT ...]``: rounds of every line, interleaved in one process;
 the sizes are 1k, 16k, 1M and 16M; a text chooses the lines that contain it, or a group. The figure of a line is the
@@ -28,7 +28,7 @@ from forerun import engine
 from forerun import np as forerun
 
 SIZES = {"1k": 1 << 10, "16k": 1 << 14, "1M": 1 << 20, "16M": 1 << 24}
-#: Seconds that one round of a line takes at least.
+#: The minimum duration of a round of a line, in seconds.
 ROUND = 3e-4
 #: Seconds after which the threads of NumPy's products have stopped polling.
 PAUSE = 0.05
@@ -38,7 +38,7 @@ ALLOWED = 1.10
 # ``x``, ``y``: floats between 0.5 and 1.5; ``z``: floats around 0; ``d``: doubles; ``s``: sorted floats.
 # ``i``, ``j``: int64 from 0 and from 1 to 999; ``k``: int32; ``m``, ``o``: masks, half true and all false.
 # ``X``: a square matrix, ``w``: a row of it; ``Q``: at most 512 rows; ``r``: rows of four; ``c``: four rows.
-#: The lines by group, with semicolons between them.
+#: The lines by group, separated by semicolons.
 LINES = {
     "arithmetic": """
         x + y; x - y; x * y; x / y; x + 1; 2 * x; x / 3; 1 - x; 1 / x; -x; x * y + z; x * 2 + y * 3;
@@ -109,7 +109,7 @@ LINES = {
     """,
 }
 
-#: Why a line that is slower than NumPy by more than the allowed part is not faster, if its records do not tell.
+#: Reasons for lines beyond the accepted ratio that the number of records does not explain.
 FLOORS = {
     "np.zeros(n)": "NumPy takes pages from the system that it does not write; here they are written",
     "out[idx] = 1": "indices are checked before anything is written, in a pass of its own",
@@ -130,7 +130,7 @@ FLOORS = {
 
 
 def inputs(n: int, array: Callable[[Any], Any]) -> dict[str, Any]:
-    """Make what the lines read, the same numbers on both sides."""
+    """Create the inputs of the lines, with equal values on both sides."""
     draw = numpy.random.default_rng(0)
     side = math.isqrt(n)
     edge = min(side, 512)
@@ -170,14 +170,14 @@ def finish(made: Any) -> None:
 
 
 def compiled(line: str, lib: Any, names: dict[str, Any]) -> Callable[[int], float]:
-    """Make a function that runs a line ``count`` times, waits for each result, and returns the mean seconds."""
+    """Return a function that runs a line ``count`` times, waits for each result, and returns the mean seconds."""
     scope = {**names, "np": lib, "finish": finish, "now": time.perf_counter}
     try:
         made = eval(line, scope)
         body = [f"made = {line}"]
     except SyntaxError:
         made, body = None, [line]
-    # A method of `out` that returns nothing, or a statement: the array it wrote is waited for.
+    # For a statement, or a method that returns nothing, wait for the array it wrote.
     result, kind = ("out", scope["out"]) if made is None else ("made", made)
     if hasattr(kind, "wait_to_read"):
         body.append(f"{result}.wait_to_read()")
@@ -213,7 +213,7 @@ def measure(
 
 
 def submitted(line: str, names: dict[str, Any]) -> float:
-    """Return how many records a line submits, views included."""
+    """Return the number of records that a line submits, including views."""
     loop = compiled(line, forerun, names)
     before = engine.stats()["records"]
     loop(10)
@@ -221,7 +221,7 @@ def submitted(line: str, names: dict[str, Any]) -> float:
 
 
 def main() -> None:
-    """Measure the lines and sizes that were asked for."""
+    """Measure the requested lines and sizes."""
     words = sys.argv[1:]
     rounds = next((int(word) for word in words if word.isdigit()), 11)
     sizes = [word for word in words if word in SIZES] or list(SIZES)

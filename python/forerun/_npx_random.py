@@ -1,4 +1,4 @@
-"""Random numbers beyond NumPy's: ``npx.random``."""
+"""Random number functions beyond NumPy: ``npx.random``."""
 
 from __future__ import annotations
 

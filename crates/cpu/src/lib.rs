@@ -1,4 +1,4 @@
-//! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
+//! CPU kernels, the tile interpreter and the host allocator. Must not know arrays, engines or other devices.
 
 mod backend;
 mod bulk;
@@ -40,4 +40,4 @@ pub use fill::blocks_for;
 pub use jit::CodeStats;
 pub use pool::{Block, Pool, PoolStats};
 pub use scratch::ScratchAllocator;
-pub use simd::Isa;
+pub use simd::{Avx2, Avx512, Isa};

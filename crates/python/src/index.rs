@@ -1,4 +1,4 @@
-//! Basic indices, shapes and axes as Python writes them.
+//! Basic indices, shapes and axes from Python.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -10,14 +10,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 use smallvec::{SmallVec, smallvec};
 
-/// Positions alone, `x[i]` and `x[i, j]`: what loops write. The numbers, and how many there are.
+/// An index of integers only, `x[i]` and `x[i, j]`, as loops use. The numbers, and how many there are.
 pub(crate) struct Positions([isize; MOST], usize);
 
-/// More positions than any array has dimensions are told apart from the rest by the general way.
+/// Longer indices take the general path.
 const MOST: usize = 8;
 
 impl Positions {
-    /// The index if it is nothing but integers of Python's own.
+    /// The index, if it consists only of Python integers.
     #[inline]
     pub(crate) fn of(index: &Bound<'_, PyAny>) -> Option<Positions> {
         let mut found = Positions([0; MOST], 1);
@@ -33,7 +33,7 @@ impl Positions {
         Some(found)
     }
 
-    /// One for each of the first dimensions.
+    /// One position for each of the first dimensions.
     #[inline]
     pub(crate) fn all(&self) -> &[isize] {
         &self.0[..self.1]
@@ -46,12 +46,12 @@ fn position(part: &Bound<'_, PyAny>) -> Option<isize> {
         return None;
     }
     let mut overflow = 0;
-    // SAFETY: the object is exactly an int, for which nothing but overflow can happen, and that sets no error.
+    // SAFETY: the object is exactly an int, for which only overflow can occur, and that sets no error.
     let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(part.as_ptr(), &mut overflow) };
     (overflow == 0).then_some(value as isize)
 }
 
-/// The view of what an index selects.
+/// The view that an index selects.
 #[inline]
 pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
     match Positions::of(index) {
@@ -60,7 +60,7 @@ pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
     }
 }
 
-/// The view that the arguments of `item` name: a position for each dimension, or one in the flattened array.
+/// The view that the arguments of `item` select: one position per dimension, or one in the flattened array.
 pub(crate) fn element(x: &Array, index: &Bound<'_, PyTuple>) -> PyResult<Array> {
     let shape = x.shape();
     let flat = match Positions::of(index) {
@@ -113,9 +113,9 @@ pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<SmallVec<[Index; 4]>
     basic(index)?.ok_or_else(|| PyIndexError::new_err("only integers, slices, None and Ellipsis name one element"))
 }
 
-/// A basic part: an integer, a slice, None or an ellipsis. `None` for anything else.
+/// A basic item: an integer, a slice, None or an ellipsis. `None` for anything else.
 pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
-    // Most indices are plain integers; what follows asks questions that cost more than the answer.
+    // Most indices are plain integers, and the checks below cost more than this one.
     if part.is_exact_instance_of::<PyInt>() {
         return Ok(Some(Index::At(part.extract()?)));
     }
@@ -131,7 +131,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     }
     // SAFETY: the object is alive and the GIL is held.
     let whole = unsafe { ffi::PyIndex_Check(part.as_ptr()) } != 0;
-    // Arrays have the slot whatever they hold; what they hold is not looked at here.
+    // Arrays have the slot whatever they contain; they are handled elsewhere.
     if !whole || part.is_instance_of::<PyBool>() || part.is_instance_of::<PyArray>() {
         return Ok(None);
     }
@@ -140,7 +140,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     }
     match part.extract() {
         Ok(position) => Ok(Some(Index::At(position))),
-        // An array of truth values without dimensions.
+        // A 0-d boolean array.
         Err(error) if error.is_instance_of::<PyTypeError>(part.py()) => Ok(None),
         Err(error) => Err(error),
     }

@@ -83,7 +83,7 @@ from forerun.np._cumulative import (
     nancumsum,
 )
 
-# What these have is listed there.
+# The names are listed in these modules.
 from forerun.np._diagonals import *  # noqa: F403
 from forerun.np._differences import *  # noqa: F403
 from forerun.np._dtypes import can_cast, finfo, iinfo, isdtype, result_type
@@ -407,6 +407,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -1,4 +1,4 @@
-"""Helpers of this package: common dtypes and axes."""
+"""Helpers of the package ``np``: common dtypes and axes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]
         every = axis if isinstance(axis, Sequence) else [axis]
         axes = [one_axis(op, a, x.ndim) for a in every]
     if len(set(axes)) < len(axes):
-        raise ValueError(f"{op}: an axis is named twice: {tuple(axes)}")
+        raise ValueError(f"{op}: an axis is given twice: {tuple(axes)}")
     rest = [d for d in range(x.ndim) if d not in axes]
     count = math.prod(x.shape[d] for d in axes)
     kept = tuple(1 if d in axes else x.shape[d] for d in range(x.ndim))

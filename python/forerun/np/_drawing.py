@@ -48,7 +48,7 @@ class Draw:
     def uniform(self) -> ndarray:
         """Draw uniform numbers above 0 and below 1."""
         drawn = _forerun.uniform(self.shape, 0.0, 1.0, self.dtype, self.place)
-        # What was rounded to 0 lies somewhere before the next number.
+        # A number that was rounded to 0 lies below the next representable one.
         return maximum(drawn, 2.0**-54 if self.dtype == float64 else 2.0**-25)
 
     def normal(self) -> ndarray:
@@ -60,7 +60,7 @@ class Draw:
         return -log(self.uniform())
 
     def routine(self, name: str, parameters: Sequence[Any], shape: Sequence[int] | None = None) -> ndarray:
-        """Draw by a routine of the catalogue; numbers serve all elements."""
+        """Draw with a routine of the catalogue; scalar parameters apply to all elements."""
         shape = self.shape if shape is None else shape
         given = []
         for parameter in parameters:

@@ -79,7 +79,7 @@ def may_share_memory(a: Any, b: Any) -> bool:
 
 
 def _over_one_array(ask: Any, a: Any, b: Any) -> bool:
-    """Ask NumPy about bytes that lie as the elements do."""
+    """Ask NumPy, with byte arrays of the same layouts."""
     import numpy
 
     if not (isinstance(a, ndarray) and isinstance(b, ndarray) and shares_cell(a, b)):

@@ -140,7 +140,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     array([ 0,  1, -1, -1, 40, 50])
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(f"select: {len(condlist)} conditions do not go with {len(choicelist)} choices")
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     if not condlist:
         raise ValueError("select: needs at least one condition")
     conditions = to_arrays(*condlist)
@@ -212,12 +212,12 @@ def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], mode: str = "
     elif mode == "clip":
         named = named.clip(0, count - 1)
     else:
-        # Counting from the end is for indices.
+        # Negative numbers are not positions from the end here, so make them invalid.
         named = _pointwise.where(named < 0, count, named)
     shape = named.shape
     for part in parts:
         shape = _broadcast(shape, part.shape)
-    # One beside another in a new first dimension, where the number is a position.
+    # Stack the choices along a new first dimension, where the number is an index.
     apart = [_forerun.broadcast_to(part, shape) for part in parts]
     whole = _forerun.stack(apart, 0)
     places = _forerun.broadcast_to(named, shape).reshape(1, *shape)

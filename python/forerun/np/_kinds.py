@@ -75,36 +75,36 @@ class generic:
     """
 
     def __new__(cls, *_: Any) -> Any:
-        """Refuse: an element of an array is an array of no dimensions."""
-        raise TypeError(f"{cls.__name__}: names a family of dtypes and has no objects")
+        """Raise: elements of arrays are 0-d arrays."""
+        raise TypeError(f"{cls.__name__}: an abstract dtype class cannot be instantiated")
 
 
 class number(generic):
-    """The family of all dtypes but bool."""
+    """All dtypes except bool."""
 
 
 class integer(number):
-    """The family of integers."""
+    """Integers."""
 
 
 class signedinteger(integer):
-    """The family of integers with a sign."""
+    """Signed integers."""
 
 
 class unsignedinteger(integer):
-    """The family of integers without a sign."""
+    """Unsigned integers."""
 
 
 class inexact(number):
-    """The family of floats and complex numbers."""
+    """Floats and complex numbers."""
 
 
 class floating(inexact):
-    """The family of floats."""
+    """Floats."""
 
 
 class complexfloating(inexact):
-    """The family of complex numbers."""
+    """Complex numbers."""
 
 
 _KINDS = {
@@ -143,5 +143,5 @@ def issubdtype(arg1: ndarray | DTypeLike, arg2: DTypeLike) -> bool:
 
 
 def _family(given: Any) -> str | None:
-    """Return the kinds of a family, or None for what names one dtype."""
+    """Return the kinds of an abstract class, or None for a concrete dtype."""
     return _KINDS.get(given.__name__) if isinstance(given, type) else None

@@ -106,7 +106,7 @@ def average(
 
 
 def _replaced(x: ndarray, number: float) -> ndarray:
-    """Return a number in place of NaN; of integers, the array itself."""
+    """Replace NaN by a number; return integer arrays unchanged."""
     return where(isnan(x), number, x) if x.dtype.kind not in "biu" else x
 
 
@@ -169,7 +169,7 @@ def nanvar(
     missing = isnan(x)
     off = where(missing, 0.0, x - nanmean(x, axis, keepdims=True))
     left = _counted(x, missing, axis, keepdims) - ddof
-    # With nothing left there is no variance.
+    # Without degrees of freedom there is no variance.
     return where(left <= 0, float("nan"), divide((off * off).sum(axis, keepdims=keepdims), left))
 
 

@@ -246,7 +246,7 @@ def bitwise_count(x: ArrayLike, /) -> ndarray:
     if number.dtype.kind not in "biu":
         raise TypeError(f"bitwise_count: needs integers, got {number.dtype}")
     bits = (number if number.dtype.kind == "u" else abs(number.astype(int64))).astype("uint64")
-    # Neighbours are added up: pairs of bits, then groups of 4, of 8 and so on.
+    # Add neighbours: pairs of bits, then groups of 4, 8 and so on.
     masks = (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF)
     for step, mask in zip((1, 2, 4, 8, 16, 32), (*masks, 0x00000000FFFFFFFF), strict=True):
         bits = bitwise_and(bits, mask) + bitwise_and(right_shift(bits, step), mask)

@@ -88,7 +88,7 @@ def argsort(
 
 
 def _line(x: ndarray, axis: SupportsIndex | None) -> tuple[ndarray, int]:
-    """Return the array and its axis; all of it in one line without an axis."""
+    """Return the array and its axis; without an axis, the flattened array."""
     return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
 
 
@@ -131,7 +131,7 @@ def argpartition(
 
 
 def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
-    """Return the places, counted from the front, in their order, each once."""
+    """Return the distinct positions in ascending order, counted from the front."""
     count = x.shape[one_axis(op, axis, x.ndim)]
     found = [k.__index__() for k in (kth if isinstance(kth, Sequence) else [kth])]
     for k in found:
@@ -257,7 +257,7 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Su
 
 
 def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:
-    """Return array and indices with the same extents but for the axis, as broadcasting makes them."""
+    """Broadcast array and indices against each other, except for the axis."""
     x = to_array(arr)
     named = to_array(indices, None, x.device)
     if axis is None:

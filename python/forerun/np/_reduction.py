@@ -206,7 +206,7 @@ def std(
 
 def _correction(name: str, ddof: float, correction: float | None) -> float:
     if correction is not None and ddof:
-        raise ValueError(f"{name}: ddof and correction are two names of one argument")
+        raise ValueError(f"{name}: ddof and correction are the same argument: give one")
     return ddof if correction is None else correction
 
 
@@ -384,7 +384,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
     """
     first, second = to_arrays(a, b)
     bound = multiply(abs(second), rtol) + atol
-    # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
+    # The difference of equal infinities is NaN; an infinite tolerance allows only equality.
     near = logical_and(less_equal(abs(subtract(first, second)), bound), abs(second) < float("inf"))
     return logical_or(_same(first, second, equal_nan), near)
 

@@ -270,7 +270,7 @@ def randint(
     return _wide_integers(shape, low, count, kind, place)
 
 
-# The numbers of half a 64-bit integer, and up to where floats are exact.
+# The range of 32 bits, and the largest range in which floats are exact.
 _WORD = 2**32
 _EXACT = 2**52
 
@@ -282,7 +282,7 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
     )
     drawn = high * _WORD + middle
     if count < 2**64:
-        # The first 64 bits of the product of 96 random ones and the count, by halves of 32.
+        # The upper 64 bits of the product of 96 random bits and the count, computed in 32-bit halves.
         upper, lower = divmod(count, _WORD)
         low_product, cross, other = middle * lower, middle * upper, high * lower
         carry = low_product // _WORD + cross % _WORD + other % _WORD
@@ -292,7 +292,7 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
         drawn = top + less(bottom + rest, bottom).astype("uint64")
     if kind == "uint64":
         return drawn + _forerun.full((), low, "uint64", drawn.device)
-    # Where the sum is too large for 64 bits with a sign, it wraps round to what was meant.
+    # If the sum exceeds signed 64 bits, it wraps around to the correct value.
     made = drawn.astype("int64") + low
     return made.astype(kind, copy=False)
 
@@ -301,6 +301,6 @@ def __dir__() -> list[str]:
     return __all__
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

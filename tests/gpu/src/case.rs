@@ -1,4 +1,4 @@
-//! One kernel on both sides: the same bytes in, the results compared.
+//! One kernel on the host and on the device: the same inputs, and a comparison of the results.
 
 use crate::data::{bits, distance};
 use crate::ledger::Ledger;
@@ -9,53 +9,54 @@ use forerun_plan::{Backend, Io as HostIo, Kernel, Lane};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A kernel and what it is run on.
+/// A kernel and its inputs.
 pub(crate) struct Case {
     pub(crate) group: &'static str,
     pub(crate) name: String,
     pub(crate) kernel: Kernel,
-    /// The bytes of each input, and where in them its first element is.
+    /// The bytes of each input, and the offset of its first element.
     pub(crate) inputs: Vec<(Vec<u8>, usize)>,
     pub(crate) scalars: Vec<u64>,
     pub(crate) outputs: Vec<(DType, usize)>,
-    /// How far a result may be off, in units of the last place, or, below zero, relative to the largest.
+    /// The tolerance: in ulp, or, if negative, relative to the largest element.
     pub(crate) off: f64,
 }
 
-/// What the device left: the outputs of each run, and whether a status was raised.
+/// The results of the device: the outputs of each run, and whether a status was raised.
 pub(crate) struct Outcome {
     runs: Vec<Vec<Vec<u8>>>,
     pub(crate) raised: Option<Raised>,
 }
 
-/// Bytes around outputs that nobody may touch.
+/// Guard bytes around outputs.
 const GUARD: usize = 64;
 
 impl Case {
-    /// What the host computes.
+    /// Computes the outputs on the host.
     pub(crate) fn host(&self) -> Vec<Vec<u8>> {
         let executable = CpuBackend::new().compile(&self.kernel);
         let inputs: Vec<*const u8> = self.inputs.iter().map(|(b, first)| b.as_ptr().wrapping_add(*first)).collect();
         let mut made: Vec<Vec<u8>> = self.outputs.iter().map(|(d, n)| vec![0xa5; d.size() * n]).collect();
         let outputs: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr()).collect();
-        // SAFETY: the buffers are as the kernel's layouts say.
+        // SAFETY: the buffers match the kernel's layouts.
         unsafe { executable.run(HostIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars }, &Solo) };
         made
     }
 
-    /// What the host refuses, if it does.
+    /// The error on the host, if any.
     pub(crate) fn host_error(&self) -> Option<String> {
         let executable = CpuBackend::new().compile(&self.kernel);
         let inputs: Vec<*const u8> = self.inputs.iter().map(|(b, first)| b.as_ptr().wrapping_add(*first)).collect();
         let mut made: Vec<Vec<u8>> = self.outputs.iter().map(|(d, n)| vec![0; d.size() * n]).collect();
         let outputs: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr()).collect();
         let io = HostIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars };
-        // SAFETY: the buffers are as the kernel's layouts say.
+        // SAFETY: the buffers match the kernel's layouts.
         let refused = unsafe { executable.check(io).and_then(|()| executable.attempt(io, &Solo)) };
         refused.err().map(|error| error.to_string())
     }
 
-    /// What the device computes: at once, and by the kernel's own text; with buffers `shift` bytes off their alignment.
+    /// Computes the outputs on the device: at once, and with the kernel's own source; with buffers `shift` bytes off
+    /// alignment.
     pub(crate) fn device(&self, gpu: &Arc<Gpu>, shift: usize) -> Result<Outcome> {
         let kernel = gpu.compile(&self.kernel);
         let mut held = Vec::new();
@@ -63,10 +64,10 @@ impl Case {
             let room = bytes.len() + lead + GUARD;
             let address = gpu.alloc(room)?;
             held.push((address, room));
-            // The room may be what an earlier launch still works on.
+            // An earlier launch may still use the memory.
             let launched = gpu.record(Lane::Compute)?;
             gpu.wait(Lane::In, Lane::Compute, launched)?;
-            // SAFETY: the room was just taken.
+            // SAFETY: the memory was just allocated.
             unsafe { gpu.copy_in(bytes, address + lead as u64, &Solo)? };
             Ok::<u64, Error>(address + lead as u64)
         };
@@ -86,11 +87,12 @@ impl Case {
             let begun = Instant::now();
             loop {
                 let (ready, stood_in) = (kernel.is_ready(), gpu.counts().generic);
-                // SAFETY: the buffers are as the kernel's layouts say, and nobody else has them.
+                // SAFETY: the buffers match the kernel's layouts, and nobody else uses them.
                 unsafe {
                     kernel.enqueue(DeviceIo { inputs: &inputs, outputs: &outputs, scalars: &self.scalars, status })?
                 };
-                // Aligned and shifted addresses have kernels of their own: only a launch that nothing stood in for was one.
+                // Aligned and shifted addresses have separate kernels: a launch counts only if no other kernel stood
+                // in.
                 if !own || ready && gpu.counts().generic == stood_in {
                     break;
                 }
@@ -108,7 +110,7 @@ impl Case {
             let mut made = Vec::new();
             for ((dtype, count), address) in self.outputs.iter().zip(outputs) {
                 let mut bytes = vec![0; dtype.size() * count + GUARD];
-                // SAFETY: as many bytes were uploaded there.
+                // SAFETY: this many bytes were uploaded there.
                 unsafe { gpu.copy_out(address, &mut bytes, &Solo)? };
                 made.push(bytes);
             }
@@ -122,10 +124,10 @@ impl Case {
         Ok(Outcome { runs: results, raised: Gpu::read_status(&words) })
     }
 
-    /// Compares both sides, with aligned and with shifted buffers.
+    /// Compares host and device, with aligned and with shifted buffers.
     pub(crate) fn check(&self, gpu: &Arc<Gpu>, ledger: &mut Ledger) {
         let want = self.host();
-        // Any element may lie at any multiple of its size.
+        // Elements are aligned to their size.
         let made = self.outputs.iter().map(|(d, _)| d.size()).max().unwrap_or(4);
         let given = match &self.kernel {
             Kernel::Routine(call) => {
@@ -166,7 +168,7 @@ impl Case {
                     (distance(*dtype, *g, *w), self.off.max(0.0))
                 };
                 furthest = furthest.max(off);
-                // A comparison that also catches what is no number.
+                // This comparison also fails for NaN.
                 if off.partial_cmp(&limit).is_none_or(|order| order.is_gt()) {
                     wrong += 1;
                     first = first.or(Some((i, value(*g), value(*w))));

@@ -1,6 +1,6 @@
-//! Every kernel of the device room against the host's, on a machine with a device: `cargo run -p forerun-gpu-tests [check]
-//! [part of a routine's name]`. Each case runs twice, at once (by whatever stands in) and with its own kernel. Ends with
-//! `N passed, N failed`.
+//! Compares every device kernel with the host's, on a machine with a device: `cargo run -p forerun-gpu-tests [check]
+//! [part of a routine's name]`. Each case runs twice: at once (with any stand-in kernel) and with its own kernel. Ends
+//! with `N passed, N failed`.
 
 mod case;
 mod checks;

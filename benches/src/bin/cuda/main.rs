@@ -1,5 +1,5 @@
-//! The device room: kernels, products, launches, copies and memory, against what the driver and NVIDIA's own library do.
-//! Needs a machine with a device; prints one line a measurement.
+//! The CUDA backend: kernels, products, launches, copies and memory, compared with the driver and cuBLAS. Needs a
+//! machine with a device; prints one line per measurement.
 
 mod peers;
 
@@ -41,7 +41,7 @@ fn line(what: &str, figure: f64, unit: &str, more: &str) {
     println!("{what:<52} {figure:>10.2} {unit:<8} {more}");
 }
 
-/// Seconds of one call, the median of several rounds of `count` calls each and a wait.
+/// Seconds per call: the median of several rounds of `count` calls and a wait.
 fn rounds(count: usize, mut call: impl FnMut() -> Result<()>, wait: impl Fn() -> Result<()>) -> Result<f64> {
     (0..3).try_for_each(|_| call())?;
     wait()?;
@@ -69,7 +69,7 @@ fn ready(kernel: &LaunchableKernel) -> f64 {
 }
 
 fn run(kernel: &LaunchableKernel, inputs: &[u64], outputs: &[u64], scalars: &[u64]) -> Result<()> {
-    // SAFETY: whoever measures has buffers of the kernel's size.
+    // SAFETY: the caller passes buffers of the kernel's size.
     unsafe { kernel.enqueue(DeviceIo { inputs, outputs, scalars, status: 0 }) }
 }
 
@@ -90,7 +90,7 @@ fn release(gpu: &Gpu, buffers: Vec<u64>, bytes: usize) -> Result<()> {
     gpu.empty_cache()
 }
 
-/// `tanh(x) * y + x * 2 - y / 3`; `salt` makes a text that nobody has compiled yet.
+/// `tanh(x) * y + x * 2 - y / 3`; `salt` makes a source that is not in the kernel cache.
 fn chain(size: usize, salt: usize) -> Kernel {
     let shape = Shape::of(&[size]);
     let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
@@ -159,7 +159,7 @@ fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
         let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &[]))?;
         line(name, 4.0 * size as f64 / took / 1e9, "GB/s", &format!("{:.1} us", took * 1e6));
     }
-    // What feeds a reduction is evaluated where it is folded.
+    // The program that feeds a reduction is evaluated where it is folded.
     let shape = Shape::of(&[16384, 8192, 1]);
     let instr = |op, args| Instr { op, dtype: F, out: F, dst: Reg::Temp(0), args };
     let code = vec![
@@ -192,7 +192,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<()> {
     line("transposing copy, 8192 x 8192", 8.0 * size as f64 / took / 1e9, "GB/s", "");
     let mut host = vec![1u8; size * 4];
     for (team, threads) in [(&Solo as &dyn Team, "one thread"), (&Threads(4), "four threads")] {
-        // SAFETY: the buffers have as many bytes, and nothing else runs.
+        // SAFETY: the buffers have this many bytes, and nothing else runs.
         let there = || unsafe { gpu.copy_in(&host, buffers[0], team) };
         there()?;
         gpu.synchronize()?;
@@ -203,7 +203,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<()> {
         line("host to device, pageable, 256 MiB", rate(begun), "GB/s", threads);
         let begun = Instant::now();
         for _ in 0..5 {
-            // SAFETY: as above.
+            // SAFETY: the buffers have this many bytes, and nothing else runs.
             unsafe { gpu.copy_out(buffers[0], &mut host, team)? };
         }
         line("device to host, pageable, 256 MiB", rate(begun), "GB/s", threads);
@@ -257,7 +257,7 @@ fn products(gpu: &Arc<Gpu>) -> Result<()> {
     Ok(())
 }
 
-/// Fills square matrices with normal numbers. Half floats are drawn as floats and rounded.
+/// Fills square matrices with normal numbers. Half floats are drawn as float32 and rounded.
 fn draw(gpu: &Arc<Gpu>, dtype: DType, side: usize, matrices: &[u64]) -> Result<()> {
     let shape = Shape::of(&[side, side]);
     let drawn = if dtype == DType::BF16 { F } else { dtype };
@@ -306,7 +306,7 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     })?;
     line("the same, waited for each time", waited * 1e6, "us", "");
     let graph = Graph::capture(gpu, || (0..1000).try_for_each(|_| call()))?;
-    // SAFETY: what was captured may be launched as it was.
+    // SAFETY: the captured launches may run again, since their buffers are still valid.
     let replay = seconds(gpu, 5, || unsafe { graph.replay() })?;
     line("the same in a graph of 1000, a launch", replay / 1000.0 * 1e6, "us", "");
     gpu.synchronize()?;
@@ -314,9 +314,9 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     gpu.free(x, 8)
 }
 
-/// The same by arrays, through the whole engine, beside raw launches in turn.
+/// The same with arrays, through the whole engine, interleaved with raw launches.
 fn arrays(raw: &Raw, address: u64) -> Result<()> {
-    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]));
+    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]))?;
     let count = 2000;
     let chain = || {
         let mut y = &x + 1.0;
@@ -363,7 +363,7 @@ fn arrays(raw: &Raw, address: u64) -> Result<()> {
 fn compiling(gpu: &Arc<Gpu>) -> Result<()> {
     let size = 1 << 20;
     let buffers = filled(gpu, 3, size)?;
-    // Every process has chains of its own.
+    // Every process has its own chains.
     let salt = 243 + std::process::id() as usize % 486;
     for n in 0..3 {
         let kernel = chain(size, salt * 3 + n);
@@ -400,7 +400,7 @@ fn memory(gpu: &Arc<Gpu>) -> Result<()> {
     Ok(())
 }
 
-/// A team of threads made for each split.
+/// A team that spawns threads for each split.
 struct Threads(usize);
 
 impl Team for Threads {

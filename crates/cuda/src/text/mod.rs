@@ -1,7 +1,8 @@
-//! CUDA C and PTX, printed from the catalogue's bodies and from plans. Pure: every text is made and tested without a device.
+//! CUDA C and PTX, generated from the catalogue's bodies and from plans. Pure: sources are generated and tested without
+//! a device.
 //!
-//! Invariant: a text depends on classes of shapes (rank, what is adjacent, index width), never on extents or strides: those
-//! are words of the kernel's one argument. The key of a kernel is its text.
+//! Invariant: a source depends on the class of a shape (rank, contiguity, index width), never on extents or strides;
+//! those are words of the kernel's argument. The cache key of a kernel is its source.
 
 mod bodies;
 mod fills;

@@ -15,7 +15,7 @@ _Axes = Sequence[SupportsIndex]
 
 
 def _steps(op: str, x: ndarray, s: _Points | None, axes: _Axes | None) -> list[tuple[int, int | None]]:
-    """List axes and the points asked for along each; -1 asks for those that are there."""
+    """List the axes and the requested number of points of each; -1 keeps the extent."""
     if axes is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:

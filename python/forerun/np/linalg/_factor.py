@@ -75,7 +75,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | ndarray:
     True
     """
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"qr: no mode {mode!r}: reduced, complete or r")
+        raise ValueError(f"qr: mode must be reduced, complete or r, got {mode!r}")
     x = matrices("qr", a)
     (*lead, rows, columns) = x.shape
     kept = rows if mode == "complete" else min(rows, columns)

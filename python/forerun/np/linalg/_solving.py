@@ -40,7 +40,7 @@ def _solved(op: str, a: ArrayLike, b: ArrayLike, **attributes: bool) -> ndarray:
     if vector:
         right = _forerun.expand_dims(right, 1)
     if right.ndim < 2 or right.shape[-2] != left.shape[-1]:
-        raise ValueError(f"{op}: right-hand sides do not fit: {left.shape} and {to_array(b).shape}")
+        raise ValueError(f"{op}: right-hand sides do not match the matrix: {left.shape} and {to_array(b).shape}")
     lead = broadcast(op, left.shape[:-2], right.shape[:-2])
     found = _forerun.routine(op, [spread(left, lead), spread(right, lead)], **attributes)
     return found[..., 0] if vector else found
@@ -164,7 +164,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     left, right = to_floats(a, b)
     left = matrices("lstsq", left)
     if left.ndim != 2 or right.ndim not in (1, 2) or right.shape[0] != left.shape[0]:
-        raise ValueError(f"lstsq: right-hand sides do not fit: {left.shape} and {right.shape}")
+        raise ValueError(f"lstsq: right-hand sides do not match the matrix: {left.shape} and {right.shape}")
     rows, columns = left.shape
     sides = right if right.ndim == 2 else right[:, None]
     u, s, vh = svd(left, full_matrices=False)
@@ -200,7 +200,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
         return _forerun.broadcast_to(eye, x.shape).copy()
     if power == 1:
         return x.copy()
-    # Squares of squares, multiplied where the power has a bit.
+    # Exponentiation by squaring.
     made: ndarray | None = None
     while power > 1:
         if power & 1:
@@ -243,5 +243,5 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     shape = left.shape[right.ndim :]
     size = prod(shape)
     if left.size != size * size:
-        raise ValueError(f"tensorsolve: no square matrix: {left.shape} and {right.shape}")
+        raise ValueError(f"tensorsolve: not a square system: {left.shape} and {right.shape}")
     return solve(left.reshape((-1 if size else 0, size)), right.ravel()).reshape(shape)
