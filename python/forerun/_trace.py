@@ -37,7 +37,7 @@ class TraceEvent(NamedTuple):
     task: int | None
     """The number of the task: records that were fused into one task share it."""
     age: int | None
-    """The age of the task: older ones go first. Known of what was planned."""
+    """The age of the task: older ones go first; 0 if a waiter ran it at once. Known of what was planned."""
     call: str
     """What a wait called; empty otherwise."""
     call_file: str

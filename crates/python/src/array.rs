@@ -11,7 +11,9 @@ use crate::dtype::{self, PyDType};
 use crate::error::raise;
 use crate::exchange::{to_numpy, writable};
 use crate::index;
+use crate::loc::here;
 use crate::methods::face;
+use crate::operand;
 use crate::pycall;
 use crate::row_iter::Rows;
 use crate::submit;
@@ -51,6 +53,11 @@ impl PyArray {
         if let Some(positions) = index::Positions::of(index) {
             return submit::object(py, ops::at(&self.0, positions.all()));
         }
+        if let Some(places) = operand::plain_array(index)
+            && let Some(made) = ops::get_rows(&self.0, places, here(py))
+        {
+            return submit::object(py, made);
+        }
         match index::basic(index)? {
             Some(items) => submit::object(py, ops::index(&self.0, &items)),
             None => advanced::get(py, &self.0, index),
@@ -58,6 +65,9 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
+        if self.0.ndim() > 0 && index::is_whole(index) {
+            return submit::assign(py, &self.0, value);
+        }
         if let Some(positions) = index::Positions::of(index) {
             return submit::assign(py, &ops::at(&self.0, positions.all()).map_err(raise)?, value);
         }

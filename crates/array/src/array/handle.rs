@@ -141,6 +141,12 @@ impl Array {
         SubmitInput::Array(self)
     }
 
+    /// The extents, where they lie: a shape is large to copy.
+    #[inline]
+    pub(crate) fn extents(&self) -> &Shape {
+        &self.meta().layout.shape
+    }
+
     /// The extents.
     pub fn shape(&self) -> Shape {
         self.meta().shape()

@@ -32,7 +32,7 @@ pub enum EventKind {
     Planned {
         /// The id of the task.
         task: u64,
-        /// Its age: older tasks go first.
+        /// Its age: older tasks go first; 0 if a waiter ran it at once.
         age: u64,
     },
     /// A task, or a record inline, ran, from its start to its end.

@@ -84,15 +84,20 @@ fn transfer_to(x: &Array, home: &Array, loc: Loc) -> Result<Array> {
 /// The integer array that is the whole index, if kernels can read it as it is and the axis is not empty.
 fn sole<'a>(x: &Array, items: &'a [Item]) -> Option<&'a Array> {
     match items {
-        [Item::Places(indices)]
-            if matches!(indices.dtype(), DType::I32 | DType::I64)
-                && indices.device() == x.device()
-                && x.shape().first().is_some_and(|extent| *extent > 0) =>
-        {
-            Some(indices)
-        }
+        [Item::Places(indices)] if names_rows(x, indices) => Some(indices),
         _ => None,
     }
+}
+
+fn names_rows(x: &Array, indices: &Array) -> bool {
+    matches!(indices.dtype(), DType::I32 | DType::I64)
+        && indices.device() == x.device()
+        && x.extents().first().is_some_and(|extent| *extent > 0)
+}
+
+/// The rows that an array of integers names, copied, if kernels read it as it is and there is something to name.
+pub fn get_rows(x: &Array, indices: &Array, loc: Loc) -> Option<Result<Array>> {
+    names_rows(x, indices).then(|| take(x, indices, 0, Beyond::Raise, loc).map_err(|e| e.in_op("getitem")))
 }
 
 /// A copy of the elements that an index selects. `counts` are those of the masks that [`uncounted`] returned.

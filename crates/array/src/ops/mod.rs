@@ -21,7 +21,7 @@ mod terms;
 mod transfer;
 mod write;
 
-pub use advanced::{copy_where, count, getitem, nonzero, put, setitem, uncounted};
+pub use advanced::{copy_where, count, get_rows, getitem, nonzero, put, setitem, uncounted};
 pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, empty, eye, from_host, full, normal, uniform};

@@ -33,7 +33,7 @@ fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
 /// Rows of `x` along an axis, selected by an integer array whose shape replaces the axis. An index out of bounds fails
 /// when the record runs.
 pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -> Result<Array> {
-    let axis = x.shape().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
+    let axis = x.extents().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
     let indices = &*plain_indices(indices, loc)?;
     let metas = [x.meta(), indices.meta()];
     // SAFETY: the calling thread owns this window, and inference does not access it.

@@ -80,14 +80,14 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
         Arg::Array(v) => {
             infer::check_cast(v.dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
             // As in NumPy, leading dimensions of extent 1 are dropped.
-            let lead = v.ndim().saturating_sub(x.ndim());
+            let lead = v.extents().rank().saturating_sub(x.extents().rank());
             let squeezed;
             let mut v = v;
             if lead > 0 && v.shape()[..lead].iter().all(|d| *d == 1) {
                 squeezed = super::squeeze(v, Some(&(0..lead as isize).collect::<Vec<_>>()))?;
                 v = &squeezed;
             }
-            let alike = v.shape() == x.shape();
+            let alike = v.extents() == x.extents();
             if !alike && v.layout().broadcast_to(x.shape()).is_none() {
                 let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
                 return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));

@@ -10,10 +10,11 @@ use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, Solo, Team, fail_point};
 use forerun_engine::{Enqueued, Status, Work};
 use forerun_plan::Io;
 use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -198,6 +199,15 @@ impl KernelTask {
             }
         }
         Ok(buffers)
+    }
+
+    /// Runs on the calling thread, which plans it and waits for it.
+    pub(crate) fn run_at_once(&self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(&Solo))) {
+            let error = Error::panicked("kernel", &*panic);
+            // A second panic must not reach the waiter; the values stay pending then.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.fail(error)));
+        }
     }
 
     pub(crate) fn finish(&self) {

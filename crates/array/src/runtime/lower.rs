@@ -4,6 +4,7 @@ use crate::observe::origin::Origin;
 use crate::observe::trace;
 use crate::runtime::devices::{self, has_buffer};
 use crate::runtime::flights::Flight;
+use crate::runtime::inline_limit;
 use crate::runtime::kernel_task::{BoundInput, BoundOutput, KernelTask, Release, Releases};
 use crate::runtime::last_good::LastGood;
 use crate::runtime::node::Node;
@@ -43,7 +44,8 @@ pub(crate) enum CompiledKernel {
 }
 
 impl Planner {
-    /// Spawns the tasks of a segment. Kept apart from the planning of tiny records, which must not pay for its setup.
+    /// Spawns the tasks of a segment, or runs a short plan at once for a `waiter`. Kept apart from the planning of tiny
+    /// records, which must not pay for its setup.
     #[inline(never)]
     pub(crate) fn spawn_tasks(
         &mut self,
@@ -51,6 +53,7 @@ impl Planner {
         window: &'static Window,
         draft: &SegmentBuilder,
         engine: &Engine,
+        waiter: bool,
     ) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
@@ -73,9 +76,10 @@ impl Planner {
                 }
             }
         };
+        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft);
         for (g, group) in cached.plan.groups.iter().enumerate() {
-            let flight = self.bind(window, draft, group, &cached, g, engine);
-            self.flights.push(flight);
+            let flight = self.bind(window, draft, group, &cached, g, engine, at_once);
+            flight.into_iter().for_each(|flight| self.flights.push(flight));
         }
         count(&counters.tasks, cached.plan.groups.len() as u64);
         if cached.plan.dropped > 0 {
@@ -85,6 +89,8 @@ impl Planner {
         self.flights.purge();
     }
 
+    /// Binds a kernel of a plan to its values and spawns its task. With `at_once` it runs here if its inputs are ready.
+    #[allow(clippy::too_many_arguments, reason = "what a segment and one of its kernels are")]
     fn bind(
         &self,
         window: &'static Window,
@@ -93,7 +99,8 @@ impl Planner {
         cached: &Arc<CachedPlan>,
         g: usize,
         engine: &Engine,
-    ) -> Flight {
+        at_once: bool,
+    ) -> Option<Flight> {
         let node_of = |source: Source| match source {
             Source::Record(i) => draft.submitted[i as usize].out(),
             Source::External(i) => draft.externals[i as usize],
@@ -135,7 +142,6 @@ impl Planner {
                 Release::add(&mut releases, operand.node, operand.foreign);
             }
         }
-        let makes = outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
         let mut reads: SmallVec<[&'static Node; 4]> = inputs.iter().map(|i| i.node).collect();
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
@@ -179,6 +185,14 @@ impl Planner {
             device,
             enqueued: OnceLock::new(),
         };
+        if at_once && device.is_none() && predecessors.is_empty() {
+            if trace::is_on() {
+                trace::planned(&draft.submitted, &group.records, 0);
+            }
+            work.run_at_once();
+            return None;
+        }
+        let makes = work.outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
         let spec = TaskSpec { work: Box::new(work), source };
         let task = match device {
             None => {
@@ -190,7 +204,7 @@ impl Planner {
         if trace::is_on() {
             trace::planned(&draft.submitted, &group.records, task.age());
         }
-        Flight { task, window, start: draft.start, makes, reads }
+        Some(Flight { task, window, start: draft.start, makes, reads })
     }
 }
 

@@ -132,9 +132,8 @@ impl Planner {
         let mut head = ring.head();
         let Some(tail) = self.limit(window, head, until) else { return Fed::Empty };
         let (mut inlined, mut tiny) = (0, runtime.tiny_limit_here());
-        if matches!(until, Until::Index(_) | Until::Inline(_)) {
-            tiny = inline_limit::limit(self, window, head, tail, tiny);
-        }
+        // A waiter may run more than what is tiny.
+        let mut waits = matches!(until, Until::Index(_) | Until::Inline(_));
         loop {
             // Tiny records whose inputs are ready run inline.
             while head < tail && inlined < MOST_INLINE {
@@ -149,6 +148,10 @@ impl Planner {
                     Attempt::Unplanned(node) => {
                         self.settle_head(runtime, window, head, &mut inlined);
                         self.take_foreign(node, engine);
+                    }
+                    Attempt::NotTiny if waits => {
+                        waits = false;
+                        tiny = inline_limit::limit(self, window, head, tail, tiny);
                     }
                     Attempt::NotTiny => break,
                 }
@@ -172,7 +175,8 @@ impl Planner {
             head = draft.end;
             let unplanned = draft.unplanned;
             if !draft.is_empty() {
-                self.spawn_tasks(runtime, window, &draft, engine);
+                let waiter = tiny > 0 && matches!(until, Until::Index(_));
+                self.spawn_tasks(runtime, window, &draft, engine, waiter);
             }
             self.lists = draft.into_lists();
             // SAFETY: under the planner's lock; the records before `head` are run or spawned.
