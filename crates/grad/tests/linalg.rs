@@ -15,7 +15,7 @@ fn loc() -> Loc {
 /// The attributes are flags; missing ones are false.
 fn call(routine: Linalg, inputs: &[&Array], flags: &[i64]) -> Array {
     let mut encoded = flags.to_vec();
-    encoded.resize(routine.attributes().len(), 0);
+    encoded.resize(Routine::Linalg(routine).attributes().len(), 0);
     ops::routine_encoded(Routine::Linalg(routine), inputs, &encoded, loc()).unwrap()
 }
 
