@@ -117,7 +117,7 @@ fn linear_algebra() {
     let both: Vec<Array> = x.iter().chain(&inputs(1, &[2, 1])).cloned().collect();
     let call = |routine: Linalg, x: &[&Array], flags: &[i64]| {
         let mut encoded = flags.to_vec();
-        encoded.resize(routine.attributes().len(), 0);
+        encoded.resize(Routine::from(routine).attributes().len(), 0);
         ops::routine_encoded(Routine::Linalg(routine), x, &encoded, loc()).unwrap()
     };
     // Far from singular matrices.
