@@ -10,6 +10,8 @@ from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 
+__all__ = ["adaptive_avg_pool2d", "convolution", "deconvolution", "pooling"]
+
 _LAYOUTS: dict[int, tuple[str, ...]] = {
     1: ("NCW", "NWC"),
     2: ("NCHW", "NHWC"),

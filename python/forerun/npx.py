@@ -4,85 +4,40 @@ from __future__ import annotations
 
 import typing as _typing
 
-from forerun import _forerun, _pointwise_npx
+from forerun import _forerun, _images, _layers, _pointwise_npx, _routines_npx, _sequences
 from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
-from forerun._images import adaptive_avg_pool2d, convolution, deconvolution, pooling
-from forerun._layers import (
-    activation,
-    batch_dot,
-    batch_norm,
-    dropout,
-    embedding,
-    fully_connected,
-    layer_norm,
-    leaky_relu,
-    log_softmax,
-    logsumexp,
-    one_hot,
-    pick,
-    softmax,
-)
+from forerun._images import *  # noqa: F403
+from forerun._layers import *  # noqa: F403
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
-from forerun._sequences import (
-    cummax,
-    cummin,
-    gather_nd,
-    index_add,
-    index_update,
-    sequence_last,
-    sequence_mask,
-    sequence_reverse,
-    topk,
-)
+from forerun._routines_npx import *  # noqa: F403
+from forerun._sequences import *  # noqa: F403
 
 __all__ = [
     "Device",
-    "activation",
-    "adaptive_avg_pool2d",
-    "batch_dot",
-    "batch_norm",
     "cancel_pending",
-    "convolution",
     "cpu",
     "cpu_pinned",
-    "cummax",
-    "cummin",
     "current_device",
-    "deconvolution",
-    "dropout",
-    "embedding",
-    "fully_connected",
-    "gather_nd",
     "gpu",
     "gpu_memory_info",
-    "index_add",
-    "index_update",
     "is_np_default_dtype",
-    "layer_norm",
-    "leaky_relu",
     "load",
-    "log_softmax",
-    "logsumexp",
     "num_gpus",
-    "one_hot",
-    "pick",
-    "pooling",
     "random",
     "reset_np",
     "save",
     "seed",
-    "sequence_last",
-    "sequence_mask",
-    "sequence_reverse",
     "set_np",
-    "softmax",
-    "topk",
     "waitall",
 ]
+__all__ += _images.__all__
+__all__ += _layers.__all__
 __all__ += _pointwise_npx.__all__
+__all__ += _routines_npx.__all__
+__all__ += _sequences.__all__
 
 
 def cancel_pending() -> None:
@@ -272,6 +227,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

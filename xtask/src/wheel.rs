@@ -1,4 +1,4 @@
-//! The Python package: building the wheel, installing it, showing the tour.
+//! The Python package: builds and installs the wheel, and runs the tour.
 
 use crate::command::{run, say};
 use crate::python::{Environment, interpreter};
@@ -6,7 +6,7 @@ use crate::tree;
 use std::fs;
 use std::path::PathBuf;
 
-/// What the working environment of the package holds besides the package.
+/// Packages in the working environment besides Forerun.
 const WORKSHOP: &[&str] = &[
     "numpy>=2",
     "ml_dtypes>=0.5",
@@ -17,17 +17,19 @@ const WORKSHOP: &[&str] = &[
     "mypy==2.4.1",
 ];
 
-/// What builds the package.
+/// The build tool of the package.
 pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
 
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
-    /// Shares everything with the tests' own build: what the tests use.
+    /// Cargo's profile `dev`: shares everything with the tests' build; used by the tests.
     Dev,
-    /// Full optimisation: what the tour and the benches use.
-    Release,
-    /// As published: link-time optimisation over everything, at the price of a long link.
+    /// Cargo's profile `release`, for this machine: optimised, with a short link time. `cargo xtask wheel` builds it
+    /// without options, as do the tour and the benchmarks.
+    Local,
+    /// Cargo's profile `wheel`, as published: link-time optimisation of everything, with a long link time. This is
+    /// `cargo xtask wheel --release`.
     Published,
 }
 
@@ -35,48 +37,64 @@ impl Profile {
     fn name(self) -> &'static str {
         match self {
             Profile::Dev => "dev",
-            Profile::Release => "release",
+            Profile::Local => "release",
             Profile::Published => "wheel",
         }
     }
 }
 
-/// Builds the wheel into `target/wheels` and says where it is.
+/// Builds the wheel into `target/wheels` and returns its path.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
-    build_into("wheels", profile, &interpreter(), &[])
+    build_into("wheels", profile, &interpreter(), &[], &[])
 }
 
-/// Builds the wheel as it is published for one interpreter alone: CPython 3.10, whose stable ABI has no buffers.
+/// Builds the wheel of the tests with the address sanitizer, in a folder of its own. The flags are not for a stable compiler,
+/// but it knows them; build scripts, which are not for `--target`, go without.
+pub(crate) fn build_sanitized() -> Result<PathBuf, String> {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let folder = tree::target().join("asan").to_string_lossy().into_owned();
+    let flags = "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg asan";
+    let variables = [("CARGO_TARGET_DIR", folder.as_str()), ("RUSTC_BOOTSTRAP", "1"), ("RUSTFLAGS", flags)];
+    build_into("wheels-asan", Profile::Dev, &interpreter(), &["--target", &target], &variables)
+}
+
+/// Builds the published wheel for one interpreter only: CPython 3.10, whose stable ABI lacks buffers.
 pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
-    build_into("wheels-one", Profile::Published, python, &["--no-default-features"])
+    build_into("wheels-one", Profile::Published, python, &["--no-default-features"], &[])
 }
 
-fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -> Result<PathBuf, String> {
+fn build_into(
+    folder: &str,
+    profile: Profile,
+    python: &str,
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
-    // An older wheel must not be taken for the new one.
+    // An older wheel must not be mistaken for the new one.
     for old in wheels(&folder) {
         fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
     let out = folder.to_string_lossy().into_owned();
     let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", python, "--out", &out];
-    run(builder.tool("maturin", &command).args(features))?;
+    run(builder.tool("maturin", &command).args(options).envs(variables.iter().copied()))?;
     let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
     say!("{}", built.display());
     Ok(built)
 }
 
-/// The environment `target/venv` with everything that tests and checks of the package need.
+/// The environment `target/venv` with everything that the package's tests and checks need.
 pub(crate) fn workshop() -> Result<Environment, String> {
     Environment::with("venv", WORKSHOP)
 }
 
-/// Builds, installs and shows what Forerun does. The report goes where the user is, not to the root.
+/// Builds and installs the package and runs the tour. Its report is written to the user's current folder, not the root.
 pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;
-    environment.install_wheel(&build(Profile::Release)?)?;
-    run(environment.python(&["-m", "forerun.tour"]).args(args).current_dir(here))
+    environment.install_wheel(&build(Profile::Local)?)?;
+    run(environment.python(&["-m", "tour"]).args(args).current_dir(here).env("PYTHONPATH", tree::root()))
 }
 
 fn wheels(folder: &PathBuf) -> Vec<PathBuf> {

@@ -1,4 +1,4 @@
-//! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
+//! CPU kernels, the tile interpreter and the host allocator. Must not know arrays, engines or other devices.
 
 mod backend;
 mod bulk;
@@ -12,7 +12,6 @@ mod fill;
 mod gather;
 mod jit;
 mod loops;
-mod need;
 mod nontemporal;
 mod pages;
 mod pairs;
@@ -27,6 +26,7 @@ mod reserve;
 mod routine;
 mod rows;
 mod scratch;
+mod scratch_bound;
 mod simd;
 mod single_op;
 mod size_class;
@@ -41,4 +41,4 @@ pub use fill::blocks_for;
 pub use jit::CodeStats;
 pub use pool::{Block, Pool, PoolStats};
 pub use scratch::ScratchAllocator;
-pub use simd::Isa;
+pub use simd::{Avx2, Avx512, Isa};

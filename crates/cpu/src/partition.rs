@@ -1,14 +1,14 @@
 //! Partitions of a large pass over memory: which thread runs which pieces.
 //!
-//! Handing out pieces one by one would scatter every thread over the whole array. Instead each thread starts with its own
-//! partition, the same in every pass, so it reads long runs and finds the data of the last pass in its own cache. A thread that
-//! has finished its partition takes pieces of the others.
+//! Handing out pieces one by one would scatter every thread over the whole array. Instead each thread starts with its
+//! own partition, the same in every pass, so it reads long runs and finds the data of the last pass in its own cache. A
+//! thread that has finished its partition takes pieces of the others.
 
 use forerun_base::Team;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The maximum number of partitions; larger teams share them.
-const MOST: usize = 32;
+const MOST_PARTITIONS: usize = 32;
 
 /// Consecutive pieces: the next to run, and where they end. Padded to two cache lines to prevent false sharing.
 #[repr(align(128))]
@@ -27,11 +27,11 @@ thread_local! {
 
 /// Like [`Team::split`], but each thread takes the pieces of its own partition first.
 pub(crate) fn split(team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
-    let partitions = team.width().min(pieces).min(MOST);
+    let partitions = team.width().min(pieces).min(MOST_PARTITIONS);
     if partitions <= 1 {
         return team.split(pieces, piece);
     }
-    let all: [Partition; MOST] = std::array::from_fn(|n| {
+    let all: [Partition; MOST_PARTITIONS] = std::array::from_fn(|n| {
         let from = |n: usize| n.min(partitions) * pieces / partitions;
         Partition { next: AtomicUsize::new(from(n)), end: from(n + 1) }
     });

@@ -1,9 +1,12 @@
-//! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep. While a program waits for each of its
-//! results, and so plans them itself, a worker that looked would only be in its way: then it naps.
+//! The worker loop: search for pieces, ready tasks and records to plan; sleep after an idle period.
 //!
-//! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows
-//! the writers down by more than it gains. Invariant: before it parks for longer than a nap it has looked once more after it was listed
-//! as asleep.
+//! A wait is *self-served* if the waiting thread planned records itself, instead of finding them planned by a worker. A
+//! program that waits for each result serves itself, and a worker that polls meanwhile only slows it down. After some
+//! self-served waits in a row, the worker therefore naps between polls.
+//!
+//! A worker polls at intervals of a microsecond or more: reading what other threads write more often slows those
+//! threads down by more than it gains. Invariant: before a worker parks for longer than a nap, it polls once more after
+//! it was listed as asleep (see [`crate::sleep`]).
 
 use crate::engine::Engine;
 use crate::gate;
@@ -14,32 +17,32 @@ use crate::sync::spin_loop;
 use crate::work::Fed;
 use std::time::{Duration, Instant};
 
-/// Silence after which the only searching worker sleeps.
-const SILENCE: Duration = Duration::from_micros(200);
-/// The same for a worker that is not alone: one searcher is enough to notice a submission.
-const SILENCE_IN_COMPANY: Duration = Duration::from_micros(50);
-/// Time between two looks at the start of a silence, and later.
+/// Idle time after which the only searching worker sleeps.
+const IDLE_LIMIT: Duration = Duration::from_micros(200);
+/// The same for one of several searching workers: one is enough to notice a submission.
+const IDLE_LIMIT_OF_SEVERAL: Duration = Duration::from_micros(50);
+/// Time between two polls at the start of an idle period, and later.
 const SHORT_INTERVAL: Duration = Duration::from_micros(1);
 const LONG_INTERVAL: Duration = Duration::from_micros(4);
-/// So many waits that planned for themselves, with nothing to do for a worker in between, and it naps between two looks. Twice as many
-/// each time that it is called from a nap, up to a limit.
-const PASSED_OVER: u64 = 3;
-const MOST_PASSED_OVER: u64 = 1024;
-/// The least time of a nap: the kernel adds some.
+/// Number of self-served waits, with no work for a worker in between, after which the worker naps between polls. It
+/// starts at the minimum and doubles each time the worker is woken from a nap, up to the maximum.
+const MIN_SELF_SERVED: u64 = 3;
+const MAX_SELF_SERVED: u64 = 1024;
+/// Minimum length of a nap; the kernel adds some.
 const NAP: Duration = Duration::from_micros(50);
 
-/// A time in which a worker finds nothing to do.
+/// A period in which a worker finds nothing to do.
 #[derive(Default)]
-struct Silence {
+struct IdlePeriod {
     since: Option<Instant>,
-    /// When the last wait was seen that planned for itself.
+    /// When the last self-served wait was noticed.
     served_at: Option<Instant>,
-    /// How many such waits there were when it began, and at the last look.
+    /// Number of such waits at the start of the period and at the last poll.
     served: Option<(u64, u64)>,
 }
 
-impl Silence {
-    /// Another look in vain, after so many waits that planned for themselves.
+impl IdlePeriod {
+    /// Notes another poll without result; `served` is the number of self-served waits since the engine started.
     fn note(&mut self, now: Instant, served: u64) {
         self.since.get_or_insert(now);
         let (first, last) = *self.served.get_or_insert((served, served));
@@ -49,47 +52,48 @@ impl Silence {
         }
     }
 
-    /// How long it lasts; of one who is alone, how long nobody planned either.
-    fn time(&self, now: Instant, alone: bool) -> Duration {
-        let since = self.served_at.filter(|_| alone).or(self.since);
+    /// Length of the idle period; for the only searcher, the time since the last self-served wait.
+    fn time(&self, now: Instant, only_searcher: bool) -> Duration {
+        let since = self.served_at.filter(|_| only_searcher).or(self.since);
         since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// How many waits planned for themselves meanwhile.
-    fn passed_over(&self) -> u64 {
+    /// Number of self-served waits during the period.
+    fn self_served_waits(&self) -> u64 {
         self.served.map_or(0, |(first, last)| last - first)
     }
 }
 
-/// The loop of a worker, which counts as searching when it comes in.
+/// The main loop of a worker, which counts as searching when it starts.
 pub(crate) fn main(engine: &Engine, index: usize) {
     let state = &*engine.state;
     let _mode = state.float_mode.enter();
-    let _role = Role::Looks.assume();
+    let _role = Role::Searches.assume();
     let parker = parker::current();
-    let mut silence = Silence::default();
-    // Waits that planned for themselves before it naps.
-    let mut enough = PASSED_OVER;
-    // The feeder has something that is not to be cut before this.
+    let mut idle = IdlePeriod::default();
+    // Number of self-served waits before it naps.
+    let mut enough = MIN_SELF_SERVED;
+    // The feeder has records that must not be cut before this time.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
         gate::checkpoint();
         if look_for_pieces(engine) || look_for_task(engine) {
-            silence = Silence::default();
+            idle = IdlePeriod::default();
             continue;
         }
         let now = Instant::now();
         if feed_after.is_none_or(|time| now >= time) {
             feed_after = None;
-            // At the start of a silence the feeder is asked in any case: it may want to take note of what was finished.
-            if silence.since.is_none() || state.feeder.has_work() {
+            // The feeder is always asked at the start of an idle period: it may need to note finished tasks.
+            if idle.since.is_none() || state.feeder.has_work() {
                 match state.feeder.feed(engine) {
                     Fed::Progress => {
-                        // Planning may have settled what somebody waits for.
+                        // Planning may have settled values that a thread waits for.
                         engine.published();
-                        silence = Silence::default();
+                        idle = IdlePeriod::default();
                         if state.ready.is_empty() && !state.jobs.any_open() {
-                            // Whoever submits goes on: what comes meanwhile is taken together, at one look.
+                            // The program continues to submit: spin, so that the next poll takes several records at
+                            // once.
                             spin_until(now + LONG_INTERVAL);
                         }
                         continue;
@@ -99,40 +103,40 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                 }
             }
         }
-        silence.note(now, state.self_served.get());
+        idle.note(now, state.self_served.get());
         let sleep = &state.signals.sleep;
-        let alone = sleep.searching() <= 1 && !sleep.dozes();
-        let silent = silence.time(now, alone);
-        // With every slot taken, searching would only take time from those who run.
-        let patience = match (state.slots.any_free(), alone) {
+        let only_searcher = sleep.searching() <= 1 && !sleep.anyone_naps();
+        let idle_for = idle.time(now, only_searcher);
+        // With no slot free, searching would only take time from running threads.
+        let limit = match (state.slots.any_free(), only_searcher) {
             (false, _) => Duration::ZERO,
-            (true, true) => SILENCE,
-            (true, false) => SILENCE_IN_COMPANY,
+            (true, true) => IDLE_LIMIT,
+            (true, false) => IDLE_LIMIT_OF_SEVERAL,
         };
-        if silent < patience {
-            if alone && feed_after.is_none() && silence.passed_over() >= enough {
+        if idle_for < limit {
+            if only_searcher && feed_after.is_none() && idle.self_served_waits() >= enough {
                 let look = || state.jobs.any_open() || !state.ready.is_empty() || state.pool.is_stopped();
-                match sleep.doze(&parker, NAP, &state.signals.counters, look) {
+                match sleep.nap(&parker, NAP, &state.signals.counters, look) {
                     Woken::Called => {
-                        enough = (2 * enough).min(MOST_PASSED_OVER);
-                        silence = Silence::default();
+                        enough = (2 * enough).min(MAX_SELF_SERVED);
+                        idle = IdlePeriod::default();
                     }
-                    _ => enough = PASSED_OVER,
+                    _ => enough = MIN_SELF_SERVED,
                 }
                 if state.feeder.has_work() {
-                    // Whoever submitted it may be about to wait for it: a moment tells.
+                    // The submitter may be about to wait for the result and plan it itself: spin to find out.
                     spin_until(Instant::now() + LONG_INTERVAL);
                 }
-            } else if silent < 10 * SHORT_INTERVAL {
+            } else if idle_for < 10 * SHORT_INTERVAL {
                 spin_until(now + SHORT_INTERVAL);
             } else {
-                // Where every core is busy this worker may stand in the place of the thread that woke it.
+                // If all cores are busy, this worker may occupy the core of the thread that woke it.
                 std::thread::yield_now();
                 spin_until(now + LONG_INTERVAL);
             }
             continue;
         }
-        silence = Silence::default();
+        idle = IdlePeriod::default();
         let timeout = feed_after.map(|time| time.saturating_duration_since(now));
         sleep.sleep(&parker, timeout, &state.signals.counters, || {
             (feed_after.is_none() && state.feeder.has_work())

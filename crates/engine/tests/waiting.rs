@@ -1,4 +1,4 @@
-//! Waiting: helping, age limits, panics, interrupts, feeders, waking, shutting down.
+//! Waiting: helping, age limits, panics, interrupts, feeders, waking, shutdown.
 #![cfg(not(loom))]
 
 mod common;
@@ -62,7 +62,7 @@ impl Work for Panics {
     }
 
     fn fail(&self, error: Error) {
-        // SAFETY: the value's only writer, before it is published.
+        // SAFETY: this is the value's only writer, before it is published.
         unsafe { *self.0.error.get() = Some(error) };
         self.0.publish(Status::Failed);
     }
@@ -97,7 +97,7 @@ fn pieces_are_each_run_once_and_panics_reach_the_owner() {
         engine.spawn(
             call(move |team| {
                 team.split(seen.len(), &|i| {
-                    // A split within a piece.
+                    // A nested split.
                     team.split(3, &|_| {
                         seen[i].fetch_add(1, Ordering::Relaxed);
                     });
@@ -156,7 +156,7 @@ fn pieces_run_on_several_threads_but_never_on_more_than_there_are_slots() {
 }
 
 #[test]
-fn whoever_is_free_joins_a_split() {
+fn idle_threads_join_a_split() {
     let engine = engine(Mode::Async, 2);
     engine.spawn(call(|team| team.split(40, &|_| std::thread::sleep(Duration::from_millis(1)))), &[]);
     wait_all(&engine);
@@ -213,12 +213,12 @@ fn an_interrupt_ends_the_wait_and_leaves_the_engine_usable() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_is_answered_at_once() {
+fn a_signal_interrupts_the_wait_immediately() {
     static SIGNALS: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn note(_signal: libc::c_int) {
         SIGNALS.fetch_add(1, Ordering::SeqCst);
     }
-    // SAFETY: installs a handler that only counts.
+    // SAFETY: installs a handler that only increments a counter.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
@@ -226,12 +226,12 @@ fn a_signal_is_answered_at_once() {
     }
     let engine = engine(Mode::Async, 1);
     let value = Value::default();
-    // SAFETY: names the calling thread.
+    // SAFETY: returns the id of the calling thread.
     let waiter = unsafe { libc::pthread_self() } as usize;
     std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(75));
-            // SAFETY: the waiter is alive: it waits for this signal.
+            // SAFETY: the waiter is alive, because it waits for this signal.
             unsafe { libc::pthread_kill(waiter as libc::pthread_t, libc::SIGUSR1) };
         });
         let interrupt = || SIGNALS.load(Ordering::SeqCst) > 0;
@@ -241,7 +241,7 @@ fn a_signal_is_answered_at_once() {
     assert_eq!(SIGNALS.load(Ordering::SeqCst), 1);
 }
 
-/// Spawns one task for each submission.
+/// Spawns one task per submission.
 struct Counting {
     submitted: AtomicUsize,
     planned: AtomicUsize,
@@ -284,7 +284,7 @@ fn until(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn submissions_reach_sleeping_workers_without_anybody_waiting() {
+fn submissions_wake_sleeping_workers_without_a_waiter() {
     let ran = Arc::new(AtomicUsize::new(0));
     let feeder = Arc::new(Counting {
         submitted: AtomicUsize::new(0),
@@ -302,7 +302,7 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
             until(|| ran.load(Ordering::Acquire) == n);
         }
         if n % 20 == 0 {
-            // Long enough for all to sleep.
+            // Long enough for all to fall asleep.
             std::thread::sleep(Duration::from_millis(2));
         }
         let pause = Instant::now();
@@ -314,7 +314,7 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
     assert!(engine.stats().parks > 0 && engine.stats().wakes > 0);
 }
 
-/// What is planned is done at once, without a task.
+/// Planned work is done inline, without a task.
 #[derive(Default)]
 struct OnTheSpot {
     submitted: AtomicUsize,
@@ -332,7 +332,7 @@ impl Feeder for OnTheSpot {
     }
 }
 
-/// Waits until so much is done, and plans it itself.
+/// Waits until this much is done, and plans it itself.
 struct Done<'a>(&'a OnTheSpot, usize);
 
 impl WaitTarget for Done<'_> {
@@ -350,7 +350,7 @@ impl WaitTarget for Done<'_> {
 }
 
 #[test]
-fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
+fn a_worker_naps_while_waiters_plan_and_still_runs_other_work() {
     for workers in [1, 3] {
         let feeder = Arc::new(OnTheSpot::default());
         let engine = Engine::new(Config { workers, ..Config::default() }, feeder.clone());
@@ -361,12 +361,12 @@ fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
             n
         };
         for _ in 0..5 {
-            // With several workers: all of them get up.
+            // With several workers, all of them wake.
             engine.split(8, &|_| std::thread::sleep(Duration::from_micros(200)));
             let (start, before) = (Instant::now(), engine.stats());
             let naps = || {
                 let now = engine.stats();
-                // A nap ends by itself; a sleep ends by being woken.
+                // A nap ends by itself; a sleep ends with a wake.
                 (now.parks - before.parks).saturating_sub(now.wakes - before.wakes)
             };
             while naps() < 10 {
@@ -399,11 +399,11 @@ fn submitting_to_awake_workers_makes_no_system_call() {
         engine.submitted();
     }
     until(|| ran.load(Ordering::Acquire) == 20_000);
-    // The machine may take the submitter off its core for longer than the silence, so a few are allowed.
+    // The submitter may lose its core for longer than the idle time of workers, so a few wakes are allowed.
     assert!(engine.stats().wakes < 200, "{:?}", engine.stats());
 }
 
-/// A value that is made outside any task.
+/// A value that becomes ready outside any task.
 struct Flag(AtomicBool);
 
 impl WaitTarget for Flag {
@@ -454,7 +454,7 @@ fn the_number_of_workers_can_change_while_they_work() {
 }
 
 #[test]
-fn after_a_shutdown_waiters_run_what_is_left() {
+fn after_a_shutdown_waiters_run_the_remaining_tasks() {
     let engine = engine(Mode::Async, 2);
     let before = engine.spawn(call(|_| ()), &[]);
     engine.shutdown();
@@ -466,7 +466,7 @@ fn after_a_shutdown_waiters_run_what_is_left() {
 }
 
 #[test]
-fn dropping_the_engine_fails_what_never_ran() {
+fn dropping_the_engine_fails_unstarted_tasks() {
     let value = Arc::new(Value::default());
     let engine = engine(Mode::Sync, 1);
     let first = engine.spawn(TaskSpec { work: Box::new(Panics(Arc::clone(&value))), source: false }, &[]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const MEMORY: usize = 64 << 20;
 
-/// Four accelerators, whose commands take up to half a millisecond longer by chance.
+/// Four accelerators, whose commands have up to half a millisecond of random delay.
 fn slow_devices() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -30,12 +30,12 @@ fn to(x: &Array, device: Device) -> Array {
 
 const GPU: Device = Device::Gpu(0);
 const OTHER: Device = Device::Gpu(1);
-/// For the test that counts bytes, and for the one that takes them all.
+/// For the test that counts bytes, and for the one that allocates all of them.
 const ALONE: Device = Device::Gpu(2);
 const FULL: Device = Device::Gpu(3);
 
 #[test]
-fn there_and_back_again() {
+fn transfers_round_trip() {
     slow_devices();
     for size in [0, 1, 5, 1000, 100_000] {
         let x = normal(&[size]);
@@ -53,7 +53,7 @@ fn devices_of_the_host_are_distinct() {
     let y = to(&x, Device::Cpu(1));
     assert_eq!(y.device(), Device::Cpu(1));
     let error = ops::pointwise(Point::Add, &[(&x).into(), (&y).into()], Loc::caller()).err().unwrap();
-    assert!(error.to_string().contains("add: the operands live on cpu(0) and cpu(1)"), "{error}");
+    assert!(error.to_string().contains("add: operands are on cpu(0) and cpu(1)"), "{error}");
     assert_eq!(bits(&(&y + &y)), bits(&(&x + &x)));
 }
 
@@ -78,16 +78,23 @@ fn sources_follow_the_current_device() {
     forerun::seed(3);
     let here = (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]));
     forerun::seed(3);
-    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2])));
+    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]))).unwrap();
     assert_eq!((there.0.device(), there.2.device()), (GPU, GPU));
     assert_eq!(bits(&here.0), bits(&there.0));
     assert_eq!(bits(&here.1), bits(&there.1));
     assert_eq!(bits(&here.2), bits(&there.2));
 }
 
-/// A bad index is found when the lane comes to it, long after what follows was told.
 #[test]
-fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
+fn a_device_that_is_not_there_is_an_error() {
+    slow_devices();
+    let error = on_device(Device::Gpu(9), || ()).unwrap_err();
+    assert_eq!(error.to_string(), "no device gpu(9): 4 GPUs are present");
+}
+
+/// A bad index is detected when the lane reaches it, long after later commands were enqueued.
+#[test]
+fn a_late_failure_reaches_only_its_dependents() {
     slow_devices();
     let table = to(&normal(&[10, 4]), GPU);
     let good = to(&normal(&[3, 4]), GPU);
@@ -113,7 +120,7 @@ fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
     let _ = wait_all();
 }
 
-/// Running ahead takes no more memory than waiting: what the lane will not need any more is taken over in its order.
+/// Running ahead takes no more memory than waiting: buffers are reused in lane order.
 #[test]
 fn running_ahead_costs_no_memory() {
     slow_devices();
@@ -139,20 +146,20 @@ fn running_ahead_costs_no_memory() {
     assert!(without as f64 <= 1.05 * with as f64 + 4096.0, "{without} bytes without waiting, {with} with");
 }
 
-/// What does not fit waits for what is under way; only what can never fit fails.
+/// An allocation that does not fit waits for outstanding tasks; it fails only if it can never fit.
 #[test]
-fn memory_is_waited_for_and_then_refused() {
+fn allocations_wait_for_memory_and_then_fail() {
     slow_devices();
     let quarter = MEMORY / 4 / 4;
     let kept = to(&ones(&[quarter]), FULL);
     for _ in 0..20 {
-        // Two of them would fit beside the kept one and not three, but for those that are done with.
+        // Two of them fit beside the kept one, but three do not, unless finished ones are freed.
         let parts: Vec<Array> = (0..2).map(|_| &to(&normal(&[quarter]), FULL) + &kept).collect();
         let sum = &parts[0] + &parts[1];
         drop(parts);
         sum.wait_to_read().unwrap();
     }
-    let huge = on_device(FULL, || ones(&[MEMORY]));
+    let huge = on_device(FULL, || ones(&[MEMORY])).unwrap();
     let error = huge.wait_to_read().unwrap_err().to_string();
     assert!(error.contains("on gpu(3)") && error.contains("devices.rs:"), "{error}");
     assert!(error.contains("are held by"), "names who holds the memory: {error}");
@@ -161,7 +168,7 @@ fn memory_is_waited_for_and_then_refused() {
 }
 
 #[test]
-fn waits_between_lanes_that_say_nothing_new_are_left_out() {
+fn redundant_waits_between_lanes_are_skipped() {
     slow_devices();
     let before = device_stats(GPU).unwrap();
     let big = normal(&[10_000]);
@@ -172,7 +179,7 @@ fn waits_between_lanes_that_say_nothing_new_are_left_out() {
         bits(&z);
     }
     let after = device_stats(GPU).unwrap();
-    // Where every op is waited for, there is nothing to wait for between lanes.
+    // If every op is waited for, lanes never wait for each other.
     let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(after.waits > before.waits || !ahead, "copies and kernels wait for each other");
     assert!(after.waits_skipped > before.waits_skipped);
@@ -199,7 +206,7 @@ fn gradients_flow_between_devices() {
 }
 
 #[test]
-fn elements_that_others_keep_on_a_device_are_copied_there() {
+fn foreign_device_elements_are_copied_on_the_device() {
     slow_devices();
     let mut theirs: Vec<f32> = (0..24).map(|i| i as f32).collect();
     let dense = Layout::dense(Shape::of(&[2, 3, 4]));
@@ -208,7 +215,7 @@ fn elements_that_others_keep_on_a_device_are_copied_there() {
         [(dense, 0), (dense.permute(&[2, 0, 1]), 0), (reversed, 8), (Layout::dense(Shape::SCALAR), 5)]
     {
         let address = theirs.as_mut_ptr().wrapping_add(first).cast();
-        // SAFETY: a simulated device's memory is the host's, and the layouts stay inside the elements.
+        // SAFETY: a simulated device's memory is host memory, and the layouts stay inside the elements.
         let ours = unsafe { ops::from_device(address, DType::F32, layout, GPU, Loc::caller()) }.unwrap();
         // SAFETY: as above; a copy on the host.
         let expected = unsafe { ops::from_host(address, DType::F32, layout, Loc::caller()) }.unwrap();
@@ -225,7 +232,7 @@ fn elements_that_others_keep_on_a_device_are_copied_there() {
 }
 
 #[test]
-fn the_memory_of_a_simulated_device_is_shared_with_nobody() {
+fn simulated_device_memory_is_not_exported() {
     slow_devices();
     assert_eq!((forerun::frontend::cuda_number(GPU), forerun::frontend::cuda_number(Device::Cpu(0))), (None, None));
     forerun::frontend::settle_device(GPU).unwrap();

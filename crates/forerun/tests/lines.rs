@@ -1,4 +1,4 @@
-//! Every kind of error says, in its own message, which line of the program it is about.
+//! Every kind of error names the line of the program that it is about.
 
 use forerun::grad::{self, Differentiable, record};
 use forerun::profile::{SyncRule, no_sync};
@@ -9,7 +9,7 @@ use forerun::{arange, full, nn, ones, wait_all};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
-/// Cancelling and waiting for everything are about the whole process: one test at a time.
+/// Cancelling and waiting for everything affect the whole process, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -34,7 +34,7 @@ fn bad(n: usize) -> Array {
 }
 
 #[test]
-fn what_is_refused_when_it_is_called() {
+fn errors_at_the_call_name_their_line() {
     let _alone = alone();
     type Call = (u32, Box<dyn Fn()>);
     let x = || ones(&[2, 3]);
@@ -53,7 +53,7 @@ fn what_is_refused_when_it_is_called() {
 }
 
 #[test]
-fn what_fails_when_it_runs() {
+fn errors_at_run_time_name_both_lines() {
     let _alone = alone();
     for n in [3, 100_000] {
         let (x, submitted) = (bad(n) * 2.0 + 1.0, line!());
@@ -69,7 +69,7 @@ fn what_fails_when_it_runs() {
 }
 
 #[test]
-fn what_was_cancelled_or_forbidden() {
+fn cancelled_records_and_forbidden_waits_name_their_line() {
     let _alone = alone();
     let factor = full(&[600, 600], 1e-3, forerun::DType::F32);
     let product = (0..12).fold(factor.clone(), |y, _| y.matmul(&factor));
@@ -84,7 +84,7 @@ fn what_was_cancelled_or_forbidden() {
 }
 
 #[test]
-fn gradients_and_files() {
+fn gradient_and_file_errors_name_their_line() {
     let _alone = alone();
     let x = ones(&[3]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();

@@ -1,11 +1,12 @@
-//! Restoring: a failed write costs a cell nothing but the write.
+//! Restoring: after a failed write only that write is lost.
 
 use forerun::memory::memory_stats;
+use forerun::nn::rules::{Preparation, WeightUpdate};
 use forerun::runtime::{Mode, cancel_pending, engine};
 use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
 
-/// What is live is the whole process's: one test at a time.
+/// Live bytes are process-wide, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -13,10 +14,10 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// Sizes that lie in the node, that run on the spot, and that become tasks.
+/// Sizes that are stored in the node, that run inline, and that become tasks.
 const SIZES: [usize; 3] = [3, 300, 100_000];
 
-/// As many numbers, which fail when they are looked at.
+/// An array of `n` numbers that fails when it is computed.
 #[track_caller]
 fn bad(n: usize) -> Array {
     let beyond = arange(0, n as i64, 1) + 1;
@@ -32,7 +33,7 @@ fn count(n: usize) -> Vec<f64> {
 }
 
 #[test]
-fn a_failed_write_is_taken_back() {
+fn a_failed_write_is_undone() {
     let _alone = alone();
     for n in SIZES {
         for pending in [false, true] {
@@ -53,13 +54,13 @@ fn a_failed_write_is_taken_back() {
 }
 
 #[test]
-fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
+fn writes_after_a_failed_one_are_undone_and_earlier_ones_stay() {
     let _alone = alone();
     for fuse in [true, false] {
         let former = forerun::runtime::set_fuse(fuse);
         for n in SIZES {
             let mut x = arange(0.0, n as f64, 1.0);
-            // One segment: the multiplication is fused into what fails, and must not be lost with it.
+            // One segment: the multiplication is fused into the kernel that fails, and must not be lost with it.
             x *= 2.0;
             x += &bad(n);
             x -= 1.0;
@@ -73,7 +74,7 @@ fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
 }
 
 #[test]
-fn parts_that_were_written_are_taken_back() {
+fn failed_writes_to_parts_are_undone() {
     let _alone = alone();
     for n in SIZES {
         let x = arange(0.0, n as f64, 1.0);
@@ -88,7 +89,7 @@ fn parts_that_were_written_are_taken_back() {
 }
 
 #[test]
-fn a_value_with_no_value_before_it_cannot_be_restored() {
+fn a_value_without_a_predecessor_cannot_be_restored() {
     let _alone = alone();
     for n in SIZES {
         let line = line!() + 1;
@@ -96,12 +97,15 @@ fn a_value_with_no_value_before_it_cannot_be_restored() {
         let error = x.restore().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Index);
         let text = error.to_string();
-        assert!(text.starts_with("restore: no value from before the failure is left") && text.contains("take: index"));
+        assert!(
+            text.starts_with("restore: no value from before the failed write is available")
+                && text.contains("take: index")
+        );
         assert!(text.contains(&format!("{}:{line}", file!())), "{text}");
         let y = ones(&[n]);
         y.assign(&x);
         assert!(y.restore().is_err());
-        // Assigning the whole clears it.
+        // Assigning the whole array clears the failure.
         y.assign(2.0);
         assert_eq!((y.restore().unwrap(), values(&y)[0]), (0, 2.0));
     }
@@ -109,7 +113,7 @@ fn a_value_with_no_value_before_it_cannot_be_restored() {
 }
 
 #[test]
-fn what_was_cancelled_is_taken_back() {
+fn cancelled_writes_are_undone() {
     let _alone = alone();
     let mut x = arange(0.0, 360_000.0, 1.0);
     x.wait_to_read().unwrap();
@@ -126,7 +130,7 @@ fn what_was_cancelled_is_taken_back() {
 }
 
 #[test]
-fn the_price_is_paid_by_failures_alone() {
+fn only_failures_cost_memory() {
     let _alone = alone();
     let n = 1 << 20;
     let bytes = 4 * n;
@@ -138,7 +142,7 @@ fn the_price_is_paid_by_failures_alone() {
     live_becomes(empty + bytes);
     x += &bad(n);
     let _ = x.wait_to_read();
-    // What is kept is what was there.
+    // Only the previous value is kept.
     live_becomes(empty + bytes);
     x.restore().unwrap();
     live_becomes(empty + bytes);
@@ -146,7 +150,7 @@ fn the_price_is_paid_by_failures_alone() {
     live_becomes(empty);
 }
 
-/// Buffers go back right after the values are there that were made from them.
+/// Waits for the live bytes: buffers are freed right after the values computed from them are ready.
 #[track_caller]
 fn live_becomes(expected: usize) {
     wait_all().unwrap();
@@ -164,10 +168,11 @@ fn a_failed_update_leaves_weights_and_states() {
     let _alone = alone();
     for n in SIZES {
         let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones(&[n]));
-        let how = ops::Preparation { rescale: 1.0, clip: None };
-        let loc = Loc::caller();
+        let preparation = Preparation { rescale: 1.0, clip: None };
         let step = |grad: &Array| {
-            ops::sgd_update(&[&weight], &[grad], Some(&[&momentum]), &[0.5], &[0.1], 0.9, how, loc).unwrap();
+            let (weights, gradients): (&[&Array], &[&Array]) = (&[&weight], &[grad]);
+            let update = WeightUpdate { weights, gradients, rates: &[0.5], decays: &[0.1], preparation };
+            update.sgd(Some(&[&momentum]), 0.9, None, Loc::caller()).unwrap();
         };
         step(&ones(&[n]));
         let good = (values(&weight), values(&momentum));

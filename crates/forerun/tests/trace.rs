@@ -1,11 +1,11 @@
-//! Traces: every record that was submitted is run, by a task that was planned or on the spot; waits are in it.
+//! Traces: every submitted record runs, in a planned task or inline; waits are included.
 
 use forerun::profile::{EventKind, TraceEvent, start_trace, stop_trace};
 use forerun::{DType, full};
 use std::collections::HashMap;
 
 #[test]
-fn what_is_submitted_is_run() {
+fn submitted_records_run() {
     let w = full(&[300, 300], 1e-3, DType::F32);
     w.wait_to_read().unwrap();
     start_trace(1 << 12).unwrap();

@@ -1,4 +1,4 @@
-//! Gradient rules of routines, which the catalogue declares, over arrays.
+//! Applies the gradient rules of routines, which the catalogue declares, to arrays.
 
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
@@ -7,7 +7,7 @@ use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar, Shape};
 use forerun_ops::{Beyond, ComplexGradient, Given, GradientBuilder, GradientOperand, Point, ReduceKind, Routine};
 
-/// What flows back to each input of a recorded routine.
+/// The gradient of each input of a recorded routine.
 pub(crate) fn rule(
     routine: Routine,
     attributes: &[i64],
@@ -31,7 +31,7 @@ pub(crate) fn rule(
     }
 }
 
-/// A recorded call, and what flows back to its result.
+/// A recorded call, and the gradient of its result.
 struct Tape<'a> {
     recorded: &'a Recorded,
     grad: &'a Array,

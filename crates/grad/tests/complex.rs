@@ -1,4 +1,4 @@
-//! What flows back through complex numbers, against finite differences of their parts in float64, first and second order.
+//! Gradients of complex functions against finite differences of their parts in float64, first and second order.
 
 mod common;
 
@@ -20,12 +20,12 @@ fn inputs(count: usize, shape: &[usize]) -> Vec<Array> {
     (0..2 * count as u64).map(|k| drawn(shape, 40 + k)).collect()
 }
 
-/// Complex numbers of each two inputs.
+/// Complex numbers from pairs of inputs.
 fn complex(x: &[Array]) -> Vec<Array> {
     x.chunks(2).map(|pair| composed(&pair[0], &pair[1])).collect()
 }
 
-/// A function of complex arrays, each given by its parts, that gives the parts of its result.
+/// Checks a function of complex arrays, each given by its parts, and returns the parts of its result.
 fn check_parts(name: &str, f: &dyn Fn(&[Array]) -> Array, inputs: &[Array]) {
     check(name, &|x| parts(&f(&complex(x))), inputs);
 }
@@ -36,7 +36,7 @@ fn point(p: Point, args: &[&Array]) -> Array {
 }
 
 #[test]
-fn functions_with_a_slope() {
+fn complex_pointwise_functions() {
     for &p in Point::ALL {
         let row = p.row();
         let smooth = forerun_ops::gradient::pointwise(p).iter().all(|f| *f != forerun_ops::gradient::Flow::Nothing);
@@ -51,7 +51,7 @@ fn functions_with_a_slope() {
 }
 
 #[test]
-fn parts_and_sizes() {
+fn parts_and_absolute_values() {
     let x = inputs(1, &[2, 2]);
     for p in [Point::Real, Point::Imag, Point::Abs] {
         check(p.row().name, &|x| point(p, &[&point(Point::Square, &[&complex(x)[0]])]), &x);
@@ -59,7 +59,7 @@ fn parts_and_sizes() {
 }
 
 #[test]
-fn beside_real_arrays_and_numbers() {
+fn mixed_with_real_arrays_and_numbers() {
     let x = [drawn(&[3], 50), drawn(&[3], 51), drawn(&[1], 52)];
     check("real", &|x| parts(&point(Point::Multiply, &[&complex(&x[..2])[0], &x[2]])), &x);
     check("cast", &|x| parts(&point(Point::Exp, &[&ops::cast(&x[0], DType::C128, loc()).unwrap()])), &x[..1]);
@@ -90,7 +90,7 @@ fn structured_ops() {
     check_parts("take", &taken, &x);
     let written = |x: &[Array]| {
         let base = point(Point::Square, &[&composed(&x[0], &x[1])]);
-        // Real numbers among complex ones.
+        // A real array written into a complex one.
         ops::assign(&ops::index(&base, &[Index::At(0)]).unwrap(), Arg::Array(&x[2]), loc()).unwrap();
         parts(&point(Point::Exp, &[&base]))
     };
@@ -117,10 +117,10 @@ fn linear_algebra() {
     let both: Vec<Array> = x.iter().chain(&inputs(1, &[2, 1])).cloned().collect();
     let call = |routine: Linalg, x: &[&Array], flags: &[i64]| {
         let mut encoded = flags.to_vec();
-        encoded.resize(routine.attributes().len(), 0);
+        encoded.resize(Routine::from(routine).attributes().len(), 0);
         ops::routine_encoded(Routine::Linalg(routine), x, &encoded, loc()).unwrap()
     };
-    // Away from what is singular.
+    // Far from singular matrices.
     let far = |z: &Array| {
         let eye = ops::eye(2, 2, 0, DType::C128, loc()).unwrap();
         point(Point::Add, &[z, &point(Point::Add, &[&eye, &eye])])
@@ -141,18 +141,18 @@ fn complex_variables() {
         let squares = point(Point::Square, &[&point(Point::Abs, &[&z])]);
         ops::reduce(ReduceKind::Sum, &squares, None, false, loc()).unwrap()
     });
-    // The square of the size rises by twice the number.
+    // The gradient of the squared absolute value is twice the number.
     let grad = gradients(&[&size], &[&z], &[], false, false, loc()).unwrap();
     let twice = point(Point::Add, &[&z, &z]);
     let off = point(Point::Abs, &[&point(Point::Subtract, &[&grad[0], &twice])]);
     assert!(off.to_vec().unwrap().iter().all(|off| *off < 1e-14));
     let head = record(|| point(Point::Square, &[&z]));
     let error = backward(&[&head], &[], false, loc()).unwrap_err().to_string();
-    assert_eq!(error, "backward: a complex128 head needs a gradient of its own, or a real part");
+    assert_eq!(error, "backward: a complex128 head needs an explicit gradient");
 }
 
 #[test]
-fn what_has_none_says_so() {
+fn missing_complex_gradients_are_reported() {
     let z = composed(&drawn(&[2, 2], 62), &drawn(&[2, 2], 63));
     attach_grad(&z, GradReq::Write, loc()).unwrap();
     let refused = |head: Array, text: &str| {

@@ -1,8 +1,9 @@
-//! Factorisations and Fourier transforms: one matrix or line a call, elements in slices, row by row.
+//! Factorisations and Fourier transforms. Each call handles one matrix or line, in row-major slices.
 //!
-//! A room of its own since they are generic functions of great depth: compiled here once, while the kernels next door
-//! change every day.
-//! What is stacked, who runs it and where elements live is for others to know.
+//! This is a separate crate because its generic code is slow to compile and rarely changes, unlike the kernels that
+//! call it.
+//!
+//! Callers handle batches, threads and memory layout.
 
 mod element;
 mod failure;
@@ -15,7 +16,7 @@ mod spectral;
 pub use element::{Complex, Element};
 pub use failure::Failure;
 pub use field::Field;
-pub use fourier::{Backward, Forward, Line, Room, Transform};
+pub use fourier::{Backward, Forward, Line, Scratch, Transform};
 pub use lu::Triangle;
 pub use orthogonal::Parts;
 pub use spectral::Half;

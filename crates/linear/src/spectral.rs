@@ -1,16 +1,16 @@
 //! Eigenvalues and eigenvectors.
 
-use crate::element::{Complex, Element, all_finite, leading, turn_column, write};
+use crate::element::{Complex, Element, all_finite, leading_phase, remove_phase, write};
 use crate::failure::Failure;
 use faer::linalg::solvers::Eigen;
 use faer::{MatRef, Side};
 
-/// Which half of a matrix that equals its adjoint is read.
+/// Which triangle of a Hermitian matrix is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// On and below the diagonal.
+    /// The lower triangle with the diagonal.
     Lower,
-    /// On and above the diagonal.
+    /// The upper triangle with the diagonal.
     Upper,
 }
 
@@ -23,7 +23,7 @@ impl Half {
     }
 }
 
-/// Refuses infinities and NaN in the half that is read.
+/// Fails if the triangle that is read has infinities or NaN.
 fn half_finite<T: Element>(a: &[T], n: usize, half: Half) -> Result<(), Failure> {
     let row = |i: usize| match half {
         Half::Lower => &a[i * n..=i * n + i],
@@ -32,7 +32,7 @@ fn half_finite<T: Element>(a: &[T], n: usize, half: Half) -> Result<(), Failure>
     (0..n).try_for_each(|i| all_finite(row(i)))
 }
 
-/// Eigenvalues, smallest first, and eigenvectors as columns, of a matrix that equals its adjoint.
+/// Eigenvalues in ascending order, and eigenvectors as columns, of a Hermitian matrix.
 pub(crate) fn eigh<T: Element>(
     a: &[T],
     n: usize,
@@ -47,13 +47,13 @@ pub(crate) fn eigh<T: Element>(
     values.iter_mut().enumerate().for_each(|(i, place)| *place = s[i]);
     write(found.U(), vectors);
     for k in 0..n {
-        let direction = leading(vectors, n, n, k);
-        turn_column(vectors, n, n, k, direction);
+        let phase = leading_phase(vectors, n, n, k);
+        remove_phase(vectors, n, n, k, phase);
     }
     Ok(())
 }
 
-/// Eigenvalues, smallest first, of a matrix that equals its adjoint.
+/// Eigenvalues of a Hermitian matrix, in ascending order.
 pub(crate) fn eigvalsh<T: Element>(a: &[T], n: usize, half: Half, values: &mut [T::Part]) -> Result<(), Failure> {
     half_finite(a, n, half)?;
     let found = MatRef::from_row_major_slice(a, n, n).self_adjoint_eigenvalues(half.side());
@@ -61,7 +61,8 @@ pub(crate) fn eigvalsh<T: Element>(a: &[T], n: usize, half: Half, values: &mut [
     Ok(())
 }
 
-/// Eigenvalues, and eigenvectors as columns of length one, of any square matrix. Without room for vectors, none are found.
+/// Eigenvalues, and eigenvectors as unit columns, of a general square matrix. Without an output for the eigenvectors,
+/// only eigenvalues are computed.
 pub(crate) fn eig<T: Element>(
     a: &[T],
     n: usize,
@@ -87,8 +88,8 @@ where
             let x = u[(i, j)];
             vectors[i * n + j] = Complex { re: x.re / length, im: x.im / length };
         }
-        let direction = leading(vectors, n, n, j);
-        turn_column(vectors, n, n, j, direction);
+        let phase = leading_phase(vectors, n, n, j);
+        remove_phase(vectors, n, n, j, phase);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
-//! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no kind of device.
+//! Neural networks: parameters, layers, losses, optimisers, batches and checkpoints. All of it submits ordinary ops, so
+//! it is asynchronous, fused and bounded like the rest. Invalid arguments are returned as errors. Knows no kinds of
+//! devices.
 
 mod archive;
 mod checkpoint;
@@ -18,7 +19,7 @@ pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
 pub use forerun_array::ops::{Activation, PoolKind};
-pub use init::Init;
+pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{
     BatchNorm, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, LayerNorm, Pooling, Sequential,

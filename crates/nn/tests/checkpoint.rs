@@ -1,4 +1,4 @@
-//! Checkpoints: there and back, and files that are not what they should be.
+//! Checkpoints: round trips, and invalid files.
 
 mod common;
 
@@ -7,7 +7,7 @@ use forerun_base::{DType, Error, ErrorKind};
 use forerun_nn::{BatchNorm, Dense, Init, Layer, Sequential, load, save};
 use std::path::PathBuf;
 
-/// A file of a test's own, gone when the test ends.
+/// A temporary file, removed when the test ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -15,7 +15,7 @@ impl Scratch {
         Scratch(std::env::temp_dir().join(format!("forerun-{}-{name}.safetensors", std::process::id())))
     }
 
-    /// A file with this header and this many zeros after it.
+    /// A file with this header followed by this many zeros.
     fn of(name: &str, header: &str, zeros: usize) -> Scratch {
         let file = Scratch::new(name);
         let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; zeros]].concat();
@@ -39,7 +39,7 @@ fn elements(net: &dyn Layer) -> Vec<(String, Vec<f64>)> {
     net.parameters().iter().map(|p| (p.name().to_owned(), values(&p.array().unwrap()))).collect()
 }
 
-/// What the error says, once it is seen that it names the line that asked.
+/// The message of an error, after checking that it names the calling line.
 fn message(error: &Error) -> String {
     let text = error.to_string();
     let (message, line) = text.split_once('\n').expect("two lines");
@@ -48,7 +48,7 @@ fn message(error: &Error) -> String {
 }
 
 #[test]
-fn there_and_back() {
+fn a_checkpoint_round_trips() {
     let file = Scratch::new("round");
     let x = array(&[1.0, -2.0, 0.5, 3.0], &[2, 2]);
     let first = net();
@@ -68,7 +68,7 @@ fn there_and_back() {
     load(&used.parameters(), &file.0).unwrap();
     assert_eq!(values(&weight), values(&named(&first, "0.weight").array().unwrap()));
 
-    // Over a file that is there.
+    // Over an existing file.
     named(&used, "0.bias").set(&array(&[7.0, 8.0, 9.0], &[3])).unwrap();
     save(&used.parameters(), &file.0).unwrap();
     load(&fresh.parameters(), &file.0).unwrap();
@@ -76,7 +76,7 @@ fn there_and_back() {
 }
 
 #[test]
-fn double_precision_stays() {
+fn double_precision_is_kept() {
     let file = Scratch::new("double");
     let first = Dense::new(1).in_units(1);
     first.cast(DType::F64).unwrap();
@@ -92,7 +92,7 @@ fn double_precision_stays() {
 }
 
 #[test]
-fn what_cannot_be_saved() {
+fn saving_errors() {
     let file = Scratch::new("unsaved");
     assert!(failure(save(&net().parameters(), &file.0)).to_string().contains("`0.weight` has no shape yet"));
     let one = Dense::new(1).in_units(1);
@@ -103,7 +103,7 @@ fn what_cannot_be_saved() {
     assert!(!file.0.exists());
 }
 
-/// The error of loading into a dense layer of 2 units with 3 inputs; the layer stays as it was.
+/// The error of loading into a dense layer of 2 units with 3 inputs; the layer must not change.
 fn refused(file: &Scratch) -> Error {
     let net = Dense::new(2).in_units(3);
     net.initialize(Init::One).unwrap();
@@ -118,7 +118,7 @@ const BIAS: &str = r#""bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#;
 const WEIGHT: &str = r#""weight":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]}"#;
 
 #[test]
-fn a_file_of_the_right_form_is_read() {
+fn a_valid_file_is_read() {
     let file = Scratch::of("right", &format!("{{{BIAS},{WEIGHT}}}"), 32);
     let net = Dense::new(2).in_units(3);
     load(&net.parameters(), &file.0).unwrap();
@@ -132,7 +132,7 @@ fn files_that_do_not_fit_the_parameters() {
     let more = format!(r#"{weight},"more":{{"dtype":"F32","shape":[1],"data_offsets":[32,36]}}"#);
     let cases = [
         ("missing", with(""), 8, "`weight` is missing"),
-        ("extra", with(&more), 36, "`more` is none of the parameters"),
+        ("extra", with(&more), 36, "`more` is not a parameter"),
         ("shape", with(&weight.replace("[2,3]", "[3,2]")), 32, "`weight` is of shape (3, 2), not (2, 3)"),
         ("rank", with(&weight.replace("[2,3]", "[6]")), 32, "`weight` is of shape (6,), not (2, 3)"),
         ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is int32, not float32"),

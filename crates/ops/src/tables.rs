@@ -1,5 +1,4 @@
-//! The constants of a float format that its functions need: polynomials fitted to the function over an interval, by the
-//! smallest relative error of the result.
+//! Constants of the float formats: minimax polynomials, fitted for the smallest relative error of the result.
 
 use crate::num::{Double, Single};
 use crate::power::Powers;
@@ -25,19 +24,20 @@ pub trait Tables: Powers + NearTurns {
     const GAMMA: &'static [f64];
     /// The logarithm of the gamma function over `(x - 1) (x - 2)` on [1, 2] in `x - 3/2`, highest power first.
     const GAMMALN: &'static [f64];
-    /// What Stirling's formula lacks, times x, in `1 / x^2`, highest power first.
+    /// The correction of Stirling's formula, times x, in `1 / x^2`, highest power first.
     const STIRLING: &'static [f64];
-    /// What the digamma function lacks of `log(x) - 1 / (2 x)`, times `-x^2`, in `1 / x^2`, highest power first.
+    /// The digamma function minus `log(x) - 1 / (2 x)`, times `-x^2`, in `1 / x^2`, highest power first.
     const DIGAMMA: &'static [f64];
-    /// The positive root of the digamma function as a sum of two: a number near it less the first is exact.
+    /// The positive root of the digamma function as an unevaluated sum of two; subtracting the first part from a nearby
+    /// number is exact.
     const DIGAMMA_ROOT: [f64; 2];
-    /// The digamma function over the distance from its root on [1, 2] in `x - 3/2`, highest power first.
+    /// The digamma function divided by the distance from its root, on [1, 2], in `x - 3/2`, highest power first.
     const DIGAMMA_NEAR: &'static [f64];
     /// `erfinv(x) / x` for `w = -log(1 - x^2)` up to 5 in `w - 5/2`, highest power first.
     const ERFINV_NEAR: &'static [f64];
-    /// The same beyond, in `sqrt(w)` less [`Tables::ERFINV_CENTRE`], highest power first.
+    /// The same for larger w, in `sqrt(w)` minus [`Tables::ERFINV_CENTRE`], highest power first.
     const ERFINV_FAR: &'static [f64];
-    /// The same for w beyond 16 in `sqrt(w) - 5`, highest power first, where the format has such numbers.
+    /// The same for w beyond 16, in `sqrt(w) - 5`, highest power first; empty if the format has no such numbers.
     const ERFINV_TAIL: &'static [f64];
     /// The series of the Bessel function in the square of half its argument, up to 8, highest power first.
     const I0_NEAR: &'static [f64];
@@ -49,29 +49,29 @@ pub trait Tables: Powers + NearTurns {
     const I1_FAR: &'static [f64];
     /// See [`Tables::ERFINV_FAR`].
     const ERFINV_CENTRE: f64;
-    /// What rounding took from pi / 2.
+    /// The rounding error of pi / 2.
     const HALF_PI_LOW: f64;
-    /// 1 / log(2) as a sum of two.
+    /// 1 / log(2) as an unevaluated sum of two.
     const LOG2_E: [f64; 2];
-    /// 1 / log(10) as a sum of two.
+    /// 1 / log(10) as an unevaluated sum of two.
     const LOG10_E: [f64; 2];
-    /// log10(2) as a sum of two: any exponent times the first is exact.
+    /// log10(2) as an unevaluated sum of two; the product of the first part and any exponent is exact.
     const LOG10_2: [f64; 2];
-    /// From it on a square may overflow, and a one beside it does not count.
+    /// From here on a square may overflow, and adding 1 has no effect.
     const LARGE: f64;
-    /// Below it a square may underflow.
+    /// Below this a square may underflow.
     const SMALL: f64;
-    /// A power of two that lifts what is small, and lowers what is large, to where squares are numbers.
+    /// A power of two: multiplying small numbers, or dividing large ones, by it brings their squares into range.
     const UP: f64;
-    /// The least whole number to scale by.
+    /// The smallest integer exponent to scale by.
     const SCALE_LOW: f64;
-    /// The largest whole number to scale by.
+    /// The largest integer exponent to scale by.
     const SCALE_HIGH: f64;
-    /// Above it the gamma function is infinite.
+    /// The gamma function is infinite above this.
     const GAMMA_HIGH: f64;
 }
 
-/// Bernoulli's numbers over factorials, as Euler and Maclaurin's formula has them.
+/// Bernoulli numbers divided by factorials, for the Euler-Maclaurin formula.
 pub(crate) const EULER_MACLAURIN: [f64; 7] = [
     0.08333333333333333,
     -0.001388888888888889,
@@ -107,8 +107,7 @@ impl Tables for Single {
     ];
     const SINH: &'static [f64] =
         &[2.816968300336816e-06, 0.0001983615726678083, 0.008333350066091297, 0.16666666497622148];
-    const CBRT: &'static [f64] =
-        &[-0.046891468074927514, 0.2538088653011957, -0.5908434948566779, 0.9410316135645295, 0.44289108781677183];
+    const CBRT: &'static [f64] = Double::CBRT;
     const GAMMA: &'static [f64] = &[
         -1.4727207435033016e-05,
         0.000860901078018702,
@@ -131,8 +130,8 @@ impl Tables for Single {
         -0.14595969104113046,
         0.48312895233601105,
     ];
-    const STIRLING: &'static [f64] = &[0.0007936507936507937, -0.002777777777777778, 0.08333333333333333];
-    const DIGAMMA: &'static [f64] = &[0.003968253968253968, -0.008333333333333333, 0.08333333333333333];
+    const STIRLING: &'static [f64] = Double::STIRLING.split_at(4).1;
+    const DIGAMMA: &'static [f64] = Double::DIGAMMA.split_at(4).1;
     const DIGAMMA_ROOT: [f64; 2] = [1.4616321325302124, 1.2438149938918909e-08];
     const DIGAMMA_NEAR: &'static [f64] = &[
         0.010902588672572695,
@@ -172,23 +171,7 @@ impl Tables for Single {
         2.8329767987373,
     ];
     const ERFINV_TAIL: &'static [f64] = &[];
-    const I0_NEAR: &'static [f64] = &[
-        1.3157800456783586e-22,
-        2.5789288895295828e-20,
-        4.358389823304995e-18,
-        6.276081345559193e-16,
-        7.594058428126623e-14,
-        7.594058428126624e-12,
-        6.151187326782565e-10,
-        3.936759889140842e-08,
-        1.9290123456790124e-06,
-        6.944444444444444e-05,
-        0.001736111111111111,
-        0.027777777777777776,
-        0.25,
-        1.0,
-        1.0,
-    ];
+    const I0_NEAR: &'static [f64] = Double::I0_NEAR.split_at(11).1;
     const I0_FAR: &'static [f64] = &[
         0.388047440006951,
         -0.013873602455590618,
@@ -197,23 +180,7 @@ impl Tables for Single {
         0.04986958707914682,
         0.39894227696555823,
     ];
-    const I1_NEAR: &'static [f64] = &[
-        8.771866971189057e-24,
-        1.842092063949702e-21,
-        3.352607556388458e-19,
-        5.230067787965994e-17,
-        6.903689480115112e-15,
-        7.594058428126623e-13,
-        6.834652585313961e-11,
-        4.920949861426052e-09,
-        2.755731922398589e-07,
-        1.1574074074074073e-05,
-        0.00034722222222222224,
-        0.006944444444444444,
-        0.08333333333333333,
-        0.5,
-        1.0,
-    ];
+    const I1_NEAR: &'static [f64] = Double::I1_NEAR.split_at(11).1;
     const I1_FAR: &'static [f64] = &[
         -0.4524846188300012,
         0.009729983344336007,

@@ -1,4 +1,4 @@
-//! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
+//! What segments become: chains as one kernel, dead records dropped, keys without scalars. No thread runs.
 
 use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Beyond, FillKind, Op, Point, ReduceKind};
@@ -92,7 +92,7 @@ fn a_chain_is_one_pass() {
 }
 
 #[test]
-fn a_sum_takes_its_chain_along() {
+fn a_chain_fuses_into_its_sum() {
     let mut records = chain(&[64, 32]);
     records[5].fate = Fate::Internal;
     records.push(sum(&[64, 32], 0b10, &[64], result(5)));
@@ -101,14 +101,14 @@ fn a_sum_takes_its_chain_along() {
     let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
     assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (64, 32, 1));
     assert!(reduce.program.outputs.is_empty());
-    // If somebody can still look at the chain's result, it is stored in the same pass.
+    // If the chain's result is still needed, it is stored in the same pass.
     records[5].fate = Fate::Seen;
     let made = plan(&records, FUSE);
     assert_eq!(made.groups[0].outputs, [5, 6]);
 }
 
 #[test]
-fn axes_apart_are_moved_last() {
+fn nonadjacent_axes_are_moved_last() {
     let made = plan(&[sum(&[2, 3, 4], 0b101, &[3], external(0))], FUSE);
     let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
     assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (3, 8, 1));
@@ -118,7 +118,7 @@ fn axes_apart_are_moved_last() {
 }
 
 #[test]
-fn what_may_fail_is_not_dropped() {
+fn records_that_may_fail_are_not_dropped() {
     let indices = on(DType::I64, &[3], Device::default());
     let attrs = Attrs::Rows { axis: 0, beyond: Beyond::Raise };
     let signature = signature(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
@@ -132,7 +132,7 @@ fn what_may_fail_is_not_dropped() {
 }
 
 #[test]
-fn a_product_has_a_tail() {
+fn an_epilogue_fuses_into_its_product() {
     let records = vec![
         matmul(8, 4, 16, Fate::Internal),
         point(Point::Add, &[8, 16], &[result(0), external(2)], 0, Fate::Internal),
@@ -142,15 +142,15 @@ fn a_product_has_a_tail() {
     assert_eq!(kernels(&made), ["product"]);
     assert_eq!(made.groups[0].inputs, [external(0), external(1), external(2)]);
     assert_eq!(made.groups[0].outputs, [2]);
-    // A product somebody holds comes first among the outputs.
+    // A product that is still needed is the first output.
     let mut records = records;
     records[0].fate = Fate::Seen;
     assert_eq!(plan(&records, FUSE).groups[0].outputs, [0, 2]);
 }
 
-/// The mask of a rectifier's gradient reads nothing of the segment, and still follows the product with what it masks.
+/// The mask of a rectifier's gradient reads nothing of the segment, and still joins the product with what it masks.
 #[test]
-fn what_only_accompanies_goes_along() {
+fn a_side_input_joins_the_group_of_its_reader() {
     let shape = [8, 6];
     let mask = |fate| point(Point::Greater, &shape, &[external(2)], 0b10, fate);
     let masked = point(Point::Multiply, &shape, &[result(1), result(0)], 0, Fate::Seen);
@@ -172,7 +172,7 @@ fn dead_records_are_dropped_unless_dropping_is_off() {
 }
 
 #[test]
-fn other_shapes_and_views_do_not_join() {
+fn other_shapes_and_views_do_not_fuse() {
     let wide = SegmentRecord {
         signature: signature(
             Op::Point(Point::Add),
@@ -219,7 +219,7 @@ fn keys_tell_segments_apart() {
 }
 
 #[test]
-fn constants_travel_as_scalars() {
+fn constants_become_scalars() {
     let full = |fate| SegmentRecord {
         signature: signature(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
         inputs: Default::default(),
@@ -232,12 +232,12 @@ fn constants_travel_as_scalars() {
     let mut done = made.groups[0].records.clone();
     done.sort();
     assert_eq!(done, [0, 1]);
-    // A constant that somebody holds is stored, by the kernel that reads it or by one of its own.
+    // A constant that is still needed is stored, by the kernel that reads it or by one of its own.
     assert_eq!(plan(&[full(Fate::Seen), sum], FUSE).groups[0].outputs, [0, 1]);
     assert_eq!(plan(&[full(Fate::Seen), full(Fate::Seen)], FUSE).groups.len(), 2);
 }
 
-/// Two chains over the same shape, on two devices: nothing of one joins the other.
+/// Two chains over the same shape on two devices: they share no kernel.
 #[test]
 fn devices_do_not_share_kernels() {
     let on = |device| on(F, &[8], device);

@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyTuple};
 type Args<'a, 'py> = &'a Bound<'py, PyTuple>;
 type Named<'a, 'py> = &'a Bound<'py, PyDict>;
 
-/// The function of that name, with the array before the other arguments.
+/// Calls the function of that name with the array as the first argument.
 fn forward<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -29,7 +29,7 @@ fn forward<'py>(
     pycall::call_with(&function, PyTuple::new(x.py(), all)?, named)
 }
 
-/// Writes what the function of that name gives into the array.
+/// Writes the result of the function of that name into the array.
 fn in_place<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -41,88 +41,57 @@ fn in_place<'py>(
     wait::leave_room(x.py())
 }
 
+/// Methods that call the function of the same name with the array as the first argument.
+macro_rules! forwarded {
+    ($($(#[$doc:meta])* $name:ident by $how:ident -> $made:ty;)*) => {
+        #[pymethods]
+        impl PyArray {
+            $($(#[$doc])*
+            #[pyo3(signature = (*args, **named))]
+            fn $name<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<$made> {
+                $how(slf, stringify!($name), args, named)
+            })*
+        }
+    };
+}
+
+forwarded! {
+    /// The cumulative sum along an axis; without one, of the flattened array.
+    cumsum by forward -> Bound<'py, PyAny>;
+    /// The cumulative product along an axis; without one, of the flattened array.
+    cumprod by forward -> Bound<'py, PyAny>;
+    /// The indices that would sort the array along an axis.
+    argsort by forward -> Bound<'py, PyAny>;
+    /// The indices that would partition the array along an axis.
+    argpartition by forward -> Bound<'py, PyAny>;
+    /// The positions where values would be inserted into the sorted array.
+    searchsorted by forward -> Bound<'py, PyAny>;
+    /// Sorts the array along an axis, in place.
+    sort by in_place -> ();
+    /// Partitions the array along an axis, in place.
+    partition by in_place -> ();
+}
+
 #[pymethods]
 impl PyArray {
-    /// The sum of each element and all before it along an axis; without one, of the flattened array.
-    #[pyo3(signature = (*args, **named))]
-    fn cumsum<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "cumsum", args, named)
-    }
-
-    /// The product of each element and all before it along an axis; without one, of the flattened array.
-    #[pyo3(signature = (*args, **named))]
-    fn cumprod<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "cumprod", args, named)
-    }
-
-    /// The indices that would sort the array along an axis.
-    #[pyo3(signature = (*args, **named))]
-    fn argsort<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "argsort", args, named)
-    }
-
-    /// The indices that would partition the array along an axis.
-    #[pyo3(signature = (*args, **named))]
-    fn argpartition<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "argpartition", args, named)
-    }
-
-    /// Where values would have to be inserted into the sorted array.
-    #[pyo3(signature = (*args, **named))]
-    fn searchsorted<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "searchsorted", args, named)
-    }
-
-    /// Sorts the array along an axis, in place.
-    #[pyo3(signature = (*args, **named))]
-    fn sort<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
-        in_place(slf, "sort", args, named)
-    }
-
-    /// Partitions the array along an axis, in place.
-    #[pyo3(signature = (*args, **named))]
-    fn partition<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
-        in_place(slf, "partition", args, named)
-    }
-
-    /// The elements with their imaginary parts negated.
+    /// The complex conjugate.
     fn conjugate<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "conj", (slf,))
     }
 
-    /// A view of the same elements. Elements cannot be shared as those of another dtype.
+    /// A view of the same elements. A view with another dtype is not supported.
     #[pyo3(signature = (dtype = None))]
     fn view(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Py<PyAny>> {
         let mine = self.0.dtype();
         match dtype::optional(dtype)? {
             Some(other) if other != mine => Err(PyTypeError::new_err(format!(
-                "view: elements of {mine} cannot be shared as {other}; np.frombuffer(x.tobytes(), '{other}') gives a copy"
+                "view: {mine} elements cannot be viewed as {other}; np.frombuffer(x.tobytes(), '{other}') copies them"
             ))),
             _ => submit::object(py, ops::index(&self.0, &[])),
         }
     }
 
-    /// Whether some element equals a number.
+    /// Whether any element equals a number.
     fn __contains__(&self, py: Python<'_>, value: Any) -> PyResult<bool> {
         let same = submit::binary(py, Point::Equal, self, value, false)?.into_bound(py);
         let Ok(same) = same.cast::<PyArray>() else { return Ok(false) };

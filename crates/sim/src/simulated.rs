@@ -10,17 +10,17 @@ use forerun_plan::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
+/// Copies of at most this many bytes go to the compute lane: waiting for another lane costs more.
 const SMALL_COPY: usize = 4096;
 
-/// How a simulated accelerator behaves.
+/// Options of a simulated accelerator.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How long every command takes before it begins.
+    /// Delay before every command.
     pub latency: Duration,
-    /// How much longer it may take by chance: the lanes overtake each other.
+    /// Maximum additional random delay, which makes lanes overtake each other.
     pub jitter: Duration,
-    /// Where chance begins.
+    /// Seed of the random delays.
     pub seed: u64,
     /// Bytes of its memory.
     pub memory: usize,
@@ -32,7 +32,7 @@ impl Default for Options {
     }
 }
 
-/// An accelerator that is a few threads of the host.
+/// An accelerator simulated by a few threads of the host.
 pub struct Simulated {
     number: usize,
     backend: CpuBackend,
@@ -40,7 +40,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// One with this number.
+    /// Creates the device with this number.
     pub fn new(number: usize, options: Options) -> Simulated {
         let memory = Memory::new(options.memory);
         let seed = options.seed.wrapping_add(number as u64);
@@ -52,11 +52,11 @@ impl Simulated {
         refuse_if_lost(&self.shared, self.number)
     }
 
-    /// A copy on the lane it takes.
+    /// Enqueues a copy on its lane.
     fn copy(&self, direction: Lane, from: *mut u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(direction, bytes);
-        self.shared.tell(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
+        self.shared.enqueue(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
         Ok(lane)
     }
 }
@@ -85,7 +85,7 @@ impl DeviceKernel for SimKernel {
             outputs: io.outputs.iter().map(|address| Address(*address)).zip(self.outputs.iter().copied()).collect(),
             scalars: io.scalars.to_vec(),
         };
-        self.shared.tell(Lane::Compute as usize, command);
+        self.shared.enqueue(Lane::Compute as usize, command);
         Ok(())
     }
 }
@@ -100,7 +100,7 @@ impl Accelerator for Simulated {
     }
 
     fn alloc(&self, bytes: usize) -> Option<DeviceBlock> {
-        self.shared.memory.take(bytes, |block| self.shared.tell(Lane::Compute as usize, Command::Discard(block)))
+        self.shared.memory.take(bytes, |block| self.shared.enqueue(Lane::Compute as usize, Command::Discard(block)))
     }
 
     fn free(&self, block: DeviceBlock) {
@@ -112,7 +112,7 @@ impl Accelerator for Simulated {
     }
 
     fn empty_cache(&self) {
-        self.shared.memory.drain(|block| self.shared.tell(Lane::Compute as usize, Command::Discard(block)));
+        self.shared.memory.drain(|block| self.shared.enqueue(Lane::Compute as usize, Command::Discard(block)));
     }
 
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
@@ -141,7 +141,7 @@ impl Accelerator for Simulated {
     }
 
     fn wait(&self, lane: Lane, other: Lane, ticket: u64) {
-        self.shared.tell(lane as usize, Command::Wait { lane: other as usize, ticket });
+        self.shared.enqueue(lane as usize, Command::Wait { lane: other as usize, ticket });
     }
 
     fn last_ticket(&self, lane: Lane) -> u64 {

@@ -1,10 +1,10 @@
-//! `cargo xtask test`: every stage that must be green, one closing table, one closing line.
+//! `cargo xtask test`: all stages, a closing table and a closing line.
 
 mod counts;
 mod ledger;
 mod models;
 mod modes;
-mod new_row;
+mod new_op;
 mod programs;
 mod record;
 mod stages;

@@ -1,9 +1,9 @@
-//! Planted faults: the table still fits the house. A fault whose lines are gone would break nothing, and nobody would know.
+//! Planted faults: the table still matches the sources. A fault whose lines are gone would silently break nothing.
 
 use super::house::{House, INVARIANTS};
 use crate::planted::{Fault, TABLE, faults, invariants};
 
-/// Every fault whose invariant is not listed, whose file is missing, or whose lines do not stand there once.
+/// Every fault whose invariant is not listed, whose file is missing, or whose lines do not occur exactly once.
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(table) = house.documents.iter().find(|document| document.path == TABLE) else { return Vec::new() };
     let faults = match faults(&table.text) {
@@ -35,7 +35,7 @@ mod tests {
     const FAULT: (&str, &str) = (TABLE, "= a is\nin crates/a/src/a.rs\nrun x\n-let b;\n");
 
     #[test]
-    fn a_fault_that_fits_passes_and_one_that_does_not_is_found() {
+    fn a_matching_fault_passes_and_a_stale_one_is_found() {
         assert_eq!(check(&planted(&[("crates/a/src/a.rs", "let b;\n")], &[PAGE, FAULT])), [""; 0]);
         for text in ["let c;\n", "let b;\nlet b;\n"] {
             assert_eq!(check(&planted(&[("crates/a/src/a.rs", text)], &[PAGE, FAULT])).len(), 1, "{text}");

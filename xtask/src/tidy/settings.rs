@@ -1,6 +1,6 @@
-//! Environment variables: the sources read exactly those that README.md explains.
+//! Environment variables: the sources read exactly those that README.md documents.
 //!
-//! Names that begin with `FORERUN_TEST_` steer the tests and belong to no user.
+//! Names that begin with `FORERUN_TEST_` control the tests and are not documented there.
 
 use super::house::House;
 use std::collections::BTreeMap;
@@ -8,16 +8,12 @@ use std::collections::BTreeMap;
 const PREFIX: &str = "FORERUN_";
 const FOR_TESTS: &str = "FORERUN_TEST_";
 
-/// Every variable that is read and not explained, or explained and not read.
+/// Every variable that is read but not documented, or documented but not read.
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(front) = house.document("README.md") else { return Vec::new() };
     let mut read = BTreeMap::new();
-    let ours = house.sources.iter().filter(|source| {
-        // The tour explains settings to the reader, as README.md does.
-        let tour = source.path.starts_with("python/forerun/tour/");
-        (source.path.starts_with("crates/") || source.path.starts_with("python/")) && !tour
-    });
-    for source in ours {
+    let ours = |path: &str| path.starts_with("crates/") || path.starts_with("python/");
+    for source in house.sources.iter().filter(|source| ours(&source.path)) {
         for (line, name) in variables(&source.text) {
             read.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
         }
@@ -55,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn read_and_explained_agree() {
+    fn read_and_documented_settings_agree() {
         assert_eq!(found("env(\"FORERUN_ENGINE\"); env(\"FORERUN_TEST_TASKS\")", "| `FORERUN_ENGINE` |"), [""; 0]);
     }
 

@@ -1,15 +1,16 @@
-//! One noun a concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their synonyms.
+//! One noun per concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their
+//! synonyms.
 
 use super::house::House;
 use crate::rust_text;
 
-/// The synonym, its parts joined by `_`; the word to use; and why the synonym misleads.
+/// The synonym, its parts joined by `_`; the word to use; and the reason.
 const SYNONYMS: &[(&str, &str, &str)] = &[
     ("tensor", "array", "the user's handle has one name in every language"),
     ("ndarray", "array", "the user's handle has one name in every language"),
     ("storage", "buffer", "bytes on a device"),
     ("dag", "plan", "a segment becomes a plan; tasks only know their edges"),
-    ("subgraph", "segment", "a run of records up to a structural op and its pointwise tail"),
+    ("subgraph", "segment", "a run of records that is planned together"),
     ("backlog", "window", "records submitted and not yet planned"),
     ("queue_depth", "window", "records submitted and not yet planned"),
     ("call_site", "loc", "the user's source line that submitted an op"),
@@ -21,8 +22,7 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("work_item", "task", "the engine's unit"),
 ];
 
-/// Every identifier that has a synonym among its parts. What another project calls its own may stand where it is imported,
-/// to be renamed there.
+/// Every identifier that contains a synonym. Foreign names are allowed in imports, where they should be renamed.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     for source in house.rust().filter(|source| source.path.starts_with("crates/")) {
@@ -41,7 +41,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     found
 }
 
-/// Whether a line is an import from outside the house.
+/// Whether a line imports from another project.
 fn imports_foreign(line: &str) -> bool {
     let root = line.trim_start().strip_prefix("use ").map(|path| path.split("::").next().unwrap_or_default());
     root.is_some_and(|root| !matches!(root, "crate" | "self" | "super") && !root.starts_with("forerun"))
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_imports_are_looked_at() {
+    fn own_imports_are_checked() {
         assert_eq!(check(&planted(&[("crates/nn/src/a.rs", "use crate::tensor::Kind;")], &[])).len(), 1);
     }
 

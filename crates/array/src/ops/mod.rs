@@ -1,4 +1,5 @@
-//! The ops as functions: inference at once, on the user's line; then one record.
+//! The ops as functions. Each infers its result immediately, so that mistakes raise on the user's line, and then
+//! submits records.
 
 mod advanced;
 mod at;
@@ -9,7 +10,6 @@ mod images;
 mod laid;
 mod layers;
 mod normalise;
-mod optimise;
 mod parts;
 mod pointwise;
 mod product;
@@ -22,7 +22,7 @@ mod terms;
 mod transfer;
 mod write;
 
-pub use advanced::{copy_where, count, getitem, nonzero, put, setitem, uncounted};
+pub use advanced::{copy_where, count, get_rows, getitem, nonzero, put, setitem, uncounted};
 pub use at::at;
 pub(crate) use create::redraw;
 pub use create::{arange, empty, eye, from_host, full, normal, uniform};
@@ -34,7 +34,6 @@ pub use images::{PoolKind, convolution, convolution_transpose, global_pooling, p
 pub use laid::Item;
 pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
 pub use normalise::{BatchNormOptions, Channels, batch_norm, layer_norm, log_softmax, softmax};
-pub use optimise::{Preparation, adam_update, sgd_update};
 pub use parts::{diagonal, flip, join, repeat, roll, swapaxes, tile, without};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul, sum_of_products};
@@ -45,4 +44,4 @@ pub use slice::{HostElement, from_bytes, from_slice};
 pub use take::{embedding, pick, scatter_add, take};
 pub use transfer::transfer;
 pub(crate) use write::repoint;
-pub use write::{adopt, assign, in_place};
+pub use write::{adopt, assign, in_place, in_place_of};

@@ -1,4 +1,4 @@
-//! Tier 1: pointwise ops.
+//! Pointwise ops.
 
 use crate::array::{Arg, Array};
 use crate::ops::create::element;
@@ -39,9 +39,9 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> 
 }
 
 /// The scalars of the arguments as bits, in the dtype computed in.
-#[inline]
+#[inline(always)]
 fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
-    // Two numbers and not an array: they stay in registers.
+    // Two variables instead of an array, so that they stay in registers.
     let (mut first, mut second) = (0, 0);
     let mut next = 0;
     for (i, arg) in args.iter().enumerate() {
@@ -69,35 +69,31 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
 }
 
 /// A pointwise op of the catalogue.
-#[inline]
+///
+/// This must be inlined into its caller, which makes the handle where it is to be: the node comes back in a register, while a
+/// handle would come back through memory and be read before its parts have left the processor's store buffer.
+#[inline(always)]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
-    if let &[base, exponent] = args {
-        if let Some((point, x)) = simpler(point, base, exponent) {
-            return pointwise(point, &[Arg::Array(x)], loc);
-        }
-        if let Some(x) = cubed(point, base, exponent) {
-            let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
-            return pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(&square)], loc);
-        }
-    }
-    if let Some(Arg::Array(x)) = args.iter().find(|arg| matches!(arg, Arg::Array(_)))
-        && !x.meta().dense
-        && let Some(order) = element_order(point, x, args)
-    {
-        return in_element_order(point, args, &order, loc);
-    }
-    // The handle is made here, in the caller, where it is to be: a word comes back in a register, a handle would be copied.
-    match submit_plain(point, args, loc)? {
+    let submitted = if let Ok(args) = <&[Arg<'_>; 2]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else if let Ok(args) = <&[Arg<'_>; 1]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else if let Ok(args) = <&[Arg<'_>; 3]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else {
+        Ok(None)
+    };
+    match submitted? {
         Some(node) => Ok(Array::own(node)),
         None => special(point, args, loc),
     }
 }
 
-/// The order of axes in which the elements of all array arguments lie one after another, if they are all transposed alike.
+/// The axis order in which the elements of all array arguments are contiguous, if they are all transposed alike.
 #[cold]
 fn element_order(point: Point, x: &Array, args: &[Arg<'_>]) -> Option<SmallVec<[isize; 4]>> {
     let layout = &x.meta().layout;
-    // A copy is row-major, whatever it was made of.
+    // A copy is row-major, whatever its source.
     if point == Point::Copy || layout.shape.rank() < 2 || layout.shape.size() < 2 {
         return None;
     }
@@ -112,8 +108,8 @@ fn element_order(point: Point, x: &Array, args: &[Arg<'_>]) -> Option<SmallVec<[
     layout.permute(&order).is_dense().then(|| order.iter().map(|axis| *axis as isize).collect())
 }
 
-/// An op on operands that are all transposed alike, as their elements lie; the result is transposed likewise. As in NumPy, it
-/// keeps the layout of its operands, and no element changes its place.
+/// Runs an op on operands that are all transposed alike in memory order and transposes the result likewise. As in
+/// NumPy, the result keeps the layout of its operands, and no element moves.
 #[cold]
 fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -> Result<Array> {
     let plain = |arg: &Arg<'_>| match arg {
@@ -129,18 +125,19 @@ fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -
     transpose(&made, Some(&back))
 }
 
-/// The op of one operand that a power by a number, or of a number, is: it takes an instruction or two where a power takes
-/// a hundred. Decided here, so that the tape, fused programs and devices have the simpler op too. As NumPy's, the power by 1/2 is
-/// the square root, of minus infinity too.
+/// The one-operand op that a power with a constant base or exponent is equivalent to: it takes one or two instructions
+/// where a power takes a hundred. Chosen here, so that the tape, fused programs and devices see the simpler op too. As
+/// in NumPy, the power by 1/2 is the square root, for minus infinity too.
 #[inline]
 pub(crate) fn simpler<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
-    if matches!(point, Point::Power | Point::FloatPower) { simpler_power(base, exponent) } else { None }
+    if is_power(point) { simpler_power(base, exponent) } else { None }
 }
 
-/// The array whose third power this is: two products, which are exact wherever the result is a whole number of the format.
+/// The array whose third power this is. It is computed by two products, which are exact wherever the result is an
+/// integer of the format.
 #[inline]
 pub(crate) fn cubed<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<&'a Array> {
-    if !matches!(point, Point::Power | Point::FloatPower) {
+    if !is_power(point) {
         return None;
     }
     match (base, exponent) {
@@ -176,41 +173,60 @@ fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Arr
     }
 }
 
-/// Submits a pointwise op; `None` if its numbers need more than a record.
-fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'static Node>> {
-    if args.len() > 3 {
-        return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
+/// Submits a pointwise op; `None` if it needs more than a record, or another op takes its place.
+#[inline(never)]
+fn submit_plain<const N: usize>(point: Point, args: &[Arg<'_>; N], loc: Loc) -> Result<Option<&'static Node>> {
+    let first = args.iter().find_map(|arg| match arg {
+        Arg::Array(x) => Some(*x),
+        Arg::Scalar(_) => None,
+    });
+    match first {
+        Some(x) if x.meta().dense && !is_power(point) => submit_as_given(point, args, x, loc),
+        _ => Ok(None),
     }
+}
+
+/// Submits a pointwise op on its arguments as they lie; `None` if its numbers need more than a record.
+#[inline(always)]
+fn submit_as_given<const N: usize>(
+    point: Point,
+    args: &[Arg<'_>; N],
+    first: &Array,
+    loc: Loc,
+) -> Result<Option<&'static Node>> {
     let mut key: MemoKey = (Op::Point(point).code() | default_width(), [0; 3]);
-    let mut arrays = [None; 3];
+    let mut inputs = [SubmitInput::Array(first); N];
     let mut count = 0;
-    for (i, arg) in args.iter().enumerate() {
-        key.1[i] = match arg {
+    for (word, arg) in key.1.iter_mut().zip(args) {
+        *word = match arg {
             Arg::Array(array) => {
-                arrays[count] = Some(SubmitInput::Array(array));
+                inputs[count] = SubmitInput::Array(array);
                 count += 1;
                 array.meta().id
             }
             Arg::Scalar(s) => Meta::SCALARS + s.kind() as u64,
         };
     }
-    let Some(first) = arrays[0] else {
-        let text = "at least one argument must be an array";
-        return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
-    };
-    let inputs = arrays.map(|a| a.unwrap_or(first));
     let window = window();
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
-    if is_beyond(point, args, compute) || is_wide(args, compute) {
-        return Ok(None);
+    let mut words = [0; 2];
+    if count < N {
+        if is_beyond(point, args, compute) || is_wide(args, compute) {
+            return Ok(None);
+        }
+        words = immediates(point, args, compute)?;
     }
-    let words = immediates(point, args, compute)?;
     Ok(Some(submit_node(window, recipe, &inputs[..count], words, loc)))
 }
 
-/// Whether it compares integers with a number that their dtype cannot hold.
+#[inline]
+fn is_power(point: Point) -> bool {
+    matches!(point, Point::Power | Point::FloatPower)
+}
+
+/// Whether it compares integers with a number that their dtype cannot represent.
 #[inline]
 fn is_beyond(point: Point, args: &[Arg<'_>], compute: DType) -> bool {
     compute.kind() == Kind::Int
@@ -224,9 +240,37 @@ fn is_wide(args: &[Arg<'_>], compute: DType) -> bool {
     compute == DType::C128 && args.iter().any(|a| matches!(a, Arg::Scalar(s) if !s.fits_word(compute)))
 }
 
-/// The ops that [`submit_plain`] leaves.
+/// The cases that [`submit_plain`] does not handle.
 #[cold]
+#[inline(never)]
 fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    let wrong = |text: &str| Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+    let Some(first) = args.iter().find_map(|arg| if let Arg::Array(x) = arg { Some(*x) } else { None }) else {
+        return wrong("at least one argument must be an array");
+    };
+    if let &[base, exponent] = args {
+        if let Some((point, x)) = simpler(point, base, exponent) {
+            return pointwise(point, &[Arg::Array(x)], loc);
+        }
+        if let Some(x) = cubed(point, base, exponent) {
+            let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
+            return pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(&square)], loc);
+        }
+    }
+    if !first.meta().dense
+        && let Some(order) = element_order(point, first, args)
+    {
+        return in_element_order(point, args, &order, loc);
+    }
+    let submitted = match *args {
+        [x] => submit_as_given(point, &[x], first, loc),
+        [x, y] => submit_as_given(point, &[x, y], first, loc),
+        [x, y, z] => submit_as_given(point, &[x, y, z], first, loc),
+        _ => return wrong("too many arguments"),
+    };
+    if let Some(node) = submitted? {
+        return Ok(Array::own(node));
+    }
     let (_, compute) = infer(point, args, None)?;
     if is_beyond(point, args, compute) {
         compare_beyond(point, args, compute, loc)
@@ -235,7 +279,7 @@ fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     }
 }
 
-/// A comparison with a number that the arrays' dtype cannot hold: it is beyond all of theirs, as an infinity is.
+/// A comparison with a number outside the range of the arrays' dtype, which compares like an infinity.
 fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> Result<Array> {
     let floats: Result<Vec<Option<Array>>> = args
         .iter()
@@ -259,13 +303,13 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
     pointwise(point, &args, loc)
 }
 
-/// What a pointwise op needs, for callers that submit it themselves: its recipe and scalars.
+/// The recipe and scalars of a pointwise op, for callers that submit it themselves.
 pub(crate) fn plain_recipe(point: Point, args: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     let (recipe, compute) = infer(point, args, None)?;
     Ok((window().keep(recipe), immediates(point, args, compute)?))
 }
 
-/// Calls an op with numbers that do not fit into a record as arrays.
+/// Calls an op with numbers that do not fit into a record converted to arrays.
 #[cold]
 pub(crate) fn with_elements<T>(
     args: &[Arg<'_>],
@@ -285,7 +329,7 @@ pub(crate) fn with_elements<T>(
     call(&args)
 }
 
-/// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
+/// The recipe and scalars of an in-place op, with the result in the dtype of the first argument.
 pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     if values.len() > 2 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
@@ -300,16 +344,16 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
         };
     }
     let args = &args[..1 + values.len()];
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, args))?;
     Ok((recipe, immediates(point, args, compute)?))
 }
 
-/// Set in the memo's key of an in-place op.
+/// Marks an in-place op in the memo's key.
 const IN_PLACE: u16 = 0x8000;
 
-/// Set in the memo's key while the default float is float64: what integers become in a float-only op depends on it.
+/// Set in the memo's key while the default float is float64, which determines the dtype of a float-only op on integers.
 #[inline]
 fn default_width() -> u16 {
     ((DType::default_float() == DType::F64) as u16) << 14
@@ -338,13 +382,13 @@ fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<Made> {
     Ok((Recipe::of(Signature::of(signature.op, &inputs, signature.attrs.clone(), &out)), compute))
 }
 
-/// The elements in another dtype; a copy even if it is the same.
+/// Converts the elements to another dtype; a copy even if it is the same.
 pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
     if dtype == x.dtype() {
         return copy(x, loc);
     }
     let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u64, 0]);
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;
     Ok(submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc))
@@ -355,7 +399,7 @@ pub fn copy(x: &Array, loc: Loc) -> Result<Array> {
     pointwise(Point::Copy, &[Arg::Array(x)], loc)
 }
 
-/// Nothing below `low` or above `high`.
+/// Limits the elements to the range from `low` to `high`.
 pub fn clip(x: &Array, low: Option<Arg<'_>>, high: Option<Arg<'_>>, loc: Loc) -> Result<Array> {
     let raised = match low {
         Some(low) => pointwise(Point::Maximum, &[Arg::Array(x), low], loc)?,

@@ -12,8 +12,8 @@ use forerun_ops::{Attributes, Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
 use smallvec::SmallVec;
 
-/// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
-/// transfers, and nobody waits.
+/// Submits a routine. Views are copied first. If the device has no kernel for it, the host runs it between two
+/// transfers, without a wait.
 pub fn routine(
     routine: impl Into<Routine>,
     inputs: &[&Array],
@@ -23,12 +23,12 @@ pub fn routine(
     routine_with(routine.into(), inputs, &attributes.encode(), None, loc)
 }
 
-/// The same with attributes as integers, for callers that know the routine by name.
+/// The same with attributes encoded as integers, for callers that look the routine up by name.
 pub fn routine_encoded(routine: Routine, inputs: &[&Array], attributes: &[i64], loc: Loc) -> Result<Array> {
     routine_with(routine, inputs, attributes, None, loc)
 }
 
-/// The same with immediates of the caller's, for a routine that draws none.
+/// The same with immediates from the caller, for a routine that draws no random numbers.
 pub(crate) fn routine_with(
     routine: Routine,
     inputs: &[&Array],
@@ -39,7 +39,7 @@ pub(crate) fn routine_with(
     let window = window();
     let home = inputs.first().map_or_else(current_device, |x| x.device());
     let key = ListKey::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), attributes);
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
         let operands: SmallVec<[SubmitInput<'_>; 4]> = inputs.iter().map(|x| x.input()).collect();
         let out = &recipe.signature.out;
@@ -67,7 +67,7 @@ pub(crate) fn routine_with(
     let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
     let recipe = Recipe::of(signature);
     let recipe = if all_dense {
-        // SAFETY: our own window; no other reference to the owner's part is alive.
+        // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
         unsafe { window.owner() }.remember_listed(key, &recipe)
     } else {
         window.keep(recipe)
@@ -75,13 +75,13 @@ pub(crate) fn routine_with(
     Ok(submit(recipe, &operands, immediates, loc))
 }
 
-/// The key and the first block of its random numbers, for a routine that takes some.
+/// The key and the first block of its random numbers, for a routine that needs some.
 pub(crate) fn draw(routine: Routine, out: &Given) -> [u64; 2] {
     match routine.blocks(out) {
         0 => [0; 2],
         blocks => {
             let window = window();
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, blocks)
         }

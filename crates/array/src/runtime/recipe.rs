@@ -1,23 +1,23 @@
-//! Recipes: a signature together with the way to run a record of it alone. One a signature, while anybody holds it.
+//! Recipes: a signature and how to run a single record with it. There is one per signature while it is in use.
 //!
-//! A record names its recipe by a plain pointer, written here as `&'static Recipe`: it is valid until the record is done,
-//! because the window that the record was submitted to holds the recipe until then (see [`crate::runtime::intern_gc`]). Whoever keeps
-//! a recipe for longer, as captures and traces do, counts it: [`Recipe::share`].
+//! A record names its recipe by a plain pointer, written here as `&'static Recipe`. It is valid until the record is
+//! done, because the window of the record holds the recipe until then (see [`crate::runtime::intern_gc`]). Code that
+//! keeps a recipe for longer, such as captures and traces, counts it: [`Recipe::share`].
 
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::lower::{CompiledKernel, compile};
 use crate::runtime::runtime;
-use forerun_base::{Result, Solo, WordHash};
+use forerun_base::{Result, Team, WordHash};
 use forerun_ops::{Op, Point};
 use forerun_plan::{Executable, Fate, Io, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-/// What a record says apart from its values, and how to run it alone.
+/// A record without its values, and how to run it on its own.
 pub(crate) struct Recipe {
     pub(crate) signature: Arc<Signature>,
-    /// A rough count of elements touched.
+    /// Approximate number of elements touched.
     pub(crate) cost: usize,
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
@@ -26,12 +26,12 @@ pub(crate) struct Recipe {
     own: Weak<Recipe>,
 }
 
-/// A compiled kernel for one record, and which of the record's words it takes.
+/// A compiled kernel for one record, and the inputs and immediates of the record that it uses.
 pub(crate) struct SingleKernel {
     pub(crate) kernel: CompiledKernel,
-    /// The record's input that each kernel input is.
+    /// For each kernel input, the index of the record's input.
     pub(crate) inputs: Box<[u8]>,
-    /// The record's immediate that each scalar is.
+    /// For each scalar, the index of the record's immediate.
     pub(crate) scalars: Box<[u8]>,
 }
 
@@ -46,28 +46,47 @@ impl SingleKernel {
         }
     }
 
-    /// Runs one record of at most three inputs on the calling thread. `address` says where each input of the record lies.
+    /// Runs one record on the host. `address` says where each input of the record lies.
     ///
     /// # Safety
-    /// Each input holds what its meta says; `target` has room for the result and nobody else reads or writes it.
+    /// Each input holds what its meta states; `target` has room for the result and no other thread accesses it.
     #[inline]
     pub(crate) unsafe fn run(
         &self,
         address: impl Fn(usize) -> *const u8,
         immediates: &[u64; 2],
         target: *mut u8,
+        team: &dyn Team,
     ) -> Result<()> {
-        let mut inputs = [std::ptr::null::<u8>(); 3];
-        for (to, from) in inputs.iter_mut().zip(&self.inputs) {
-            *to = address(*from as usize);
-        }
+        // SAFETY: as the caller promised.
+        self.with_io(address, immediates, target, |io| unsafe { self.host().check_and_run(io, team) })
+    }
+
+    /// Calls `f` with the addresses and scalars of one record.
+    #[inline]
+    pub(crate) fn with_io<R>(
+        &self,
+        address: impl Fn(usize) -> *const u8,
+        immediates: &[u64; 2],
+        target: *mut u8,
+        f: impl FnOnce(Io<'_>) -> R,
+    ) -> R {
+        let (mut few, mut many) = ([std::ptr::null::<u8>(); 3], Vec::new());
+        let inputs = if self.inputs.len() <= few.len() {
+            for (to, from) in few.iter_mut().zip(&self.inputs) {
+                *to = address(*from as usize);
+            }
+            &few[..self.inputs.len()]
+        } else {
+            many.extend(self.inputs.iter().map(|from| address(*from as usize)));
+            &many
+        };
+        debug_assert!(self.scalars.len() <= immediates.len(), "a scalar is an immediate");
         let mut scalars = [0u64; 2];
         for (to, from) in scalars.iter_mut().zip(&self.scalars) {
             *to = immediates[*from as usize];
         }
-        let (inputs, scalars) = (&inputs[..self.inputs.len()], &scalars[..self.scalars.len()]);
-        // SAFETY: as the caller promised.
-        unsafe { self.host().check_and_run(Io { inputs, outputs: &[target], scalars }, &Solo) }
+        f(Io { inputs, outputs: &[target], scalars: &scalars[..self.scalars.len()] })
     }
 }
 
@@ -78,14 +97,14 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The lock of the table, held for a fork.
+/// Takes the table's lock before a fork.
 pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(table())
 }
 
-/// Forgets the recipes that nobody else holds.
+/// Drops the recipes that only the table holds.
 pub(crate) fn forget_unheld() {
-    // Kernels are let go without the lock.
+    // Kernels are dropped after the lock is released.
     let unheld: Vec<Arc<Recipe>> = {
         let mut table = table();
         let unheld = table.extract_if(|_, recipe| Arc::strong_count(recipe) == 1).map(|(_, recipe)| recipe).collect();
@@ -109,12 +128,12 @@ impl Recipe {
 
     /// A counted reference.
     pub(crate) fn share(&self) -> Arc<Recipe> {
-        self.own.upgrade().expect("somebody holds it")
+        self.own.upgrade().expect("the recipe is held")
     }
 
-    /// The recipe as a record names it, for a caller that sees to it that the window holds it until the record is done.
+    /// The recipe as a record names it. The caller ensures that the window holds it until the record is done.
     pub(crate) fn submitted(&self) -> &'static Recipe {
-        // SAFETY: recipes live in an `Arc`; as the caller promised, one is held for as long as the record may be looked at.
+        // SAFETY: recipes live in an `Arc`, and the caller ensures that one is held while the record is accessible.
         unsafe { &*std::ptr::from_ref(self) }
     }
 
@@ -122,7 +141,8 @@ impl Recipe {
         self.signature.op
     }
 
-    /// Which input is what a write reads of its own cell, if it does: the first, but the last that a choice is made of.
+    /// The index of the input that is the previous value of the written cell: the first, except for a select, where it
+    /// is the last.
     #[inline]
     pub(crate) fn rewritten(&self) -> usize {
         match self.signature.op {
@@ -131,7 +151,7 @@ impl Recipe {
         }
     }
 
-    /// How to run one record of this signature alone.
+    /// The kernel that runs one record of this signature on its own.
     pub(crate) fn single(&self) -> &SingleKernel {
         self.single.get_or_init(|| {
             let inputs = (0..self.signature.inputs.len() as u16)
@@ -147,7 +167,7 @@ impl Recipe {
                     .iter()
                     .map(|o| match o.source {
                         Source::External(i) => i as u8,
-                        Source::Record(_) => unreachable!("a record alone reads nothing of its own"),
+                        Source::Record(_) => unreachable!("a single record reads no other"),
                     })
                     .collect(),
                 scalars: group.scalars.iter().map(|(_, word)| *word).collect(),

@@ -116,7 +116,7 @@ impl<V: Vector> Rows<'_, V::Elem, V> {
 
 impl<E: Stored> Images<'_, E> {
     /// Computes it into `to`, for few channels that are made.
-    pub(super) fn run_few<S: Set, V: Vector<Elem = E::Wide>>(&self, to: &mut [E], team: &dyn Team) {
+    pub(super) fn run_few<S: Set, V: Vector<Elem = E::Wide>>(&self, set: S, to: &mut [E], team: &dyn Team) {
         let g = &self.geometry;
         let (channels, made) = self.channels();
         let (pixels, plane) = (self.pixels(), self.phases.padded.plane());
@@ -144,7 +144,7 @@ impl<E: Stored> Images<'_, E> {
                 let (image, group) = (i / g.groups, i % g.groups);
                 // SAFETY: planes of the group and what follows them; all-zero bits are the float zero.
                 unsafe {
-                    self.pad::<S, V>(image, group, x);
+                    self.pad::<S, V>(set, image, group, x);
                     x.add(channels * plane).write_bytes(0, beyond);
                 }
                 for (phase, (segments, offsets, run)) in self.phases.all.iter().zip(&phases) {
@@ -164,9 +164,7 @@ impl<E: Stored> Images<'_, E> {
                                 adds: first > 0,
                                 kind: PhantomData,
                             };
-                            // SAFETY: windows of the images, their factors and pixels; the backend has checked the
-                            // instruction set.
-                            unsafe { S::vectorize(rows) };
+                            set.vectorize(rows);
                         }
                     }
                 }

@@ -113,11 +113,16 @@ impl<'a, E: Stored> Images<'a, E> {
     }
 
     /// Computes it into `to`.
-    pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(&self, to: &mut [E], team: &dyn Team) {
+    pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
+        &self,
+        set: S,
+        to: &mut [E],
+        team: &dyn Team,
+    ) {
         let g = &self.geometry;
         let (from_channels, to_channels) = self.channels();
         if to_channels * 4 <= V::LANES && (self.transposed || g.stride[2] == 1) {
-            return self.run_few::<S, V>(to, team);
+            return self.run_few::<S, V>(set, to, team);
         }
         let (pixels, plane) = (self.pixels(), self.phases.padded.plane());
         let blocks = blocks(to_channels, V::LANES, WIDEST);
@@ -135,7 +140,7 @@ impl<'a, E: Stored> Images<'a, E> {
                 let (image, group) = (i / g.groups, i % g.groups);
                 // SAFETY: the channels of a group of one image, and planes for them that are no other piece's.
                 unsafe {
-                    self.pad::<S, V>(image, group, padded.get().add(i * image_size));
+                    self.pad::<S, V>(set, image, group, padded.get().add(i * image_size));
                 }
             });
         }
@@ -191,7 +196,7 @@ impl<'a, E: Stored> Images<'a, E> {
                 let first = own.first::<E::Wide>();
                 for (i, image) in images.clone().enumerate() {
                     // SAFETY: the channels of a group of one image, and planes for them.
-                    unsafe { self.pad::<S, V>(image, group, first.add(i * image_size)) };
+                    unsafe { self.pad::<S, V>(set, image, group, first.add(i * image_size)) };
                 }
                 (first.cast_const(), image_size)
             };
@@ -207,7 +212,7 @@ impl<'a, E: Stored> Images<'a, E> {
                     memory::prefetch(first, block.count, pixels, range.len());
                 }
             };
-            self.piece::<S, V>(&piece, &blocks[which], weight, soon, |block, sums| {
+            self.piece::<S, V>(set, &piece, &blocks[which], weight, soon, |block, sums| {
                 let wide = block.vectors * V::LANES;
                 let channels = to_channels * g.groups;
                 let channel = group * to_channels + block.first;
@@ -234,17 +239,23 @@ impl<'a, E: Stored> Images<'a, E> {
     ///
     /// # Safety
     /// The target must have a plane for each.
-    pub(super) unsafe fn pad<S: Set, V: Vector<Elem = E::Wide>>(&self, image: usize, group: usize, to: *mut E::Wide) {
+    pub(super) unsafe fn pad<S: Set, V: Vector<Elem = E::Wide>>(
+        &self,
+        set: S,
+        image: usize,
+        group: usize,
+        to: *mut E::Wide,
+    ) {
         let (of, channels) = (self.planes(), self.channels().0);
         let from = of.all.as_ptr().wrapping_add(image * of.image + group * channels * of.channel);
         let padded = &self.phases.padded;
-        // SAFETY: the caller promises the planes; the backend has checked the instruction set.
-        unsafe { S::vectorize(Pad::<E, V> { from, of, channels, padded, to, kind: PhantomData }) };
+        set.vectorize(Pad::<E, V> { from, of, channels, padded, to, kind: PhantomData });
     }
 
     /// Sums of some images for each of the blocks, which are handed to `done`.
     fn piece<S: Set, V: Vector<Elem = E::Wide>>(
         &self,
+        set: S,
         piece: &Piece<E::Wide>,
         blocks: &[Block],
         packed: Option<*const E::Wide>,
@@ -306,9 +317,7 @@ impl<'a, E: Stored> Images<'a, E> {
                         adds: first > 0,
                         kind: PhantomData,
                     };
-                    // SAFETY: windows of the images, lines of the block and rows of the sums; the backend has checked the
-                    // instruction set.
-                    unsafe { S::vectorize(strip) };
+                    set.vectorize(strip);
                 }
             }
             done(*block, sums);

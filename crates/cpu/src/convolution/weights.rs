@@ -51,7 +51,12 @@ impl<'a, E: Stored> Weights<'a, E> {
     }
 
     /// Computes it into `to`.
-    pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(&self, to: &mut [E], team: &dyn Team) {
+    pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
+        &self,
+        set: S,
+        to: &mut [E],
+        team: &dyn Team,
+    ) {
         let g = &self.geometry;
         let blocks = blocks(g.filters, V::LANES, WIDEST);
         let parts = batch_parts(g, blocks.len());
@@ -69,9 +74,7 @@ impl<'a, E: Stored> Weights<'a, E> {
         let pad = |image: usize, group: usize, to: *mut E::Wide| {
             let from = of.all.as_ptr().wrapping_add(image * of.image + group * g.channels * of.channel);
             let pad = Pad::<E, V> { from, of, channels: g.channels, padded, to, kind: PhantomData };
-            // SAFETY: the channels of a group of one image, and planes for them that are no other piece's; the backend has
-            // checked the instruction set.
-            unsafe { S::vectorize(pad) };
+            set.vectorize(pad);
         };
         if shared_images {
             team.split(g.batch * g.groups, &|i| {
@@ -151,9 +154,7 @@ impl<'a, E: Stored> Weights<'a, E> {
                     adds: first > 0,
                     kind: PhantomData,
                 };
-                // SAFETY: elements of the images, lines of factors and rows of the sums; the backend has checked the
-                // instruction set.
-                unsafe { S::vectorize(strip) };
+                set.vectorize(strip);
             }
             if parts == 1 {
                 self.write(group, block.first, block.count, (sums, wide), target.get());

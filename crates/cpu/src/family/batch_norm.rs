@@ -5,7 +5,7 @@
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
-use crate::simd::{Baseline, Isa, Memory, Set, Work, collect};
+use crate::simd::{Memory, Set, Work, by_set, collect};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::batch_norm::Apply;
 use forerun_ops::{BatchNorm, Num, NumFloat, NumSigned};
@@ -66,26 +66,18 @@ impl Float for f64 {
 
 /// What is done with channels.
 trait Kernel {
-    fn run<S: Set, V: Vector>(args: &Args<'_>, team: &dyn Team);
+    fn run<S: Set, V: Vector>(set: S, args: &Args<'_>, team: &dyn Team);
 }
 
 fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    fn of_set<S: Set<F32: 'static, F64: 'static>, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
+    fn of_set<S: Set<F32: 'static, F64: 'static>, K: Kernel>(set: S, args: &Args<'_>, team: &dyn Team) {
         match args.dtype(0) {
-            DType::F32 => K::run::<S, S::F32>(args, team),
-            DType::F64 => K::run::<S, S::F64>(args, team),
+            DType::F32 => K::run::<S, S::F32>(set, args, team),
+            DType::F64 => K::run::<S, S::F64>(set, args, team),
             dtype => unreachable!("inference refuses {dtype}"),
         }
     }
-    match args.isa {
-        Isa::Baseline => of_set::<Baseline, K>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2, K>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512, K>(args, team),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline, K>(args, team),
-    }
+    by_set!(args.isa, set => of_set::<_, K>(set, args, team));
     Ok(())
 }
 
@@ -244,12 +236,14 @@ impl<V: Vector> Channels<'_, V> {
             let total = self.channel(channel, Plain);
             match self.means {
                 Some(means) => {
-                    let mean = V::splat(means[channel]);
+                    // SAFETY: work runs with the features of the set.
+                    let mean = unsafe { V::splat(means[channel]) };
                     self.write(channel, total, self.channel(channel, TimesOff(mean)));
                 }
                 None => {
                     let mean = V::Elem::narrow(total / count);
-                    let squares = self.channel(channel, SquareOff(V::splat(mean)));
+                    // SAFETY: work runs with the features of the set.
+                    let squares = self.channel(channel, SquareOff(unsafe { V::splat(mean) }));
                     self.write(channel, mean.wide(), squares / count);
                 }
             }
@@ -300,7 +294,7 @@ impl<V: Vector> Channels<'_, V> {
     }
 }
 
-fn all_channels<S: Set, V: Vector>(args: &Args<'_>, x: usize, moments: Option<usize>, team: &dyn Team) {
+fn all_channels<S: Set, V: Vector>(set: S, args: &Args<'_>, x: usize, moments: Option<usize>, team: &dyn Team) {
     let lie = Lie::of(args);
     let (grad, x) = (args.input::<V::Elem>(0), args.input::<V::Elem>(x));
     let means = moments.map(|i| args.input::<V::Elem>(i));
@@ -310,8 +304,7 @@ fn all_channels<S: Set, V: Vector>(args: &Args<'_>, x: usize, moments: Option<us
         let first = piece * together;
         let count = together.min(lie.channels - first);
         let channels = Channels::<V> { lie, first, count, grad, x, means, to: to.get(), kind: PhantomData };
-        // SAFETY: the backend has checked the instruction set.
-        unsafe { S::vectorize(channels) };
+        set.vectorize(channels);
     });
 }
 
@@ -320,19 +313,19 @@ enum Sums {}
 enum Applied {}
 
 impl Kernel for Moments {
-    fn run<S: Set, V: Vector>(args: &Args<'_>, team: &dyn Team) {
-        all_channels::<S, V>(args, 0, None, team);
+    fn run<S: Set, V: Vector>(set: S, args: &Args<'_>, team: &dyn Team) {
+        all_channels::<S, V>(set, args, 0, None, team);
     }
 }
 
 impl Kernel for Sums {
-    fn run<S: Set, V: Vector>(args: &Args<'_>, team: &dyn Team) {
-        all_channels::<S, V>(args, 1, Some(2), team);
+    fn run<S: Set, V: Vector>(set: S, args: &Args<'_>, team: &dyn Team) {
+        all_channels::<S, V>(set, args, 1, Some(2), team);
     }
 }
 
 impl Kernel for Applied {
-    fn run<S: Set, V: Vector>(args: &Args<'_>, team: &dyn Team) {
+    fn run<S: Set, V: Vector>(set: S, args: &Args<'_>, team: &dyn Team) {
         let lie = Lie::of(args);
         let Apply { epsilon, fix_gamma, .. } = args.attributes::<Apply>();
         let (x, beta) = (args.input::<V::Elem>(0), args.input::<V::Elem>(2));
@@ -352,8 +345,7 @@ impl Kernel for Applied {
             let which = piece * together..runs.min((piece + 1) * together);
             let work =
                 Stretch::<V> { lie, which, run, x, to: to.get(), means, scales: &scales, beta, kind: PhantomData };
-            // SAFETY: the backend has checked the instruction set.
-            unsafe { S::vectorize(work) };
+            set.vectorize(work);
         });
     }
 }
@@ -379,7 +371,8 @@ impl<V: Vector> Work for Stretch<'_, V> {
             let channel = if self.lie.inner == 1 { 0 } else { number % self.lie.channels };
             let splat: [V; 3] = {
                 let of = [self.means[channel], self.scales[channel], self.beta[channel]];
-                collect(|i| V::splat(of[i]))
+                // SAFETY: work runs with the features of the set.
+                collect(|i| unsafe { V::splat(of[i]) })
             };
             for at in (0..self.run).step_by(V::LANES) {
                 let left = (self.run - at).min(V::LANES);

@@ -2,6 +2,8 @@
 
 use crate::convolution::{Images, Stored, Vector, Weights, images_scratch, weights_scratch};
 use crate::routine::call::{Args, Body, HostKernel};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
 use crate::simd::{Baseline, Isa, Set};
 use forerun_base::{BFloat16, DType, Float16, Result, Team};
 use forerun_ops::Convolution;
@@ -46,38 +48,31 @@ fn run(kind: Convolution, args: &Args<'_>, team: &dyn Team) -> Result<()> {
 /// With as many vectors in registers as an instruction set has room for: 24 of 32, or 12 of 16.
 fn singles<E: Stored<Wide = f32>>(kind: Convolution, geometry: Geometry, args: &Args<'_>, team: &dyn Team) {
     match args.isa {
-        Isa::Baseline => with::<E, Baseline, <Baseline as Set>::F32, 1>(kind, geometry, args, team),
+        Isa::Baseline => with::<E, _, <Baseline as Set>::F32, 1>(Baseline, kind, geometry, args, team),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
-            with::<E, crate::simd::Avx2, <crate::simd::Avx2 as Set>::F32, 2>(kind, geometry, args, team);
-        }
+        Isa::Avx2(set) => with::<E, _, <Avx2 as Set>::F32, 2>(set, kind, geometry, args, team),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => {
-            with::<E, crate::simd::Avx512, <crate::simd::Avx512 as Set>::F32, 4>(kind, geometry, args, team);
-        }
+        Isa::Avx512(set) => with::<E, _, <Avx512 as Set>::F32, 4>(set, kind, geometry, args, team),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => with::<E, Baseline, <Baseline as Set>::F32, 1>(kind, geometry, args, team),
+        _ => with::<E, _, <Baseline as Set>::F32, 1>(Baseline, kind, geometry, args, team),
     }
 }
 
 /// The same for vectors of two registers each.
 fn doubles(kind: Convolution, geometry: Geometry, args: &Args<'_>, team: &dyn Team) {
     match args.isa {
-        Isa::Baseline => with::<f64, Baseline, <Baseline as Set>::F64, 1>(kind, geometry, args, team),
+        Isa::Baseline => with::<f64, _, <Baseline as Set>::F64, 1>(Baseline, kind, geometry, args, team),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
-            with::<f64, crate::simd::Avx2, <crate::simd::Avx2 as Set>::F64, 1>(kind, geometry, args, team);
-        }
+        Isa::Avx2(set) => with::<f64, _, <Avx2 as Set>::F64, 1>(set, kind, geometry, args, team),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => {
-            with::<f64, crate::simd::Avx512, <crate::simd::Avx512 as Set>::F64, 2>(kind, geometry, args, team);
-        }
+        Isa::Avx512(set) => with::<f64, _, <Avx512 as Set>::F64, 2>(set, kind, geometry, args, team),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => with::<f64, Baseline, <Baseline as Set>::F64, 1>(kind, geometry, args, team),
+        _ => with::<f64, _, <Baseline as Set>::F64, 1>(Baseline, kind, geometry, args, team),
     }
 }
 
 fn with<E: Stored, S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
+    set: S,
     kind: Convolution,
     geometry: Geometry,
     args: &Args<'_>,
@@ -93,8 +88,8 @@ fn with<E: Stored, S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
         return to.fill(E::default());
     }
     match kind {
-        Convolution::Forward => Images::new(geometry, false, a, b).run::<S, V, WIDEST>(to, team),
-        Convolution::Transpose => Images::new(geometry, true, a, b).run::<S, V, WIDEST>(to, team),
-        Convolution::Weight => Weights::new(geometry, a, b).run::<S, V, WIDEST>(to, team),
+        Convolution::Forward => Images::new(geometry, false, a, b).run::<S, V, WIDEST>(set, to, team),
+        Convolution::Transpose => Images::new(geometry, true, a, b).run::<S, V, WIDEST>(set, to, team),
+        Convolution::Weight => Weights::new(geometry, a, b).run::<S, V, WIDEST>(set, to, team),
     }
 }

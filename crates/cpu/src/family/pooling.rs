@@ -5,7 +5,7 @@
 use crate::convolution::Stored;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel};
-use crate::simd::{Baseline, Isa, Set, Work};
+use crate::simd::{Set, Work, by_set};
 use forerun_base::{BFloat16, DType, Float16, Result, Team};
 use forerun_ops::Pooling;
 use forerun_ops::pooling::{Pool, Span, Windows};
@@ -94,18 +94,7 @@ fn each<E: Pixel>(kind: Pooling, args: &Args<'_>, team: &dyn Team) {
                 from
             };
             let work = Image { kind, windows, from, keys, to, divides };
-            // SAFETY: the backend has checked the instruction set.
-            unsafe {
-                match isa {
-                    Isa::Baseline => Baseline::vectorize(work),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => crate::simd::Avx2::vectorize(work),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => crate::simd::Avx512::vectorize(work),
-                    #[cfg(not(target_arch = "x86_64"))]
-                    _ => Baseline::vectorize(work),
-                }
-            }
+            by_set!(isa, set => set.vectorize(work));
         }
     });
 }

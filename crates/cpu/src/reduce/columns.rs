@@ -1,9 +1,9 @@
-//! Reductions over a dimension that others follow: each result comes from a column of elements a row apart.
+//! Reductions over a dimension that is not the last: each result comes from a column of elements one row apart.
 //!
-//! Columns are taken in strips. Eight rows at a time are folded one after another, and these blocks in a binary tree.
+//! Columns are processed in strips. Eight rows at a time are folded in order; these blocks are folded in a binary tree.
 
 use super::fold::{Cascade, Element, Fold, fold_slices};
-use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::partition;
 use crate::simd::{Memory, Set};
 use forerun_base::Team;
@@ -11,12 +11,12 @@ use forerun_ops::Num;
 use forerun_plan::Io;
 use std::mem::MaybeUninit;
 
-/// Rows of a block.
+/// Rows per block.
 const ROWS: usize = 8;
-/// Columns of a strip.
+/// Columns per strip.
 const STRIP: usize = 512;
 
-/// One strip of columns of one outer index, and how its rows are cut.
+/// One strip of columns of one outer index, and the partition of its rows.
 struct Strip {
     outer: usize,
     column: usize,
@@ -35,7 +35,7 @@ impl Reducer {
         self.outer * self.inner.div_ceil(STRIP.min(self.tiles.tile))
     }
 
-    /// Folds rows `first .. last` of a strip, `first` at a block, into `result`.
+    /// Folds rows `first .. last` of a strip into `result`; `first` must be the start of a block.
     #[inline(always)]
     unsafe fn fold_rows<V: Memory<Elem: Element> + Num, F: Fold>(
         &self,
@@ -52,7 +52,7 @@ impl Reducer {
         let mut block = [F::start(); STRIP];
         for row in (first..last).step_by(ROWS) {
             let rows = ROWS.min(last - row);
-            // SAFETY: the caller promises the elements of these rows.
+            // SAFETY: the caller guarantees the elements of these rows.
             unsafe {
                 match self.direct {
                     Some(input) => {
@@ -61,7 +61,7 @@ impl Reducer {
                     }
                     None => {
                         block[..width].fill(F::start());
-                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
+                        // Take as many full rows at once as fit into a tile, or one strip of a wider row.
                         let together = if width == self.inner { (self.tiles.tile / width).clamp(1, ROWS) } else { 1 };
                         for i in (0..rows).step_by(together) {
                             let n = together.min(rows - i);
@@ -74,13 +74,15 @@ impl Reducer {
                     }
                 }
             }
-            cascade.push::<V, F>(&mut block, width, 0);
+            // SAFETY: the caller promises the set's features.
+            unsafe { cascade.push::<V, F>(&mut block, width, 0) };
         }
-        cascade.finish::<V, F>(result, width);
+        // SAFETY: as above.
+        unsafe { cascade.finish::<V, F>(result, width) };
     }
 }
 
-/// As folding one row after another into `block`, but a vector of columns at a time, in a register.
+/// Folds rows into `block` in order, one vector of columns at a time in a register.
 #[inline(always)]
 unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     block: &mut [V::Elem; STRIP],
@@ -90,7 +92,7 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     width: usize,
 ) {
     let whole = width - width % V::LANES;
-    // SAFETY: the caller promises `rows` rows of `width` elements, `stride` apart.
+    // SAFETY: the caller guarantees `rows` rows of `width` elements, `stride` apart.
     unsafe {
         for i in (0..whole).step_by(V::LANES) {
             let mut sum = V::splat(F::start());
@@ -111,18 +113,19 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
-/// Sum, product, largest, smallest of each column.
+/// Sum, product, maximum or minimum of each column.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let strips = r.strips();
     let blocks = r.reduced.div_ceil(ROWS);
     let per_strip = (PIECE / (r.reduced.max(1) * r.inner.min(STRIP))).max(1);
     if strips < 8 && blocks >= 16 && r.splits(team) {
-        // Few strips: cut the rows as well. At most 32 KiB a chunk at a time.
+        // With few strips, split the rows as well. A chunk reads at most 32 KiB at a time.
         let per_chunk = blocks_per_chunk(blocks, (PIECE / (ROWS * r.inner.min(STRIP))).max(1));
         let chunks = blocks.div_ceil(per_chunk);
         let mut space = [const { MaybeUninit::<[V::Elem; STRIP]>::uninit() }; CHUNKS];
@@ -132,31 +135,32 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk * ROWS;
                 let last = r.reduced.min(first + per_chunk * ROWS);
-                // SAFETY: the elements of one chunk of the strip; each chunk has a partial result of its own.
+                // SAFETY: the elements of one chunk of the strip; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
                     let result = &mut *partials.at(chunk);
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                r.fold_rows::<V, F>(&mut source, io, &strip, first, last, result);
-                            },
-                        ));
-                    });
+                    r.piece(
+                        set,
+                        io,
+                        #[inline(always)]
+                        |source| {
+                            r.fold_rows::<V, F>(source, io, &strip, first, last, result);
+                        },
+                    );
                 }
             });
             let mut cascade = Cascade::<V::Elem, STRIP>::new(strip.width);
             let mut result = [F::start(); STRIP];
             for chunk in 0..chunks {
-                // SAFETY: every chunk of the strip has been written, for the strip's width.
+                // SAFETY: every chunk of the strip was written, for the width of the strip.
                 let part = unsafe { &mut *partials.at(chunk) };
                 let level = per_chunk.trailing_zeros() as usize;
-                cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level);
+                // SAFETY: every processor has these vectors.
+                unsafe { cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level) };
             }
-            cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width);
-            // SAFETY: there is a result for each column.
+            // SAFETY: as above.
+            unsafe { cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width) };
+            // SAFETY: there is one result per column.
             unsafe {
                 let to = to.at(strip.outer * r.inner + strip.column);
                 std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
@@ -168,31 +172,30 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         // SAFETY: the elements of the piece's strips, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        let mut result = [F::start(); STRIP];
-                        for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
-                            let strip = r.strip(n);
-                            result[..strip.width].fill(F::start());
-                            r.fold_rows::<V, F>(&mut source, io, &strip, 0, r.reduced, &mut result);
-                            let to = to.at(strip.outer * r.inner + strip.column);
-                            std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
-                        }
-                    },
-                ));
-            });
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    let mut result = [F::start(); STRIP];
+                    for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
+                        let strip = r.strip(n);
+                        result[..strip.width].fill(F::start());
+                        r.fold_rows::<V, F>(source, io, &strip, 0, r.reduced, &mut result);
+                        let to = to.at(strip.outer * r.inner + strip.column);
+                        std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
+                    }
+                },
+            );
         }
     });
 }
 
-/// Columns that are so few that several rows make one line of them.
+/// With up to this many columns, several rows are combined into one line.
 const NARROW: usize = 32;
 
-/// The first extremes of a few columns, over as many rows as make whole lines; returns how many rows these are. A line is
-/// several rows that follow each other: its elements are compared with those of the next, and the rows of a line at the end.
+/// The first extremes of a few columns, over as many rows as form full lines; returns the number of these rows. A line
+/// is several consecutive rows: lines are compared element by element, and the rows within the final line at the end.
 #[inline(always)]
 unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
     from: *const V::Elem,
@@ -209,7 +212,7 @@ unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
     let mut extremes = [F::start::<V::Elem>(); 2 * NARROW];
     let mut found = [0i64; 2 * NARROW];
     for line in 0..lines {
-        // SAFETY: the caller promises so many rows of elements.
+        // SAFETY: the caller guarantees the elements of these rows.
         let elements = unsafe { std::slice::from_raw_parts(from.add(line * width), width) };
         if line == 0 {
             extremes[..width].copy_from_slice(elements);
@@ -241,59 +244,59 @@ unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
 /// As for [`fold`].
 pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     split(r, team, r.strips(), &|n| {
         // SAFETY: the elements of the strip, and its results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        let strip = r.strip(n);
-                        let mut best = [F::start::<V::Elem>(); STRIP];
-                        let mut place = [0i64; STRIP];
-                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
-                        let whole = strip.width == r.inner;
-                        let together = match r.direct {
-                            Some(_) => r.reduced,
-                            None if whole => (r.tiles.tile / strip.width).max(1),
-                            None => 1,
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    let strip = r.strip(n);
+                    let mut best = [F::start::<V::Elem>(); STRIP];
+                    let mut place = [0i64; STRIP];
+                    // Take as many full rows at once as fit into a tile, or one strip of a wider row.
+                    let whole = strip.width == r.inner;
+                    let together = match r.direct {
+                        Some(_) => r.reduced,
+                        None if whole => (r.tiles.tile / strip.width).max(1),
+                        None => 1,
+                    };
+                    let mut begin = 0;
+                    if let (Some(input), true, 1..=NARROW) = (r.direct, whole, r.inner) {
+                        let from = io.inputs[input].cast::<V::Elem>().add(strip.outer * r.reduced * r.inner);
+                        begin = index_narrow::<V, F>(from, r.reduced, r.inner, &mut best, &mut place);
+                    }
+                    for row in (begin..r.reduced).step_by(together.max(1)) {
+                        let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
+                        let rows = together.min(r.reduced - row);
+                        let elements = match r.direct {
+                            Some(input) => io.inputs[input].cast::<V::Elem>().add(start),
+                            None => source.read::<V::Elem>(start, rows * strip.width),
                         };
-                        let mut begin = 0;
-                        if let (Some(input), true, 1..=NARROW) = (r.direct, whole, r.inner) {
-                            let from = io.inputs[input].cast::<V::Elem>().add(strip.outer * r.reduced * r.inner);
-                            begin = index_narrow::<V, F>(from, r.reduced, r.inner, &mut best, &mut place);
-                        }
-                        for row in (begin..r.reduced).step_by(together.max(1)) {
-                            let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
-                            let rows = together.min(r.reduced - row);
-                            let elements = match r.direct {
-                                Some(input) => io.inputs[input].cast::<V::Elem>().add(start),
-                                None => source.read::<V::Elem>(start, rows * strip.width),
-                            };
-                            let apart = if r.direct.is_some() { r.inner } else { strip.width };
-                            for j in 0..rows {
-                                let line = std::slice::from_raw_parts(elements.add(j * apart), strip.width);
-                                let number = (row + j) as i64;
-                                let (best, place) = (&mut best[..strip.width], &mut place[..strip.width]);
-                                if number == 0 {
-                                    best.copy_from_slice(line);
-                                    continue;
-                                }
-                                for ((new, best), place) in line.iter().zip(best).zip(place) {
-                                    let wins = F::wins(*new, *best);
-                                    *best = if wins { *new } else { *best };
-                                    *place = if wins { number } else { *place };
-                                }
+                        let apart = if r.direct.is_some() { r.inner } else { strip.width };
+                        for j in 0..rows {
+                            let line = std::slice::from_raw_parts(elements.add(j * apart), strip.width);
+                            let number = (row + j) as i64;
+                            let (best, place) = (&mut best[..strip.width], &mut place[..strip.width]);
+                            if number == 0 {
+                                best.copy_from_slice(line);
+                                continue;
+                            }
+                            for ((new, best), place) in line.iter().zip(best).zip(place) {
+                                let wins = F::wins(*new, *best);
+                                *best = if wins { *new } else { *best };
+                                *place = if wins { number } else { *place };
                             }
                         }
-                        let to = to.at(strip.outer * r.inner + strip.column);
-                        std::ptr::copy_nonoverlapping(place.as_ptr(), to, strip.width);
-                    },
-                ));
-            });
+                    }
+                    let to = to.at(strip.outer * r.inner + strip.column);
+                    std::ptr::copy_nonoverlapping(place.as_ptr(), to, strip.width);
+                },
+            );
         }
     });
 }

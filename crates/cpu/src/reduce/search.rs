@@ -1,8 +1,8 @@
-//! The index of the first extreme over the last dimension: the extreme of some elements is found, in any order, and looked for
-//! among them while they are in the first-level cache.
+//! The index of the first extreme over the last dimension. For each group of elements, first find the extreme, in any
+//! order, then search for it while the elements are in the L1 cache.
 
 use super::fold::{Element, Fold};
-use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Reducer, Source, shared, split};
 use super::rows::{SHORT, by_column};
 use crate::partition;
 use crate::simd::{Memory, Set};
@@ -11,19 +11,20 @@ use forerun_ops::{Mask, Num};
 use forerun_plan::Io;
 use std::mem::MaybeUninit;
 
-/// Elements whose extreme is found before it is looked for among them.
+/// Elements per group.
 const SEARCHED: usize = 4096;
-/// Vectors that are folded side by side.
+/// Vectors folded side by side.
 const SIDE: usize = 8;
 
-/// Vectors whose comparisons can be looked at one by one.
+/// Vectors whose masks can be stored.
 pub(super) trait Searched: Memory<Elem: Element> + Num<Mask: Memory<Elem = bool>> {}
 impl<V: Memory<Elem: Element> + Num<Mask: Memory<Elem = bool>>> Searched for V {}
 
-/// The extreme of `count` elements, at least one; NaN if any is. Elements may be folded twice, which changes nothing.
+/// The extreme of `count >= 1` elements; NaN if any is NaN. Elements may be folded twice, which does not change the
+/// result.
 #[inline(always)]
 unsafe fn extreme<V: Searched, F: Fold>(from: *const V::Elem, count: usize) -> V::Elem {
-    // SAFETY: the caller promises the elements.
+    // SAFETY: the caller guarantees the elements.
     unsafe {
         if count < V::LANES {
             return (0..count).fold(F::start(), |best, i| F::fold(best, from.add(i).read()));
@@ -63,7 +64,7 @@ unsafe fn extreme<V: Searched, F: Fold>(from: *const V::Elem, count: usize) -> V
     }
 }
 
-/// The first lane that holds.
+/// The first set lane.
 #[inline(always)]
 fn first_lane<M: Memory<Elem = bool>>(mask: M) -> Option<usize> {
     let mut bytes = [0u8; 16];
@@ -73,18 +74,19 @@ fn first_lane<M: Memory<Elem = bool>>(mask: M) -> Option<usize> {
     (bits != 0).then(|| bits.trailing_zeros() as usize / 8)
 }
 
-/// The place of the first of `count` elements that is `extreme`, which is there.
+/// The index of the first of `count` elements that equals `extreme`, which must occur.
 #[inline(always)]
 unsafe fn find_first<V: Searched>(from: *const V::Elem, count: usize, extreme: V::Elem) -> usize {
-    let (nan, wanted) = (extreme.is_nan(), V::splat(extreme));
-    // SAFETY: the caller promises the elements.
+    // SAFETY: the caller promises the set's features.
+    let (nan, wanted) = (extreme.is_nan(), unsafe { V::splat(extreme) });
+    // SAFETY: the caller guarantees the elements.
     unsafe {
         let is_it = |at: usize| {
             let x = V::load(from.add(at));
             if nan { x.eq(x).not() } else { x.eq(wanted) }
         };
         let mut at = 0;
-        // Whether it is among several vectors is asked at once.
+        // Test several vectors at once.
         while at + 4 * V::LANES <= count {
             let all: [V::Mask; 4] = crate::simd::collect(|v| is_it(at + v * V::LANES));
             if first_lane(all[0].or(all[1]).or(all[2].or(all[3]))).is_some() {
@@ -103,12 +105,12 @@ unsafe fn find_first<V: Searched>(from: *const V::Elem, count: usize, extreme: V
     }
 }
 
-/// The places of the first extremes of `rows` short rows that follow each other.
+/// The indices of the first extremes of `rows` consecutive short rows.
 #[inline(always)]
 unsafe fn index_short<V: Searched, F: Fold>(from: *const V::Elem, rows: usize, reduced: usize, to: *mut i64) {
     let mut columns = [[F::start::<V::Elem>(); 16]; SHORT];
     let whole = rows - rows % V::LANES;
-    // SAFETY: the caller promises the elements, and a result for each row.
+    // SAFETY: the caller guarantees the elements, and one result per row.
     unsafe {
         for row in (0..whole).step_by(V::LANES) {
             by_column::<V>(from.add(row * reduced), reduced, &mut columns);
@@ -134,7 +136,7 @@ unsafe fn index_short<V: Searched, F: Fold>(from: *const V::Elem, rows: usize, r
 }
 
 impl Reducer {
-    /// The first extreme of elements `start .. start + count` of the iteration space, and how far it is from `start`.
+    /// The first extreme of elements `start .. start + count` of the iteration space, and its distance from `start`.
     #[inline(always)]
     unsafe fn first_extreme<V: Searched, F: Fold>(
         &self,
@@ -148,7 +150,7 @@ impl Reducer {
         let mut at = 0;
         while at < count {
             let n = most.min(count - at);
-            // SAFETY: the caller promises the elements.
+            // SAFETY: the caller guarantees the elements.
             unsafe {
                 let elements = match self.direct {
                     Some(input) => io.inputs[input].cast::<V::Elem>().add(start + at),
@@ -168,13 +170,14 @@ impl Reducer {
 /// Index of the first extreme of each row.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let reduced = r.reduced;
     if reduced >= 2 * PIECE && r.outer < team.width() && r.splits(team) {
-        // Few rows: each is cut, and the first of equal extremes is that of the first piece.
+        // With few rows, each is split; among equal extremes the one of the first chunk wins.
         let per_chunk = reduced.div_ceil(CHUNKS).max(PIECE);
         let chunks = reduced.div_ceil(per_chunk);
         let mut space = [const { MaybeUninit::<Option<(V::Elem, usize)>>::uninit() }; CHUNKS];
@@ -183,32 +186,31 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
             partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk;
                 let count = per_chunk.min(reduced - first);
-                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
+                // SAFETY: the elements of one chunk of the row; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                let start = row * reduced + first;
-                                let best = r.first_extreme::<V, F>(&mut source, io, start, count);
-                                partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
-                            },
-                        ));
-                    });
+                    r.piece(
+                        set,
+                        io,
+                        #[inline(always)]
+                        |source| {
+                            let start = row * reduced + first;
+                            let best = r.first_extreme::<V, F>(source, io, start, count);
+                            partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
+                        },
+                    );
                 }
             });
             let mut best: Option<(V::Elem, usize)> = None;
             for chunk in 0..chunks {
-                // SAFETY: every chunk of the row has been written.
+                // SAFETY: every chunk of the row was written.
                 if let Some(new) = unsafe { partials.at(chunk).read() }
                     && best.is_none_or(|(old, _)| F::wins(new.0, old))
                 {
                     best = Some(new);
                 }
             }
-            // SAFETY: there is a result for each row.
+            // SAFETY: there is one result per row.
             unsafe { to.at(row).write(best.map_or(0, |(_, at)| at as i64)) };
         }
         return;
@@ -219,30 +221,29 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
         // SAFETY: the elements of the piece's rows, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        if (1..2 * V::LANES).contains(&reduced) {
-                            let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
-                            for row in (first..last).step_by(rows) {
-                                let n = rows.min(last - row);
-                                let elements = match r.direct {
-                                    Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
-                                    None => source.read::<V::Elem>(row * reduced, n * reduced),
-                                };
-                                index_short::<V, F>(elements, n, reduced, to.at(row));
-                            }
-                            return;
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    if (1..2 * V::LANES).contains(&reduced) {
+                        let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
+                        for row in (first..last).step_by(rows) {
+                            let n = rows.min(last - row);
+                            let elements = match r.direct {
+                                Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
+                                None => source.read::<V::Elem>(row * reduced, n * reduced),
+                            };
+                            index_short::<V, F>(elements, n, reduced, to.at(row));
                         }
-                        for row in first..last {
-                            let best = r.first_extreme::<V, F>(&mut source, io, row * reduced, reduced);
-                            to.at(row).write(best.map_or(0, |(_, at)| at as i64));
-                        }
-                    },
-                ));
-            });
+                        return;
+                    }
+                    for row in first..last {
+                        let best = r.first_extreme::<V, F>(source, io, row * reduced, reduced);
+                        to.at(row).write(best.map_or(0, |(_, at)| at as i64));
+                    }
+                },
+            );
         }
     });
 }

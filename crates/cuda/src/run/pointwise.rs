@@ -1,47 +1,39 @@
-//! Pointwise programs: the fused kernel once it is compiled. Until then one that does an element at a time and is there sooner, since it is
-//! linked from PTX (or, where the program uses what is not printed so, shorter C); until then the generic one.
+//! Pointwise programs: one kernel each, which the driver links from PTX.
 
 use super::kernel::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
 use crate::gpu::{DeviceIo, Gpu};
 use crate::streams::MarkWord;
-use crate::text::{Evaluator, encode, plain_ptx, pointwise_text};
+use crate::text::{Evaluator, pointwise_ptx};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reg};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A pointwise kernel.
 pub(super) struct Pointwise {
-    program: Program,
     size: usize,
-    packed: (Evaluator, Arc<Unit>),
-    /// For addresses that are not aligned, and for all while the other is compiled.
-    plain: (Evaluator, Arc<Unit>),
+    evaluator: Evaluator,
+    unit: Arc<Unit>,
 }
 
-/// Threads of a block of the fused kernel and of the generic one.
+/// Threads of a block.
 const THREADS: usize = 256;
-const GENERIC_THREADS: usize = 128;
 
 impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
-        let (plain, packed) = (Evaluator::plain(program, None), Evaluator::new(program, None, 0));
-        // Asked for first, so that where packs are of one element it is both.
-        let soon = gpu.compiler.unit_soon(pointwise_text(&plain), || plain_ptx(program, &plain, gpu.arch()));
-        let unit = gpu.compiler.unit(pointwise_text(&packed));
-        gpu.generic();
-        Pointwise { size: program.shape.size(), packed: (packed, unit), plain: (plain, soon), program: program.clone() }
+        let (evaluator, text) = pointwise_ptx(program);
+        let unit = gpu.compiler.linked_unit(text);
+        Pointwise { size: program.shape.size(), evaluator, unit }
     }
 }
 
-/// A program that is nothing but a copy of a strided input, by way of tiles.
+/// A program that is a copy of a strided input, done through tiles.
 pub(super) struct Transposition(Mover);
 
 impl Transposition {
-    /// The transposing copy that a program is, if it is one.
+    /// The transposing copy that a program consists of, if any.
     pub(super) fn of(gpu: &Gpu, program: &Program) -> Option<Transposition> {
         let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else {
             return None;
@@ -56,7 +48,7 @@ impl Transposition {
 
 impl Run for Transposition {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises both addresses.
+        // SAFETY: the caller guarantees both addresses.
         unsafe { self.0.run(gpu, io.inputs[0], io.outputs[0]) }
     }
 
@@ -74,54 +66,31 @@ impl Pointwise {
         if self.size == 0 {
             return Ok(false);
         }
-        let fastest = self.packed.1.is_ready() && self.packed.0.takes(io);
-        let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
-        // SAFETY: the caller promises the addresses.
-        if !unit.is_ready() && unsafe { run_generic(gpu, &self.program, io)? } {
-            return Ok(false);
-        }
-        let grid = Gpu::grid(self.size, THREADS * evaluator.pack);
+        let pack = self.evaluator.pack;
+        let whole = if self.evaluator.takes(io) { self.size / pack * pack } else { 0 };
+        let grid = Gpu::grid(self.size, THREADS * pack);
         let mark = mark.filter(|_| grid == 1);
-        let mut words = evaluator.bind(io);
+        let mut words = self.evaluator.bind(io);
+        words.push(whole as u64);
         words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
         // SAFETY: the caller promises the addresses; the words are those of the source.
-        unsafe { gpu.launch_kernel(unit, grid, THREADS, &words)? };
+        unsafe { gpu.launch_kernel(&self.unit, grid, THREADS, &words)? };
         Ok(mark.is_some())
     }
 }
 
 impl Run for Pointwise {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, None) }.map(drop)
     }
 
     unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, Some(mark)) }
     }
 
     fn is_ready(&self) -> bool {
-        self.packed.1.is_ready()
+        self.unit.is_ready()
     }
-
-    fn serves(&self) -> bool {
-        self.packed.1.is_ready() || self.plain.1.is_ready()
-    }
-}
-
-/// Runs a program by the generic kernel. Returns false if it is too large for that, or the generic kernel is not compiled yet.
-///
-/// # Safety
-/// As for [`Run::run`].
-pub(super) unsafe fn run_generic(gpu: &Gpu, program: &Program, io: DeviceIo<'_>) -> Result<bool> {
-    let generic = gpu.generic();
-    if !generic.is_ready() {
-        return Ok(false);
-    }
-    let Some(words) = encode(program, io) else { return Ok(false) };
-    gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller promises the addresses; the generic kernel takes the words that `encode` gives.
-    unsafe { gpu.launch_kernel(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)? };
-    Ok(true)
 }

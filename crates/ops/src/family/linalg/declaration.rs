@@ -1,4 +1,4 @@
-//! What linear algebra computes, and for which matrices.
+//! Declarations and inference of linear algebra routines.
 
 use super::{gradient, samples};
 use crate::gradient::Needs;
@@ -9,36 +9,71 @@ use crate::samples::Sample;
 use forerun_base::{DType, Result, Shape};
 
 family! {
-    /// Factorisations and solutions. Several results are packed one after another: all first results of the stack, then all second
-    /// ones. Those that are real among complex ones have no imaginary part.
+    /// Factorisations and solvers. Several results are packed one after another: the first result of all matrices, then
+    /// the second result of all matrices. Real results of a complex decomposition have imaginary part 0.
     Linalg {
+        /// Compute the lower Cholesky factor of matrices, or with ``upper`` the upper one.
+        ///
+        /// Only the lower half of the matrix is read, or with ``upper`` the upper half. A matrix that is not positive definite
+        /// raises ``LinAlgError`` when the result is read.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        /// array([[2., 0.],
+        ///        [1., 2.]])
         Cholesky {
             name: "cholesky",
-            inputs: [x],
+            inputs: [a],
             attributes: Triangle,
             fallible: true,
-            doc: "the triangular factor whose product with its adjoint is the matrix",
+            doc: "Cholesky factors",
+            python: np.linalg,
+            parameters: "a: ArrayLike, /, *, upper: bool = False",
+            inputs_as: Floats,
         }
+        /// Return the determinants of matrices.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]]))
+        /// array(8.)
         Det {
             name: "det",
-            inputs: [x],
+            inputs: [a],
             attributes: (),
             fallible: false,
             doc: "determinants",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
         Slogdet {
             name: "slogdet",
             inputs: [x],
             attributes: (),
             fallible: false,
-            doc: "signs of determinants, then the logarithms of their moduli",
+            doc: "signs of determinants, then the logarithms of their absolute values",
         }
+        /// Invert matrices. A singular one raises ``LinAlgError`` where the result is read.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+        /// array([[0.5 , 0.  ],
+        ///        [0.  , 0.25]])
         Inv {
             name: "inv",
-            inputs: [x],
+            inputs: [a],
             attributes: Inversion,
             fallible: true,
             doc: "inverses; if lenient, NaN for singular matrices",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
         Solve {
             name: "solve",
@@ -52,56 +87,76 @@ family! {
             inputs: [a, b],
             attributes: Triangular,
             fallible: true,
-            doc: "solutions of a x = b where one half of a counts",
+            doc: "solutions of a x = b for a triangular matrix a",
         }
         Qr {
             name: "qr",
             inputs: [x],
             attributes: Completeness,
             fallible: false,
-            doc: "an orthogonal factor, then an upper triangular one",
+            doc: "QR decomposition: q, then r",
         }
         Svd {
             name: "svd",
             inputs: [x],
             attributes: Completeness,
             fallible: true,
-            doc: "left singular vectors, then singular values, then right ones",
+            doc: "singular value decomposition: u, then the singular values, then vh",
         }
+        /// Return singular values in descending order.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
+        /// array([2., 1.])
         Svdvals {
             name: "svdvals",
             inputs: [x],
             attributes: (),
             fallible: true,
-            doc: "singular values, largest first",
+            doc: "singular values in descending order",
+            python: np.linalg,
+            parameters: "x: ArrayLike, /",
+            inputs_as: Floats,
         }
         Eigh {
             name: "eigh",
             inputs: [x],
             attributes: Triangle,
             fallible: true,
-            doc: "eigenvalues of symmetric matrices, smallest first, then eigenvectors",
+            doc: "eigenvalues of Hermitian matrices in ascending order, then eigenvectors",
         }
         Eigvalsh {
             name: "eigvalsh",
             inputs: [x],
             attributes: Triangle,
             fallible: true,
-            doc: "eigenvalues of symmetric matrices, smallest first",
+            doc: "eigenvalues of Hermitian matrices in ascending order",
         }
         Eig {
             name: "eig",
             inputs: [x],
             attributes: (),
             fallible: true,
-            doc: "eigenvalues of any matrices, then eigenvectors, complex all",
+            doc: "complex eigenvalues of general matrices, then eigenvectors",
         }
+        /// Return the eigenvalues of square matrices, unordered and always complex.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
+        /// array([-1.,  1.])
         Eigvals {
             name: "eigvals",
-            inputs: [x],
+            inputs: [a],
             attributes: (),
             fallible: true,
-            doc: "eigenvalues of any matrices, complex all",
+            doc: "complex eigenvalues of general matrices",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
     }
 }
@@ -109,7 +164,7 @@ family! {
 attributes! {
     /// The attributes of `cholesky`, `eigh` and `eigvalsh`.
     Triangle {
-        /// Whether the half above the diagonal is read, and for `cholesky` computed.
+        /// Whether the upper triangle is read, and, for `cholesky`, returned.
         upper: bool,
     }
     /// The attributes of `inv`.
@@ -119,49 +174,49 @@ attributes! {
     }
     /// The attributes of `solve_triangular`.
     Triangular {
-        /// Whether the half below the diagonal counts.
+        /// Whether the lower triangle is used.
         lower: bool,
         /// Whether the matrix is transposed.
         transposed: bool,
-        /// Whether the diagonal is taken to be 1.
+        /// Whether the diagonal is assumed to be 1.
         unit: bool,
     }
     /// The attributes of `qr` and `svd`.
     Completeness {
-        /// Whether all columns of orthogonal factors are computed, or only those that take part.
+        /// Whether all columns of orthogonal factors are computed, instead of the first `min(rows, columns)`.
         complete: bool,
     }
 }
 
-/// What a factorisation of a stack of matrices has to know of it.
+/// The dimensions of a stack of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// How many matrices there are.
+    /// The number of matrices.
     pub count: usize,
-    /// Their rows.
+    /// Rows of each matrix.
     pub rows: usize,
-    /// Their columns.
+    /// Columns of each matrix.
     pub columns: usize,
 }
 
 impl Stack {
-    /// The stack that an array of this shape is; it has two dimensions at least.
+    /// The stack in an array of this shape, which has at least two dimensions.
     pub fn of(shape: &Shape) -> Stack {
         let lead = shape.rank() - 2;
         Stack { count: shape[..lead].iter().product(), rows: shape[lead], columns: shape[lead + 1] }
     }
 
-    /// The smaller of both extents.
+    /// The smaller of `rows` and `columns`.
     pub fn least(&self) -> usize {
         self.rows.min(self.columns)
     }
 
-    /// Columns of the orthogonal factor on the left: those that take part, or all.
+    /// The number of columns of the left orthogonal factor.
     pub fn kept(&self, complete: bool) -> usize {
         if complete { self.rows } else { self.least() }
     }
 
-    /// Rows of the orthogonal factor on the right: those that take part, or all.
+    /// The number of rows of the right orthogonal factor.
     pub fn kept_right(&self, complete: bool) -> usize {
         if complete { self.columns } else { self.least() }
     }
@@ -182,7 +237,7 @@ fn square(shape: &Shape) -> Result<Stack> {
     Ok(stack)
 }
 
-/// The shape of the stack, with other dimensions behind it.
+/// The shape of the stack with the last two dimensions replaced.
 fn behind(shape: &Shape, last: &[usize]) -> Shape {
     let lead = &shape[..shape.rank() - 2];
     Shape::of(&[lead, last].concat())
@@ -194,13 +249,7 @@ impl Family for Linalg {
         if !matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
             return mistyped(format!("not defined for {dtype}"));
         }
-        let complete = match self {
-            Linalg::Cholesky | Linalg::Eigh | Linalg::Eigvalsh => Triangle::read(attributes).map(|_| false)?,
-            Linalg::Inv => Inversion::read(attributes).map(|_| false)?,
-            Linalg::SolveTriangular => Triangular::read(attributes).map(|_| false)?,
-            Linalg::Qr | Linalg::Svd => Completeness::read(attributes)?.complete,
-            _ => <()>::read(attributes).map(|()| false)?,
-        };
+        let complete = matches!(self, Linalg::Qr | Linalg::Svd) && Completeness::read(attributes)?.complete;
         let shape = match self {
             Linalg::Cholesky | Linalg::Inv => {
                 square(&shape)?;
@@ -221,7 +270,8 @@ impl Family for Linalg {
                     && right.1[..shape.rank() - 1] == shape[..shape.rank() - 1];
                 if !fits {
                     let (rows, dtypes) = (of.rows, right.0);
-                    let text = format!("{dtypes} {} has not {rows} rows for each {dtype} matrix of {shape}", right.1);
+                    let text =
+                        format!("{dtypes} {} does not have {rows} rows for each {dtype} matrix of {shape}", right.1);
                     return invalid(text);
                 }
                 right.1
@@ -276,7 +326,7 @@ impl Family for Linalg {
             Linalg::Det => Some(Needs { inputs: 1, output: true }),
             Linalg::Eig | Linalg::Eigvals => Some(Needs::NOTHING),
             Linalg::Slogdet | Linalg::Svdvals | Linalg::Eigvalsh => Some(Needs::input(0)),
-            // What flows to the right-hand side needs the matrix, what flows to the matrix the solution as well.
+            // The gradient of the right-hand side needs the matrix; the gradient of the matrix also needs the solution.
             Linalg::Solve | Linalg::SolveTriangular if i == 1 => Some(Needs::input(0)),
             Linalg::Solve | Linalg::SolveTriangular => Some(Needs { inputs: 1, output: true }),
         }

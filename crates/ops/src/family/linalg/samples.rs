@@ -3,7 +3,7 @@
 use crate::samples::{Input, Look, Sample, Values, call, x};
 use forerun_base::DType::{C64, C128, F32, F64, I32};
 
-/// Symmetric matrices that everything is defined for.
+/// Symmetric positive definite matrices, for which every routine is defined.
 fn definite<const N: usize>(shape: [usize; N]) -> Input {
     let n = shape[N - 1];
     x(shape).values(Values::Definite(n))
@@ -74,13 +74,13 @@ fn failures() -> Vec<Sample> {
         all.push(op(name).on([x([3])]).fails(format!("{name}: needs at least two dimensions: (3,)")));
     }
     for name in ["solve", "solve_triangular"] {
-        let text = "(3, 2) has not 2 rows for each";
+        let text = "(3, 2) does not have 2 rows for each";
         all.push(op(name).on([definite([2, 2]), x([3, 2])]).fails(text));
         all.push(
             op(name).on([x([2, 2]).values(Values::Special), x([2, 1])]).fails(format!("{name}: the matrix is sing")),
         );
     }
-    // All rows are the same.
+    // All rows are equal, so the matrix is singular.
     all.push(op("inv").on([x([2, 2]).look(Look::Repeated)]).fails("inv: the matrix is singular"));
     let edges = || x([6, 6]).values(Values::Special);
     all.push(op("cholesky").on([edges()]).fails("cholesky: the matrix is not positive definite"));
