@@ -6,6 +6,7 @@ import typing as _typing
 
 from forerun import _forerun, _pointwise_npx
 from forerun import _npx_random as random
+from forerun._control import cond, foreach, while_loop
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._layers import (
@@ -23,8 +24,10 @@ from forerun._layers import (
     pick,
     softmax,
 )
+from forerun._masked import arange_like, broadcast_like, masked_log_softmax, masked_softmax
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
+from forerun._recurrent import rnn
 from forerun._sequences import (
     cummax,
     cummin,
@@ -40,9 +43,12 @@ from forerun._sequences import (
 __all__ = [
     "Device",
     "activation",
+    "arange_like",
     "batch_dot",
     "batch_norm",
+    "broadcast_like",
     "cancel_pending",
+    "cond",
     "cpu",
     "cpu_pinned",
     "cummax",
@@ -50,6 +56,7 @@ __all__ = [
     "current_device",
     "dropout",
     "embedding",
+    "foreach",
     "fully_connected",
     "gather_nd",
     "gpu",
@@ -62,11 +69,14 @@ __all__ = [
     "load",
     "log_softmax",
     "logsumexp",
+    "masked_log_softmax",
+    "masked_softmax",
     "num_gpus",
     "one_hot",
     "pick",
     "random",
     "reset_np",
+    "rnn",
     "save",
     "seed",
     "sequence_last",
@@ -76,6 +86,7 @@ __all__ = [
     "softmax",
     "topk",
     "waitall",
+    "while_loop",
 ]
 __all__ += _pointwise_npx.__all__
 

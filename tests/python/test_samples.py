@@ -18,6 +18,7 @@ import numpy
 import pytest
 from decompositions import DECOMPOSITIONS, reconstructed
 from placements import PLACEMENTS
+from recurrences import RECURRENCES
 from routines import ROUTINES
 from special import bessel, digamma, erfinv, gamma, gammaln, polygamma, sinc
 
@@ -323,6 +324,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     **ROUTINES,
     **DECOMPOSITIONS,
     **PLACEMENTS,
+    **RECURRENCES,
 }
 
 

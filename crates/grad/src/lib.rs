@@ -10,6 +10,7 @@ mod routine;
 mod rules;
 mod shapes;
 mod state;
+mod sum;
 mod tape;
 mod walk;
 

@@ -405,8 +405,8 @@ fn routines() {
     let axis = AlongAxis { axis: 0 };
     for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
         match routine {
-            // In `linalg.rs` and `fft.rs`.
-            Routine::Linalg(_) | Routine::Fft(_) => {}
+            // In `linalg.rs`, `fft.rs` and `recurrent.rs`.
+            Routine::Linalg(_) | Routine::Fft(_) | Routine::Recurrent(_) => {}
             Routine::Masking(_) | Routine::Scattering(_) => chosen_and_placed(routine),
             Routine::Convolve(_) => convolved(routine),
             Routine::AxisIndexing(AxisIndexing::Take) => {

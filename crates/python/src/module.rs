@@ -59,6 +59,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
     #[pymodule_export]
+    use crate::recurrent::recurrent;
+    #[pymodule_export]
     use crate::sequence::from_python;
     #[pymodule_export]
     use crate::shapes::{diagonal, empty, empty_like, flip, full_like, join, repeat, roll, swapaxes, tile, without};

@@ -8,7 +8,9 @@ pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod masking;
 pub(crate) mod normalise;
+pub(crate) mod normalise_back;
 pub(crate) mod order;
+pub(crate) mod recurrent;
 pub(crate) mod scan;
 pub(crate) mod scattering;
 pub(crate) mod search;
@@ -23,7 +25,9 @@ crate::routine::kernels! {
     Linalg
     Masking
     Normalise
+    NormaliseBack
     Order
+    Recurrent
     Scan
     Scattering
     Search

@@ -9,6 +9,9 @@ mod grid;
 mod inner;
 mod multiply;
 mod narrow;
+mod packed;
+mod small;
 mod vector;
 
 pub(crate) use multiply::Multiply;
+pub(crate) use packed::{Packed, Start, Vector, load, store};

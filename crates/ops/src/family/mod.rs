@@ -8,7 +8,9 @@ pub mod fft;
 pub mod linalg;
 pub mod masking;
 pub mod normalise;
+pub mod normalise_back;
 pub mod order;
+pub mod recurrent;
 pub mod scan;
 pub mod scattering;
 pub mod search;
@@ -22,7 +24,9 @@ pub use fft::Fft;
 pub use linalg::Linalg;
 pub use masking::Masking;
 pub use normalise::Normalise;
+pub use normalise_back::NormaliseBack;
 pub use order::Order;
+pub use recurrent::Recurrent;
 pub use scan::Scan;
 pub use scattering::Scattering;
 pub use search::Search;
@@ -37,7 +41,9 @@ crate::routine::families! {
     Linalg
     Masking
     Normalise
+    NormaliseBack
     Order
+    Recurrent
     Scan
     Scattering
     Search

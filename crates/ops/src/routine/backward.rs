@@ -5,6 +5,7 @@ use crate::family::Routine;
 use crate::routine::{Attributes, Given};
 use crate::{Beyond, Point, ReduceKind};
 use forerun_base::{DType, Result, Scalar, Shape};
+use std::ops::Range;
 
 /// What flows back to each input of a routine.
 pub(crate) type Flows<B> = Result<Vec<Option<<B as GradientBuilder>::Value>>>;
@@ -46,6 +47,9 @@ pub trait GradientBuilder {
     fn output(&self) -> &Self::Value;
     /// What flows back to the result.
     fn grad(&self) -> &Self::Value;
+    /// What flows back to a part of the dense result, as a vector; `None` if nothing does. Where the parts of a packed result were read
+    /// one by one, this takes no zeros for the others.
+    fn grad_range(&self, range: Range<usize>) -> Result<Option<Self::Value>>;
     /// Whether somebody wants what flows back to an input.
     fn wants(&self, i: usize) -> bool;
     /// Dtype and shape of an input of the recorded call, declared or not.
@@ -88,6 +92,8 @@ pub trait GradientBuilder {
     fn concatenate(&self, parts: &[&Self::Value], axis: isize) -> Result<Self::Value>;
     /// Rows that indices name along an axis.
     fn take(&self, x: &Self::Value, indices: &Self::Value, axis: isize, beyond: Beyond) -> Result<Self::Value>;
+    /// Whether the device that the values are on has a kernel for the routine.
+    fn has_kernel(&self, routine: Routine, inputs: &[&Self::Value]) -> bool;
     /// A routine with encoded attributes.
     fn encoded(&self, routine: Routine, inputs: &[&Self::Value], attributes: &[i64]) -> Result<Self::Value>;
 

@@ -33,6 +33,11 @@ pub(crate) trait Family: Copy {
         unreachable!("a routine without needs is never on the tape")
     }
 
+    /// Whether the gradient asks for what flows to ranges of a packed result, and never for all of it.
+    fn reads_ranges(self) -> bool {
+        false
+    }
+
     /// What [`Self::gradient`] means for complex numbers.
     fn complex_gradient(self) -> ComplexGradient {
         ComplexGradient::Same
@@ -167,6 +172,11 @@ macro_rules! families {
             /// What flows back to each input; `None` for those that the builder does not want.
             pub fn gradient<B: GradientBuilder>(self, builder: &B, attributes: &[i64]) -> Result<Vec<Option<B::Value>>> {
                 match self { $(Routine::$family(r) => r.gradient(builder, attributes),)+ }
+            }
+
+            /// Whether the gradient asks for what flows to ranges of a packed result, and never for all of it.
+            pub fn reads_ranges(self) -> bool {
+                match self { $(Routine::$family(r) => r.reads_ranges(),)+ }
             }
 
             /// What [`Self::gradient`] means for complex numbers.

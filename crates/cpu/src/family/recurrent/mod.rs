@@ -1,0 +1,101 @@
+//! Scans of recurrent layers. The input's part of all gates comes from one product before the scan; here the state's part is added step by
+//! step, with the weight packed once.
+//!
+//! Invariant: sequences do not depend on each other. A piece of work is a few of them over all steps, so threads meet only at the
+//! end, and the bits do not depend on how many there are.
+
+mod backward;
+mod forward;
+mod typed;
+
+use crate::product::Packed;
+use crate::routine::call::{Args, Body, HostKernel};
+use crate::simd::{Baseline, Isa, Set};
+use forerun_base::{DType, Error, ErrorKind, Result, Team};
+use forerun_ops::recurrent::{Recurrence, RecurrenceBack, RecurrentExtents};
+use forerun_ops::Recurrent;
+use forerun_plan::RoutineCall;
+
+/// Sequences of a piece of work; fewer if there are less than two pieces.
+const PIECE: usize = 16;
+
+impl HostKernel for Recurrent {
+    fn body(&self) -> Body {
+        match self {
+            Recurrent::Forward => |args, team| dispatch(args, team, true),
+            Recurrent::Backward => |args, team| dispatch(args, team, false),
+        }
+    }
+
+    fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
+        let e = extents(call);
+        let element = if call.out.0 == DType::F64 { 8 } else { 4 };
+        // Padded to panels of at most 64 columns, both ways.
+        let packed = |k: usize, n: usize| (n + 64).saturating_mul(k).saturating_mul(element);
+        let weights = packed(e.state, e.width() + 64).max(packed(e.width(), e.state));
+        let projection = if e.projected { packed(e.hidden, e.state) + packed(e.state, e.hidden) } else { 0 };
+        let rows = PIECE.saturating_mul(4 * (e.hidden + e.state)).saturating_mul(element).saturating_mul(threads);
+        // Half floats are widened as a whole.
+        let widened = match call.out.0 {
+            DType::F16 | DType::BF16 => {
+                call.inputs.iter().map(|(_, shape)| shape.size()).sum::<usize>().saturating_add(call.out.1.size()) * 4
+            }
+            _ => 0,
+        };
+        weights.saturating_add(projection).saturating_add(rows).saturating_add(widened)
+    }
+}
+
+fn extents(call: &RoutineCall) -> RecurrentExtents {
+    match call.routine {
+        forerun_ops::Routine::Recurrent(Recurrent::Forward) => {
+            RecurrentExtents::of_scan(&call.inputs, &call.attributes::<Recurrence>())
+        }
+        _ => RecurrentExtents::of_back(&call.inputs, &call.attributes::<RecurrenceBack>()),
+    }
+    .expect("inference checked the extents")
+}
+
+fn dispatch(args: &Args<'_>, team: &dyn Team, is_forward: bool) -> Result<()> {
+    fn of_set<S: Set>(args: &Args<'_>, team: &dyn Team, is_forward: bool) -> Result<()> {
+        typed::run::<S>(args, &extents(args.call), team, is_forward)
+    }
+    match args.isa {
+        Isa::Baseline => of_set::<Baseline>(args, team, is_forward),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of_set::<crate::simd::Avx2>(args, team, is_forward),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of_set::<crate::simd::Avx512>(args, team, is_forward),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => of_set::<Baseline>(args, team, is_forward),
+    }
+}
+
+/// The lengths of all sequences, if they are given and none is beyond the steps.
+fn lengths<'a>(args: &'a Args<'_>, i: usize, e: &RecurrentExtents) -> Result<Option<&'a [i64]>> {
+    if args.call.inputs[i].1.size() == 0 {
+        return Ok(None);
+    }
+    let lengths = args.input::<i64>(i);
+    match lengths.iter().position(|length| !(0..=e.steps as i64).contains(length)) {
+        Some(sequence) => {
+            let text = format!("length {} of sequence {sequence} is not between 0 and {}", lengths[sequence], e.steps);
+            Err(Error::new(ErrorKind::Value, text).in_op(args.call.routine.name()))
+        }
+        None => Ok(Some(lengths)),
+    }
+}
+
+/// Calls `piece` with the first of some sequences and how many they are, for all sequences.
+fn each_piece(batch: usize, team: &dyn Team, piece: &(dyn Fn(usize, usize) + Sync)) {
+    let most = PIECE.min(batch.div_ceil(2)).max(1);
+    team.split(batch.div_ceil(most), &|i| piece(i * most, most.min(batch - i * most)));
+}
+
+/// Whether a sequence is over before a step.
+fn is_over(lengths: Option<&[i64]>, sequence: usize, step: usize) -> bool {
+    lengths.is_some_and(|lengths| step as i64 >= lengths[sequence])
+}
+
+/// The projection of the hidden units, packed, if there is one.
+type Projection<V> = Option<Packed<V>>;
